@@ -120,16 +120,16 @@ def findings() -> str:
 
 def documents() -> dict[str, type]:
     """The results that commands write as JSON."""
-    from pcapnfs.analyses.cache import Cache
-    from pcapnfs.analyses.model import Model
-    from pcapnfs.analyses.network import Network
-    from pcapnfs.analyses.patterns import Patterns
-    from pcapnfs.analyses.perfile import PerFile
-    from pcapnfs.analyses.pergroup import PerGroup
-    from pcapnfs.analyses.readdir import Readdir
-    from pcapnfs.analyses.sequence import Sequence
-    from pcapnfs.analyses.sizes import Sizes
-    from pcapnfs.analyses.time_budget import TimeBudget
+    from pcapnfs.analyses.by_file.patterns import Patterns
+    from pcapnfs.analyses.by_file.perfile import PerFile
+    from pcapnfs.analyses.by_file.pergroup import PerGroup
+    from pcapnfs.analyses.by_file.sequence import Sequence
+    from pcapnfs.analyses.by_file.sizes import Sizes
+    from pcapnfs.analyses.caching.cache import Cache
+    from pcapnfs.analyses.forecasts.model import Model
+    from pcapnfs.analyses.namespace.readdir import Readdir
+    from pcapnfs.analyses.times.time_budget import TimeBudget
+    from pcapnfs.analyses.wire.network import Network
     from pcapnfs.annotation import Annotation
     from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.decoding import Decoded

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.cache import cache
-    from pcapnfs.analyses.model import Model, model
-    from pcapnfs.analyses.network import network
-    from pcapnfs.analyses.overrides import Overrides
-    from pcapnfs.analyses.patterns import patterns
-    from pcapnfs.analyses.perfile import perfile
-    from pcapnfs.analyses.pergroup import pergroup
-    from pcapnfs.analyses.readdir import readdir
-    from pcapnfs.analyses.sequence import sequence
-    from pcapnfs.analyses.sizes import sizes
-    from pcapnfs.analyses.time_budget import time_budget
+    from pcapnfs.analyses.by_file.patterns import patterns
+    from pcapnfs.analyses.by_file.perfile import perfile
+    from pcapnfs.analyses.by_file.pergroup import pergroup
+    from pcapnfs.analyses.by_file.sequence import sequence
+    from pcapnfs.analyses.by_file.sizes import sizes
+    from pcapnfs.analyses.caching.cache import cache
+    from pcapnfs.analyses.forecasts.model import Model, model
+    from pcapnfs.analyses.forecasts.overrides import Overrides
+    from pcapnfs.analyses.namespace.readdir import readdir
+    from pcapnfs.analyses.times.time_budget import time_budget
+    from pcapnfs.analyses.wire.network import network
     from pcapnfs.comparison.comparing import Comparison, compare
     from pcapnfs.decoding import decode
     from pcapnfs.diagnosis.judging import findings
@@ -69,25 +69,25 @@ __all__ = [
 
 _HOMES = {
     "Comparison": "pcapnfs.comparison.comparing",
-    "Model": "pcapnfs.analyses.model",
-    "Overrides": "pcapnfs.analyses.overrides",
+    "Model": "pcapnfs.analyses.forecasts.model",
+    "Overrides": "pcapnfs.analyses.forecasts.overrides",
     "Summary": "pcapnfs.summary",
     "Trace": "pcapnfs.trace",
-    "cache": "pcapnfs.analyses.cache",
+    "cache": "pcapnfs.analyses.caching.cache",
     "compare": "pcapnfs.comparison.comparing",
     "findings": "pcapnfs.diagnosis.judging",
-    "network": "pcapnfs.analyses.network",
-    "model": "pcapnfs.analyses.model",
+    "network": "pcapnfs.analyses.wire.network",
+    "model": "pcapnfs.analyses.forecasts.model",
     "decode": "pcapnfs.decoding",
     "open": "pcapnfs.opening",
-    "patterns": "pcapnfs.analyses.patterns",
-    "perfile": "pcapnfs.analyses.perfile",
-    "pergroup": "pcapnfs.analyses.pergroup",
-    "readdir": "pcapnfs.analyses.readdir",
-    "sequence": "pcapnfs.analyses.sequence",
-    "sizes": "pcapnfs.analyses.sizes",
+    "patterns": "pcapnfs.analyses.by_file.patterns",
+    "perfile": "pcapnfs.analyses.by_file.perfile",
+    "pergroup": "pcapnfs.analyses.by_file.pergroup",
+    "readdir": "pcapnfs.analyses.namespace.readdir",
+    "sequence": "pcapnfs.analyses.by_file.sequence",
+    "sizes": "pcapnfs.analyses.by_file.sizes",
     "summarize": "pcapnfs.summary",
-    "time_budget": "pcapnfs.analyses.time_budget",
+    "time_budget": "pcapnfs.analyses.times.time_budget",
     "to_json": "pcapnfs.views.document",
 }
 

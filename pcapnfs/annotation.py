@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, rewriting
-from pcapnfs.analyses import phases as _phases
-from pcapnfs.analyses import slowest as _slowest
+from pcapnfs.analyses.times import phases as _phases
+from pcapnfs.analyses.times import slowest as _slowest
 from pcapnfs.diagnosis import judging
 from pcapnfs.errors import CaptureError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.phases import Phase
-    from pcapnfs.analyses.slowest import SlowCall
+    from pcapnfs.analyses.times.phases import Phase
+    from pcapnfs.analyses.times.slowest import SlowCall
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs import summary as _summary
-from pcapnfs.analyses import course as _course
-from pcapnfs.analyses import distributions as _distributions
-from pcapnfs.analyses import perfile as _perfile
-from pcapnfs.analyses import sequence as _sequence
-from pcapnfs.analyses.side_by_side import side_by_side
+from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.by_file import perfile as _perfile
+from pcapnfs.analyses.by_file import sequence as _sequence
+from pcapnfs.analyses.times import course as _course
+from pcapnfs.analyses.times import distributions as _distributions
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.patterns import Patterns
-    from pcapnfs.analyses.perfile import PerFile
+    from pcapnfs.analyses.by_file.patterns import Patterns
+    from pcapnfs.analyses.by_file.perfile import PerFile
     from pcapnfs.trace import Trace
 
 READS = columns.together(

@@ -9,24 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import budget as _budget
-from pcapnfs.analyses import cache as _cache
-from pcapnfs.analyses import capture as _capture
-from pcapnfs.analyses import files as _files
-from pcapnfs.analyses import lock_gaps as _lock_gaps
-from pcapnfs.analyses import model as _model
-from pcapnfs.analyses import network as _network
-from pcapnfs.analyses import operations as _operations
-from pcapnfs.analyses import patterns as _patterns
-from pcapnfs.analyses import phases as _phases
-from pcapnfs.analyses import readdir as _readdir
-from pcapnfs.analyses import sizes as _sizes
-from pcapnfs.analyses import stability as _stability
-from pcapnfs.analyses import time_budget as _time_budget
-from pcapnfs.analyses import trust as _trust
-from pcapnfs.analyses import verdict as _verdict
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.side_by_side import side_by_side
+from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.by_file import files as _files
+from pcapnfs.analyses.by_file import patterns as _patterns
+from pcapnfs.analyses.by_file import sizes as _sizes
+from pcapnfs.analyses.caching import cache as _cache
+from pcapnfs.analyses.captured import capture as _capture
+from pcapnfs.analyses.captured import trust as _trust
+from pcapnfs.analyses.forecasts import model as _model
+from pcapnfs.analyses.forecasts import verdict as _verdict
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
+from pcapnfs.analyses.namespace import readdir as _readdir
+from pcapnfs.analyses.times import budget as _budget
+from pcapnfs.analyses.times import operations as _operations
+from pcapnfs.analyses.times import phases as _phases
+from pcapnfs.analyses.times import stability as _stability
+from pcapnfs.analyses.times import time_budget as _time_budget
+from pcapnfs.analyses.wire import network as _network
 from pcapnfs.diagnosis import judging as _judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.diagnosis.finding import Finding

@@ -42,10 +42,10 @@ finds no more of them waits busily for the others. A summary of 500,000 calls to
 fifth less time by the clock and a tenth more of the processor's; below 40,000 a quarter more."""
 
 WORKER_CALLS = 5_000
-"""Calls from which on questions are asked at the same time (analyses/side_by_side.py). On two
-processors that takes a third off the time by the clock from 9,000 calls to 500,000, and nothing or
-less of the processor's; of a small sample it takes a tenth off the one and adds a twentieth to the
-other."""
+"""Calls from which on questions are asked at the same time (analyses/asking/side_by_side.py). On
+two processors that takes a third off the time by the clock from 9,000 calls to 500,000, and nothing
+or less of the processor's; of a small sample it takes a tenth off the one and adds a twentieth to
+the other."""
 
 ROWS_HELD = 10_000
 """Rows that `Trace.each` holds at a time: as Python's objects they take ten times what they do in
@@ -139,7 +139,10 @@ class Trace:
         self.workers = workers
         """Questions that may be asked of the trace at a time, each by a thread of its own."""
         self.walked = limits.walked(limit, meta.calls)
-        """Calls, and entries of directories, that a walk takes at a time (analyses/parts.py)."""
+        """Calls, and entries of directories, that a walk takes at a time.
+
+        See analyses/asking/parts.py.
+        """
         connection.execute("set threads = ?", [self._busy])
         spared = THOROUGH if meta.calls <= FEW_CALLS else ()
         if limits.tight(limit, meta.calls):

@@ -32,7 +32,7 @@ def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Ba
 
     Args:
         told: `mount`, `file`, `call`, `position`, `call_time`, `reply_time`, `change_id`, `before`,
-            `question`, `modified`, `alone`, `verified`, as analyses/change_ids.py says.
+            `question`, `modified`, `alone`, `verified`, as analyses/caching/change_ids.py says.
         all_rows: Give all rows of what they learnt, not just questions and others' changes.
 
     Raises:
@@ -44,7 +44,7 @@ def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Ba
 
 
 class Answered:
-    """Calls that were answered, for what their replies said (analyses/change_ids.py)."""
+    """Calls that were answered, for what their replies said (analyses/caching/change_ids.py)."""
 
     def __init__(self, calls: duckdb.DuckDBPyRelation) -> None:
         """Take them.
@@ -89,7 +89,7 @@ def held(moves: duckdb.DuckDBPyRelation, *, visit_s: float) -> Batch:
 
     Args:
         moves: `mount`, `file`, `moment`, `call`, `position`, `start`, `stop`, `reading`, `asked`,
-            `asked_at`, `valid`, `void`, as analyses/cache.py says.
+            `asked_at`, `valid`, `void`, as analyses/caching/cache.py says.
         visit_s: Questions that are closer together are one visit, seconds.
 
     Raises:
@@ -249,7 +249,7 @@ def open_at_begin(intervals: Intervals, groups: int, found: NDArray[np.int32]) -
 
 
 class FollowUps:
-    """Calls about entries that followed listings (analyses/readdir.py)."""
+    """Calls about entries that followed listings (analyses/namespace/readdir.py)."""
 
     def __init__(self, *, longest_s: float) -> None:
         """Nothing seen yet; a call that comes later than so many seconds did not follow."""
@@ -279,7 +279,7 @@ class FollowUps:
 
 
 class SharedFiles:
-    """Turns of clients at files (analyses/shared_files.py)."""
+    """Turns of clients at files (analyses/caching/shared_files.py)."""
 
     def __init__(self, *, kept: int) -> None:
         """Nothing seen yet; so many files, and frames of each, are kept."""
@@ -312,7 +312,7 @@ class SharedFiles:
 
 
 class Patterns:
-    """Files folded into classes by their calls in order (analyses/patterns.py)."""
+    """Files folded into classes by their calls in order (analyses/by_file/patterns.py)."""
 
     def __init__(self, *, longest: int) -> None:
         """Nothing seen yet; so many runs tell classes apart."""
@@ -343,7 +343,7 @@ class Patterns:
 
 
 class Transfers:
-    """READs, WRITEs and COMMITs of each file (analyses/transfers.py)."""
+    """READs, WRITEs and COMMITs of each file (analyses/data/transfers.py)."""
 
     def __init__(self, *, together_s: float, soon_s: float, page_bytes: int) -> None:
         """Nothing seen yet.
@@ -396,7 +396,10 @@ class Transfers:
 
 
 class Steps:
-    """How clients went through directories and came back to files (analyses/mount_evidence.py)."""
+    """How clients went through directories and came back to files.
+
+    See analyses/mounts/mount_evidence.py.
+    """
 
     def __init__(
         self, *, together_s: float, neighbours_s: float, pause_s: tuple[float, float], examples: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses import time_budget as analysis
-from pcapnfs.analyses.budget import Budget, budgets
-from pcapnfs.analyses.client_calls import Clients
-from pcapnfs.analyses.outstanding import outstanding
-from pcapnfs.analyses.phases import phases
+from pcapnfs.analyses.times import time_budget as analysis
+from pcapnfs.analyses.times.budget import Budget, budgets
+from pcapnfs.analyses.times.client_calls import Clients
+from pcapnfs.analyses.times.outstanding import outstanding
+from pcapnfs.analyses.times.phases import phases
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
 from .test_mountstats import _ADDRESSES, _answered, _opened

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.tcp_stalls import tcp_stalls
+from pcapnfs.analyses.wire.tcp_stalls import tcp_stalls
 from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.synth.builder import Capture, Conversation, nfs3
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.cli.app import run
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.opened import opened

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.captured.trust import Trust, trust
 from pcapnfs.redaction import redact
 from pcapnfs.verify.verification import verify
 from tests.oracles.tshark import require_tshark
@@ -131,9 +132,7 @@ def calls(*captures: Path) -> list[Row]:
         return trace.rows("select call_frame, reply_frame, srt from calls order by call")
 
 
-def trust_of(*captures: Path) -> pcapnfs.analyses.trust.Trust:
-    from pcapnfs.analyses.trust import trust
-
+def trust_of(*captures: Path) -> Trust:
     with pcapnfs.open([str(capture) for capture in captures]) as trace:
         return trust(trace)
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.mount_options import Verdict
+from pcapnfs.analyses.mounts.mount_options import Verdict
 from pcapnfs.comparison.causes import causes, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE

@@ -22,7 +22,7 @@ import typer.main
 
 import pcapnfs
 from pcapnfs import _core, record
-from pcapnfs.analyses.trust import COUNTED_APART
+from pcapnfs.analyses.captured.trust import COUNTED_APART
 from pcapnfs.cli.app import app
 from pcapnfs.report import Report
 from pcapnfs.synth.simulation.options import Options

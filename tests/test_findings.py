@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.bottleneck import Bottleneck, bottleneck
-from pcapnfs.analyses.model import model
+from pcapnfs.analyses.forecasts.bottleneck import Bottleneck, bottleneck
+from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.diagnosis.bound import LEAST
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.record import replace

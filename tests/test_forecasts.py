@@ -9,8 +9,8 @@ import statistics
 
 import pytest
 
-from pcapnfs.analyses.model import Model, model
-from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.forecasts.model import Model, model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from tests.oracles import grid
 from tests.oracles.corpus import require_corpus
 from tests.oracles.forecasts import (

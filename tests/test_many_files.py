@@ -9,7 +9,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import temporary
-from pcapnfs.analyses.pergroup import pergroup
+from pcapnfs.analyses.by_file.pergroup import pergroup
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.network import Network
-from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.analyses.times.time_budget import time_budget
+from pcapnfs.analyses.wire.network import Network
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.opened import opened
 

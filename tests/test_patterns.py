@@ -11,7 +11,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import wireshark
-from pcapnfs.analyses.sequence import FileSequence
+from pcapnfs.analyses.by_file.sequence import FileSequence
 from pcapnfs.views import sequence as view
 from tests.oracles.corpus import Capture, lab_captures, other_captures
 from tests.oracles.opened import opened

@@ -16,9 +16,9 @@ import pytest
 
 import pcapnfs
 from pcapnfs import units
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.model import model
-from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.cli.app import run
 from pcapnfs.record import replace
 from tests.unit.rows import ROOT

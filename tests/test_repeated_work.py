@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from pcapnfs.analyses.cache import cache
-from pcapnfs.analyses.lock_gaps import lock_gaps
-from pcapnfs.analyses.not_found import not_found
-from pcapnfs.analyses.outstanding import WAITING, outstanding
-from pcapnfs.analyses.restarts import restarts
-from pcapnfs.analyses.stalled_calls import stalled_calls
+from pcapnfs.analyses.caching.cache import cache
+from pcapnfs.analyses.locks.lock_gaps import lock_gaps
+from pcapnfs.analyses.namespace.not_found import not_found
+from pcapnfs.analyses.servers.restarts import restarts
+from pcapnfs.analyses.servers.stalled_calls import stalled_calls
+from pcapnfs.analyses.times.outstanding import WAITING, outstanding
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, call, file, operation, trace_of
 

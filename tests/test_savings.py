@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.listing_costs import listing_costs
-from pcapnfs.analyses.questions import questions
+from pcapnfs.analyses.caching.questions import questions
+from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from tests.oracles.corpus import lab_captures, require_corpus
 from tests.oracles.kernel import operations
 from tests.simulated import simulated

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.trust import trust
+from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.synth.builder import Capture as Built
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
 from pcapnfs.synth.builder.damage import snap

@@ -24,8 +24,8 @@ def budget(
 
     Example: pcapnfs budget slow.pcap
     """
-    from pcapnfs.analyses import time_budget as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.captured import trust as trusting
+    from pcapnfs.analyses.times import time_budget as analysis
 
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads) as trace:

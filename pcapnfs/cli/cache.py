@@ -27,8 +27,8 @@ def cache(
 
     Example: pcapnfs cache slow.pcap
     """
-    from pcapnfs.analyses import cache as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.caching import cache as analysis
+    from pcapnfs.analyses.captured import trust as trusting
 
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads, of_files=True) as trace:

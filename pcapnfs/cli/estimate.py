@@ -59,9 +59,9 @@ def estimate(
 
     Example: pcapnfs estimate slow.pcap --rtt 200us --files 290000
     """
-    from pcapnfs.analyses import model as analysis
-    from pcapnfs.analyses import trust as trusting
-    from pcapnfs.analyses.overrides import Overrides
+    from pcapnfs.analyses.captured import trust as trusting
+    from pcapnfs.analyses.forecasts import model as analysis
+    from pcapnfs.analyses.forecasts.overrides import Overrides
 
     given = Overrides(
         files=files,

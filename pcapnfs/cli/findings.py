@@ -44,7 +44,7 @@ def findings(
 
     Example: pcapnfs findings slow.pcap
     """
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.captured import trust as trusting
     from pcapnfs.diagnosis import judging, thresholds
 
     values = thresholds.chosen(judging.thresholds(), threshold or (), config)

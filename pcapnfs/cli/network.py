@@ -24,8 +24,8 @@ def network(
 
     Example: pcapnfs network slow.pcap
     """
-    from pcapnfs.analyses import network as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.captured import trust as trusting
+    from pcapnfs.analyses.wire import network as analysis
 
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads) as trace:

@@ -238,7 +238,7 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
     """
     if trace.meta.nfs_calls:
         return
-    from pcapnfs.analyses.directions import FEW, ORPHAN_REPLY
+    from pcapnfs.analyses.captured.directions import FEW, ORPHAN_REPLY
 
     found = trace.sql(
         "select 1 from calls where callback or list_contains($programs, program) limit 1",

@@ -23,7 +23,7 @@ from pcapnfs.text import escape
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.analyses.captured.trust import Trust
 
 STDERR = 2
 """The number of the last of the standard streams."""

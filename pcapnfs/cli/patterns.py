@@ -23,8 +23,8 @@ def patterns(
 
     Example: pcapnfs patterns slow.pcap
     """
-    from pcapnfs.analyses import patterns as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.by_file import patterns as analysis
+    from pcapnfs.analyses.captured import trust as trusting
 
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads, of_files=True) as trace:

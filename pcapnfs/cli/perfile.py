@@ -14,9 +14,9 @@ from pcapnfs.record import names
 from pcapnfs.text import argument
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.costs import Selection
-    from pcapnfs.analyses.perfile import FileCost
-    from pcapnfs.analyses.pergroup import PerGroup
+    from pcapnfs.analyses.by_file.costs import Selection
+    from pcapnfs.analyses.by_file.perfile import FileCost
+    from pcapnfs.analyses.by_file.pergroup import PerGroup
     from pcapnfs.trace import Trace
 
 
@@ -84,9 +84,9 @@ def perfile(
 
     Example: pcapnfs perfile slow.pcap --sort stable-time --top 10
     """
-    from pcapnfs.analyses import costs, pergroup
-    from pcapnfs.analyses import perfile as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.by_file import costs, pergroup
+    from pcapnfs.analyses.by_file import perfile as analysis
+    from pcapnfs.analyses.captured import trust as trusting
     from pcapnfs.views import perfile as view
 
     if json and csv:
@@ -114,8 +114,8 @@ def perfile(
 
 def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
     """Write the files while the database gives them: there may be a million."""
-    from pcapnfs.analyses import costs as sums
-    from pcapnfs.analyses import perfile as analysis
+    from pcapnfs.analyses.by_file import costs as sums
+    from pcapnfs.analyses.by_file import perfile as analysis
     from pcapnfs.views import document, table
 
     costs = analysis.file_costs(trace, selection)
@@ -130,7 +130,7 @@ def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
 
 
 def _write_groups(result: PerGroup, *, csv: bool) -> None:
-    from pcapnfs.analyses.pergroup import GroupCost
+    from pcapnfs.analyses.by_file.pergroup import GroupCost
     from pcapnfs.views import document, table
 
     if not csv:

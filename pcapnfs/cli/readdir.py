@@ -27,8 +27,8 @@ def readdir(
 
     Example: pcapnfs readdir slow.pcap
     """
-    from pcapnfs.analyses import readdir as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.captured import trust as trusting
+    from pcapnfs.analyses.namespace import readdir as analysis
 
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads, of_files=True) as trace:

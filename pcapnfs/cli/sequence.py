@@ -52,8 +52,8 @@ def sequence(
 
     Example: pcapnfs sequence slow.pcap --file src/main.c
     """
-    from pcapnfs.analyses import sequence as analysis
-    from pcapnfs.analyses import trust as trusting
+    from pcapnfs.analyses.by_file import sequence as analysis
+    from pcapnfs.analyses.captured import trust as trusting
     from pcapnfs.views import document
 
     if json and wireshark:

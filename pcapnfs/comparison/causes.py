@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
-from pcapnfs.analyses.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.client_forecasts import costs_of, tells_storage
-from pcapnfs.analyses.verdict import client_verdict
-from pcapnfs.analyses.what_if import Change
+from pcapnfs.analyses.forecasts.client_forecasts import costs_of, tells_storage
+from pcapnfs.analyses.forecasts.verdict import client_verdict
+from pcapnfs.analyses.forecasts.what_if import Change
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.matching import Where
 from pcapnfs.record import Record
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from pcapnfs.analyses.client_clocks import ClientClock
-    from pcapnfs.analyses.measurement import Measurement
+    from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.times.client_clocks import ClientClock
 
 IDLE = ("client", "unknown", "waiting", "locks", "loss")
 """Causes that time before a client's first call and after its last reply is booked to, in the order

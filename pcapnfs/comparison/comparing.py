@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses import order
-from pcapnfs.analyses.trust import Trust
-from pcapnfs.analyses.verdict_evidence import MOUNTING_S
+from pcapnfs.analyses.asking import order
+from pcapnfs.analyses.captured.trust import Trust
+from pcapnfs.analyses.forecasts.verdict_evidence import MOUNTING_S
 from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.clients import ClientChange, as_one, client_changes, same_clients, together

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.resampling import resampled
-from pcapnfs.analyses.what_if import Base, Change
+from pcapnfs.analyses.forecasts.resampling import resampled
+from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.comparison.waterfall import comparable
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.measurement import Measurement
+    from pcapnfs.analyses.forecasts.measurement import Measurement
 
 
 class Foretold(Record):

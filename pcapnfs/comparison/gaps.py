@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.comparison.side import Side
 
 NOTICEABLE = 0.05

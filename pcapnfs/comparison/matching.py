@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.patterns import PatternClass
+    from pcapnfs.analyses.by_file.patterns import PatternClass
     from pcapnfs.comparison.side import FileCost
     from pcapnfs.diagnosis.finding import Finding
 

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import measurement as _measurement
-from pcapnfs.analyses import network_path as _network_path
-from pcapnfs.analyses import owners, steps
-from pcapnfs.analyses import patterns as _patterns
-from pcapnfs.analyses import readdir as _readdir
-from pcapnfs.analyses.measurement import Measurement, measure
-from pcapnfs.analyses.patterns import patterns
-from pcapnfs.analyses.readdir import Readdir, readdir
-from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
-from pcapnfs.analyses.side_by_side import side_by_side
-from pcapnfs.analyses.time_budget import time_budget
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.asking import owners
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text, whole
+from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.by_file import patterns as _patterns
+from pcapnfs.analyses.by_file import steps
+from pcapnfs.analyses.by_file.patterns import patterns
+from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.forecasts import measurement as _measurement
+from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.namespace import readdir as _readdir
+from pcapnfs.analyses.namespace.readdir import Readdir, readdir
+from pcapnfs.analyses.times.time_budget import time_budget
+from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.programs import NFS, NFS_PROGRAMS, NFSACL
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.capture import Capture
-    from pcapnfs.analyses.mount_options import Mount
-    from pcapnfs.analyses.patterns import PatternClass
-    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.analyses.by_file.patterns import PatternClass
+    from pcapnfs.analyses.captured.capture import Capture
+    from pcapnfs.analyses.captured.trust import Trust
+    from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.resampling import SEED, interval, resampled
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.resampling import SEED, interval, resampled
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.measurement import Measurement
+    from pcapnfs.analyses.forecasts.measurement import Measurement
 
     Floats = NDArray[np.float64]
 

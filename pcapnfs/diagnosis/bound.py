@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.verdict import causes_of, named_of
-from pcapnfs.analyses.verdict_evidence import LARGE_SHARE
+from pcapnfs.analyses.forecasts.verdict import causes_of, named_of
+from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pcapnfs.analyses.bottleneck import Bottleneck
-    from pcapnfs.analyses.verdict import Cause
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
+    from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.finding import Claim, Severity
     from pcapnfs.diagnosis.material import Material
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.diagnosis.finding import Claim
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.spared import Spared
+    from pcapnfs.analyses.caching.spared import Spared
 
 
 def left_out(*calls: Spared, row: str = "unstable") -> tuple[Claim, ...]:

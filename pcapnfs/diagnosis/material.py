@@ -8,62 +8,62 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import beginnings as _beginnings
-from pcapnfs.analyses import bottleneck as _bottleneck
-from pcapnfs.analyses import cache as _cache
-from pcapnfs.analyses import caps as _caps
-from pcapnfs.analyses import capture as _capture
-from pcapnfs.analyses import commits as _commits
-from pcapnfs.analyses import exclusive_creates as _exclusive_creates
-from pcapnfs.analyses import failures as _failures
-from pcapnfs.analyses import filter_ports as _filter_ports
-from pcapnfs.analyses import held_segments as _held_segments
-from pcapnfs.analyses import late_connections as _late_connections
-from pcapnfs.analyses import layouts as _layouts
-from pcapnfs.analyses import listing_costs as _listing_costs
-from pcapnfs.analyses import load as _load
-from pcapnfs.analyses import lock_waits as _lock_waits
-from pcapnfs.analyses import mount_outcomes as _mount_outcomes
-from pcapnfs.analyses import names_again as _names_again
-from pcapnfs.analyses import not_found as _not_found
-from pcapnfs.analyses import open_order as _open_order
-from pcapnfs.analyses import preliminaries as _preliminaries
-from pcapnfs.analyses import questions as _questions
-from pcapnfs.analyses import recalls as _recalls
-from pcapnfs.analyses import refusals as _refusals
-from pcapnfs.analyses import repeated_access as _repeated_access
-from pcapnfs.analyses import resent_calls as _resent_calls
-from pcapnfs.analyses import restarts as _restarts
-from pcapnfs.analyses import round_trip as _round_trip
-from pcapnfs.analyses import server_times as _server_times
-from pcapnfs.analyses import shared_files as _shared_files
-from pcapnfs.analyses import shares
-from pcapnfs.analyses import silly_renames as _silly_renames
-from pcapnfs.analyses import slower_path as _slower_path
-from pcapnfs.analyses import stale_handles as _stale_handles
-from pcapnfs.analyses import stalled_calls as _stalled_calls
-from pcapnfs.analyses import tcp_stalls as _tcp_stalls
-from pcapnfs.analyses import time_budget as _time_budget
-from pcapnfs.analyses import transfer_runs as _transfer_runs
-from pcapnfs.analyses import trust as _trust
-from pcapnfs.analyses import unanswered as _unanswered
-from pcapnfs.analyses import vain_connections as _vain_connections
-from pcapnfs.analyses import write_shapes as _write_shapes
-from pcapnfs.analyses.budget import Booked, book
-from pcapnfs.analyses.change_ids import change_ids
-from pcapnfs.analyses.equal_shares import equal_shares
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.outstanding import outstanding
-from pcapnfs.analyses.side_by_side import side_by_side
+from pcapnfs.analyses.asking.equal_shares import equal_shares
+from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.caching import cache as _cache
+from pcapnfs.analyses.caching import questions as _questions
+from pcapnfs.analyses.caching import recalls as _recalls
+from pcapnfs.analyses.caching import repeated_access as _repeated_access
+from pcapnfs.analyses.caching import shared_files as _shared_files
+from pcapnfs.analyses.caching.change_ids import change_ids
+from pcapnfs.analyses.captured import beginnings as _beginnings
+from pcapnfs.analyses.captured import capture as _capture
+from pcapnfs.analyses.captured import filter_ports as _filter_ports
+from pcapnfs.analyses.captured import trust as _trust
+from pcapnfs.analyses.data import commits as _commits
+from pcapnfs.analyses.data import layouts as _layouts
+from pcapnfs.analyses.data import transfer_runs as _transfer_runs
+from pcapnfs.analyses.data import write_shapes as _write_shapes
+from pcapnfs.analyses.forecasts import bottleneck as _bottleneck
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.locks import lock_waits as _lock_waits
+from pcapnfs.analyses.locks import open_order as _open_order
+from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
+from pcapnfs.analyses.mounts import preliminaries as _preliminaries
+from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
+from pcapnfs.analyses.namespace import listing_costs as _listing_costs
+from pcapnfs.analyses.namespace import names_again as _names_again
+from pcapnfs.analyses.namespace import not_found as _not_found
+from pcapnfs.analyses.namespace import silly_renames as _silly_renames
+from pcapnfs.analyses.namespace import stale_handles as _stale_handles
+from pcapnfs.analyses.servers import failures as _failures
+from pcapnfs.analyses.servers import load as _load
+from pcapnfs.analyses.servers import refusals as _refusals
+from pcapnfs.analyses.servers import restarts as _restarts
+from pcapnfs.analyses.servers import server_times as _server_times
+from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
+from pcapnfs.analyses.servers import unanswered as _unanswered
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.times import time_budget as _time_budget
+from pcapnfs.analyses.times.budget import Booked, book
+from pcapnfs.analyses.times.outstanding import outstanding
+from pcapnfs.analyses.wire import caps as _caps
+from pcapnfs.analyses.wire import held_segments as _held_segments
+from pcapnfs.analyses.wire import late_connections as _late_connections
+from pcapnfs.analyses.wire import resent_calls as _resent_calls
+from pcapnfs.analyses.wire import round_trip as _round_trip
+from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.wire import vain_connections as _vain_connections
+from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pcapnfs.analyses.measurement import Measurement
-    from pcapnfs.analyses.outstanding import Outstanding
-    from pcapnfs.analyses.side_by_side import Asking
+    from pcapnfs.analyses.asking.side_by_side import Asking
+    from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
 READS = columns.together(

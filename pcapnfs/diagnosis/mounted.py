@@ -10,8 +10,8 @@ from pcapnfs.diagnosis.finding import Advice, Confidence
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.mount_options import Mount, Verdict
-    from pcapnfs.analyses.questions import Questions
+    from pcapnfs.analyses.caching.questions import Questions
+    from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
     from pcapnfs.diagnosis.material import Material
 
 UNCACHED = ("noac", "actimeo=0")

@@ -9,8 +9,8 @@ from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Observed
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.failures import Failures
-    from pcapnfs.analyses.restarts import Restart
+    from pcapnfs.analyses.servers.failures import Failures
+    from pcapnfs.analyses.servers.restarts import Restart
     from pcapnfs.diagnosis.finding import Advice, Confidence, Severity
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pcapnfs import wireshark
-from pcapnfs.analyses.examples import EXAMPLES
+from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.diagnosis.alike import Said, Subjects, grouped
 from pcapnfs.diagnosis.finding import SEVERITIES, Finding, Observed, Rule
 

@@ -13,8 +13,8 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.mount_options import Mount, Verdict
-    from pcapnfs.analyses.transfer_runs import Runs, TransferRuns
+    from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
+    from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
     from pcapnfs.diagnosis.material import Material
 
 

@@ -9,8 +9,8 @@ from pcapnfs import units
 from pcapnfs.text import some
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.failures import Failures
-    from pcapnfs.analyses.restarts import Restart
+    from pcapnfs.analyses.servers.failures import Failures
+    from pcapnfs.analyses.servers.restarts import Restart
 
 NAMED = 3
 """Of many alike so many are named."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses.service_time import seconds
+from pcapnfs.analyses.asking.service_time import seconds
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 from pcapnfs.verify import tool, verification

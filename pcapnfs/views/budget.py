@@ -20,11 +20,11 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.budget import Budget
-    from pcapnfs.analyses.lock_gaps import LockGaps
-    from pcapnfs.analyses.phases import Phase
-    from pcapnfs.analyses.slower_path import SlowerPath
-    from pcapnfs.analyses.time_budget import TimeBudget
+    from pcapnfs.analyses.locks.lock_gaps import LockGaps
+    from pcapnfs.analyses.times.budget import Budget
+    from pcapnfs.analyses.times.phases import Phase
+    from pcapnfs.analyses.times.time_budget import TimeBudget
+    from pcapnfs.analyses.wire.slower_path import SlowerPath
 
 BAR_CELLS = 20
 """Width of a bar that stands for the whole clock."""

@@ -19,9 +19,9 @@ from pcapnfs.views.words import joined
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.cache import Cache, FileCache, Interval
-    from pcapnfs.analyses.delegations import Delegations
-    from pcapnfs.analyses.mount_options import Mount
+    from pcapnfs.analyses.caching.cache import Cache, FileCache, Interval
+    from pcapnfs.analyses.caching.delegations import Delegations
+    from pcapnfs.analyses.mounts.mount_options import Mount
 
 
 MOUNTS_SHOWN = 4

@@ -16,7 +16,7 @@ from pcapnfs.views.columns import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pcapnfs.analyses.slowest import SlowCall
+    from pcapnfs.analyses.times.slowest import SlowCall
     from pcapnfs.annotation import Begun, Remarks
     from pcapnfs.diagnosis.finding import Finding
 

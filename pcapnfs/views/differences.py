@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.text import some
 from pcapnfs.views.words import lacks, one_way, sealed

@@ -17,9 +17,9 @@ from pcapnfs.views.parts import heading, note
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.model import Input, Model
-    from pcapnfs.analyses.verdict import Verdict
-    from pcapnfs.analyses.what_if import Scenario
+    from pcapnfs.analyses.forecasts.model import Input, Model
+    from pcapnfs.analyses.forecasts.verdict import Verdict
+    from pcapnfs.analyses.forecasts.what_if import Scenario
 
 NOT_ENOUGH = "not enough data"
 """What stands instead of a number that would rest on too little."""

@@ -20,7 +20,7 @@ from pcapnfs.views.words import aside, joined
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
+    from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
 
 _FOLLOW_UP_COLUMNS = (
     Column("after listings", align="left", least=12, cut="end"),

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.concurrency import Concurrency, Moment
-    from pcapnfs.analyses.network import Loss, Network, Path
-    from pcapnfs.analyses.round_trip import Half, RoundTrip
-    from pcapnfs.analyses.sessions import Session
-    from pcapnfs.analyses.slower_path import SlowerPath
+    from pcapnfs.analyses.mounts.sessions import Session
+    from pcapnfs.analyses.times.concurrency import Concurrency, Moment
+    from pcapnfs.analyses.wire.network import Loss, Network, Path
+    from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
+    from pcapnfs.analyses.wire.slower_path import SlowerPath
 
 VANTAGES = {
     "client": "at the client",

@@ -20,8 +20,8 @@ from pcapnfs.views.words import warning
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.costs import Total
-    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.analyses.by_file.costs import Total
+    from pcapnfs.analyses.captured.trust import Trust
 
 _TOTAL_COLUMNS = (
     Column("", align="left"),

@@ -19,7 +19,7 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.patterns import Example, PatternClass, Patterns, Run
+    from pcapnfs.analyses.by_file.patterns import Example, PatternClass, Patterns, Run
 
 IN_SUMMARY = 3
 """Classes that the block in `summarize` shows."""

@@ -18,9 +18,9 @@ from pcapnfs.views.parts import frames, totals, unless_zero, volume
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.costs import Total
-    from pcapnfs.analyses.perfile import FileCost, PerFile
-    from pcapnfs.analyses.pergroup import GroupCost, PerGroup
+    from pcapnfs.analyses.by_file.costs import Total
+    from pcapnfs.analyses.by_file.perfile import FileCost, PerFile
+    from pcapnfs.analyses.by_file.pergroup import GroupCost, PerGroup
 
 _FILE_COLUMNS = (
     Column("file", align="left", least=36),

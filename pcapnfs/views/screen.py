@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.cache import Cache
-    from pcapnfs.analyses.capture import Capture
-    from pcapnfs.analyses.files import Distribution, Files
-    from pcapnfs.analyses.model import Model
-    from pcapnfs.analyses.network import Network
-    from pcapnfs.analyses.operations import OperationTimes
-    from pcapnfs.analyses.patterns import Patterns
-    from pcapnfs.analyses.readdir import Readdir
-    from pcapnfs.analyses.sizes import Sizes
-    from pcapnfs.analyses.stability import Stability
-    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.analyses.by_file.files import Distribution, Files
+    from pcapnfs.analyses.by_file.patterns import Patterns
+    from pcapnfs.analyses.by_file.sizes import Sizes
+    from pcapnfs.analyses.caching.cache import Cache
+    from pcapnfs.analyses.captured.capture import Capture
+    from pcapnfs.analyses.captured.trust import Trust
+    from pcapnfs.analyses.forecasts.model import Model
+    from pcapnfs.analyses.namespace.readdir import Readdir
+    from pcapnfs.analyses.times.operations import OperationTimes
+    from pcapnfs.analyses.times.stability import Stability
+    from pcapnfs.analyses.wire.network import Network
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.diagnosis.judging import Judged
     from pcapnfs.summary import Summary

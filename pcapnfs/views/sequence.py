@@ -22,7 +22,7 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.sequence import (
+    from pcapnfs.analyses.by_file.sequence import (
         FileSequence,
         KnownName,
         Operation,

@@ -17,7 +17,7 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.sizes import Fit, Sizes
+    from pcapnfs.analyses.by_file.sizes import Fit, Sizes
 
 BAR_CELLS = 30
 """Width of the longest bar."""

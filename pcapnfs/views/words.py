@@ -15,9 +15,9 @@ from pcapnfs.text import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pcapnfs.analyses.capture import Capture
-    from pcapnfs.analyses.files import Files
-    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.analyses.by_file.files import Files
+    from pcapnfs.analyses.captured.capture import Capture
+    from pcapnfs.analyses.captured.trust import Trust
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pcapnfs.analyses import arrays
-from pcapnfs.analyses.arrays import distinct, looked_up, median, quantiles
+from pcapnfs.analyses.asking import arrays
+from pcapnfs.analyses.asking.arrays import distinct, looked_up, median, quantiles
 from tests.unit.rows import ROOT
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.beginnings import beginnings
+from pcapnfs.analyses.captured.beginnings import beginnings
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 

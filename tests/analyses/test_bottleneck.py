@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.bottleneck import Bottleneck, bottleneck
+from pcapnfs.analyses.forecasts.bottleneck import Bottleneck, bottleneck
 from tests.unit.rows import Row, call, file, trace_of
 
 

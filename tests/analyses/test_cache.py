@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pcapnfs.analyses.cache import INTERVAL_EDGES_S, cache
-from pcapnfs.analyses.delegations import Delegations
+from pcapnfs.analyses.caching.cache import INTERVAL_EDGES_S, cache
+from pcapnfs.analyses.caching.delegations import Delegations
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace

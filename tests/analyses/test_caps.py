@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses import sessions
-from pcapnfs.analyses.caps import caps
+from pcapnfs.analyses.mounts import sessions
+from pcapnfs.analyses.wire.caps import caps
 from tests.unit.rows import Row, call, operation, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.capture import capture
+from pcapnfs.analyses.captured.capture import capture
 from pcapnfs.meta import Meta
 from tests.unit.rows import MILLISECOND, START_NS, call, meta, trace_of
 

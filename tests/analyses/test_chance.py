@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pcapnfs.analyses.chance import Chance
+from pcapnfs.analyses.asking.chance import Chance
 
 DRAWS = 60_000
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 

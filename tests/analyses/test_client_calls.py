@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcapnfs.analyses.client_calls import Clients
-from pcapnfs.analyses.equal_shares import Intervals
-from pcapnfs.analyses.outstanding import Outstanding
+from pcapnfs.analyses.asking.equal_shares import Intervals
+from pcapnfs.analyses.times.client_calls import Clients
+from pcapnfs.analyses.times.outstanding import Outstanding
 
 SPAN_NS = 40
 

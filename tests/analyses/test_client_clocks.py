@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.budget import Budget
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.model import model
-from pcapnfs.analyses.overrides import Overrides
-from pcapnfs.analyses.time_budget import time_budget
-from pcapnfs.analyses.verdict import ClientVerdict, Verdict
-from pcapnfs.analyses.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.verdict import ClientVerdict, Verdict
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.times.budget import Budget
+from pcapnfs.analyses.times.time_budget import time_budget
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
 DISK, NETWORK, IDLE = "10.0.0.3", "10.0.0.4", "10.0.0.5"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.client_forecasts import TOLD, ClientForecast
-from pcapnfs.analyses.model import Model, model
-from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.forecasts.client_forecasts import TOLD, ClientForecast
+from pcapnfs.analyses.forecasts.model import Model, model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from tests.unit.rows import MILLISECOND, START_NS, Row, file, meta, trace_of
 from tests.unit.rows import call as made
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from pcapnfs.analyses.clock_ticks import clock
-from pcapnfs.analyses.trust import trust
+from pcapnfs.analyses.captured.clock_ticks import clock
+from pcapnfs.analyses.captured.trust import trust
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from pcapnfs.analyses.clocks_apart import clocks_apart
-from pcapnfs.analyses.model import model
-from pcapnfs.analyses.overrides import Overrides
-from pcapnfs.analyses.round_trip import round_trips
-from pcapnfs.analyses.trust import trust
+from pcapnfs.analyses.captured.clocks_apart import clocks_apart
+from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.diagnosis.judging import findings
 from tests.unit.rows import MILLISECOND, Row, call, trace_of
 

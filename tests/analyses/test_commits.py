@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.commits import commits
+from pcapnfs.analyses.data.commits import commits
 from tests.unit.rows import Row, call, operation, trace_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.concurrency import LONGEST_NS, MOMENTS, concurrency, timeline
+from pcapnfs.analyses.times.concurrency import LONGEST_NS, MOMENTS, concurrency, timeline
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 PAIR = ("10.0.0.2", "10.0.0.1")

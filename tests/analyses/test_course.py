@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.concurrency import MOMENTS, timeline
-from pcapnfs.analyses.course import course, times_of
+from pcapnfs.analyses.times.concurrency import MOMENTS, timeline
+from pcapnfs.analyses.times.course import course, times_of
 from tests.unit.rows import MILLISECOND, START_NS, call, trace_of
 
 

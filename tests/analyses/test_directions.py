@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.directions import directions
-from pcapnfs.analyses.model import model
+from pcapnfs.analyses.captured.directions import directions
+from pcapnfs.analyses.forecasts.model import model
 from tests.unit.rows import call, operation, trace_of
 
 

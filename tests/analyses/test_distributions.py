@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.distributions import spreads
+from pcapnfs.analyses.times.distributions import spreads
 from pcapnfs.errors import UsageError
 from tests.unit.rows import call, trace_of
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.equal_shares import Intervals, equal_shares, whole_nanoseconds
+from pcapnfs.analyses.asking.equal_shares import Intervals, equal_shares, whole_nanoseconds
 from pcapnfs.record import replace
 
 Row = tuple[int, int, int]

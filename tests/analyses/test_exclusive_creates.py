@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.exclusive_creates import exclusive_creates
+from pcapnfs.analyses.namespace.exclusive_creates import exclusive_creates
 from tests.unit.rows import Row, call, operation, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.failures import KINDS, Failures, failures
+from pcapnfs.analyses.servers.failures import KINDS, Failures, failures
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 FILES = [file(1, ".", "directory"), file(2, "a"), file(3, "b")]

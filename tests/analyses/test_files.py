@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.files import files
+from pcapnfs.analyses.by_file.files import files
 from tests.unit.rows import call, file, operation, trace_of
 
 

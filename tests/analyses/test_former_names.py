@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses import former_names
+from pcapnfs.analyses.namespace import former_names
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 FILES = [

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.what_if import Base, Change, scenario
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.what_if import Base, Change, scenario
 from pcapnfs.record import replace
 
 PLAIN = Costs(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pcapnfs.analyses import given
+from pcapnfs.analyses.asking import given
 
 
 @pytest.mark.parametrize(

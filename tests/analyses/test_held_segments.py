@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.held_segments import held_segments
+from pcapnfs.analyses.wire.held_segments import held_segments
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 CONNECTION: Row = {

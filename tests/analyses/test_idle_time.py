@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.idle_time import IdleTime, divided
+from pcapnfs.analyses.times.idle_time import IdleTime, divided
 
 TIMES = st.floats(0, 1e6)
 

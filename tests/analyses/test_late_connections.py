@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.late_connections import LateConnections, late_connections, unreached_s
+from pcapnfs.analyses.wire.late_connections import LateConnections, late_connections, unreached_s
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.layouts import Layouts, layouts
+from pcapnfs.analyses.data.layouts import Layouts, layouts
 from tests.unit.rows import Row, call, operation, trace_of
 
 MDS, DS = 1, 2

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcapnfs.analyses.levels import Levels, levels, most_at_once, often_at_once, open_at_begin
+from pcapnfs.analyses.asking.levels import (
+    Levels,
+    levels,
+    most_at_once,
+    often_at_once,
+    open_at_begin,
+)
 from tests.unit.rows import trace_of
 
 Interval = tuple[int, int]

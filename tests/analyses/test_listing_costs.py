@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pcapnfs.analyses.listing_costs import ListingCosts, listing_costs
+from pcapnfs.analyses.namespace.listing_costs import ListingCosts, listing_costs
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 FILES = [

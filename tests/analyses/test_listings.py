@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses import listings
+from pcapnfs.analyses.namespace import listings
 from tests.unit.rows import Row, call, operation, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.load import load
+from pcapnfs.analyses.servers.load import load
 from tests.analyses.test_tcp_stalls import asked, at
 from tests.unit.rows import call, trace_of
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.lock_gaps import common, joined, lock_gaps
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.model import model
-from pcapnfs.analyses.outstanding import outstanding
-from pcapnfs.analyses.time_budget import time_budget
-from pcapnfs.analyses.verdict import Verdict
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.verdict import Verdict
+from pcapnfs.analyses.locks.lock_gaps import common, joined, lock_gaps
+from pcapnfs.analyses.times.outstanding import outstanding
+from pcapnfs.analyses.times.time_budget import time_budget
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 WAITER, HOLDER = "10.0.0.2", "10.0.0.3"

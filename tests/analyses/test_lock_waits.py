@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.lock_waits import lock_waits, waits
+from pcapnfs.analyses.locks.lock_waits import lock_waits, waits
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 FILES = [file(1, "lf")]

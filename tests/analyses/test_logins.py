@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.logins import Logins, logins
-from pcapnfs.analyses.measurement import measure
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.mounts.logins import Logins, logins
 from tests.unit.rows import Row, call, trace_of
 
 CALLS: list[Row] = [

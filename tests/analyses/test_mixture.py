@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses import mixture
+from pcapnfs.analyses.asking import mixture
 
 
 def changes(symbols: np.ndarray, pauses: dict[int, int] | None = None) -> list[int]:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcapnfs.analyses.bottleneck import bottleneck
-from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.model import STREAMS, Model, model
-from pcapnfs.analyses.overrides import Overrides
-from pcapnfs.analyses.resampling import holdout_error, interval, resampled
-from pcapnfs.analyses.what_if import LOG_DEVICE_S, Change, Scenario
+from pcapnfs.analyses.forecasts.bottleneck import bottleneck
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.model import STREAMS, Model, model
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.resampling import holdout_error, interval, resampled
+from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change, Scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json

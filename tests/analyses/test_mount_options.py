@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses import mount_options
-from pcapnfs.analyses.change_ids import change_ids
-from pcapnfs.analyses.mount_evidence import Evidence, evidence
-from pcapnfs.analyses.mount_options import Mount
+from pcapnfs.analyses.caching.change_ids import change_ids
+from pcapnfs.analyses.mounts import mount_options
+from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.mounts.mount_options import Mount
 from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 

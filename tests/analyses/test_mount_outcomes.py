@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.mount_outcomes import ENDS, KINDS, MountOutcome, mount_outcomes
+from pcapnfs.analyses.mounts.mount_outcomes import ENDS, KINDS, MountOutcome, mount_outcomes
 from pcapnfs.programs import MOUNT, NFS, NFSACL, PORTMAPPER
 from tests.unit.rows import Row, call, file, operation, trace_of
 

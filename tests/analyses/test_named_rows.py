@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pcapnfs.analyses import named_rows
+from pcapnfs.analyses.asking import named_rows
 from tests.unit.rows import call, trace_of
 
 

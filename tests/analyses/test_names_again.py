@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses import names_again
-from pcapnfs.analyses.change_ids import change_ids
-from pcapnfs.analyses.mount_evidence import Evidence, evidence
-from pcapnfs.analyses.names_again import NamesAgain
+from pcapnfs.analyses.caching.change_ids import change_ids
+from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.namespace import names_again
+from pcapnfs.analyses.namespace.names_again import NamesAgain
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 ROOT, DIRECTORY, OTHER = 1, 2, 3

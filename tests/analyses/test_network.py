@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.network import network
-from pcapnfs.analyses.sessions import sessions
+from pcapnfs.analyses.mounts.sessions import sessions
+from pcapnfs.analyses.wire.network import network
 from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, Row, call, operation, trace_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.not_found import MissingName, SearchOrder, not_found
+from pcapnfs.analyses.namespace.not_found import MissingName, SearchOrder, not_found
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 DIRECTORIES = [file(1, "bin", "directory"), file(2, "usr/bin", "directory")]

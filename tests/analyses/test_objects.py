@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcapnfs.analyses.objects import NO_FILE, objects
+from pcapnfs.analyses.asking.objects import NO_FILE, objects
 from tests.unit.rows import file, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.open_order import open_order
+from pcapnfs.analyses.locks.open_order import open_order
 from tests.unit.rows import Row, call, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.operations import operation_counts, operation_times, signature_times
+from pcapnfs.analyses.times.operations import operation_counts, operation_times, signature_times
 from tests.unit.rows import call, operation, trace_of
 
 

@@ -9,7 +9,10 @@ import pytest
 
 import pcapnfs
 from pcapnfs import summary
-from pcapnfs.analyses import cache, parts, patterns, questions, readdir, shared_files
+from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.by_file import patterns
+from pcapnfs.analyses.caching import cache, questions, shared_files
+from pcapnfs.analyses.namespace import readdir
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import document
 from tests.traces import written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.patterns import LONGEST, patterns
+from pcapnfs.analyses.by_file.patterns import LONGEST, patterns
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from tests.unit.rows import Row, call, file, operation, trace_of

@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from pcapnfs.analyses.cache import cache
-from pcapnfs.analyses.costs import Sort
-from pcapnfs.analyses.perfile import perfile
+from pcapnfs.analyses.by_file.costs import Sort
+from pcapnfs.analyses.by_file.perfile import perfile
+from pcapnfs.analyses.caching.cache import cache
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from tests.unit.rows import Row, call, file, operation, trace_of

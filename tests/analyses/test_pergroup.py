@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pcapnfs.analyses.pergroup import GroupCost, pergroup
+from pcapnfs.analyses.by_file.pergroup import GroupCost, pergroup
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from tests.unit.rows import call, file, operation, trace_of

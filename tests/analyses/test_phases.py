@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.outstanding import outstanding
-from pcapnfs.analyses.phases import begun, phases
-from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.analyses.times.outstanding import outstanding
+from pcapnfs.analyses.times.phases import begun, phases
+from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 

@@ -12,28 +12,21 @@ import pytest
 
 import pcapnfs
 from pcapnfs import analyses, columns, summary
-from pcapnfs.analyses import (
-    commits,
-    failures,
-    layouts,
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.once import answers
+from pcapnfs.analyses.asking.population import Calls, Operations
+from pcapnfs.analyses.caching import recalls, repeated_access, savings
+from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
+from pcapnfs.analyses.locks import lock_waits
+from pcapnfs.analyses.mounts import preliminaries
+from pcapnfs.analyses.namespace import (
     listing_costs,
-    lock_waits,
     not_found,
-    population,
-    preliminaries,
     readdir,
-    recalls,
-    refusals,
-    repeated_access,
-    restarts,
-    savings,
     silly_renames,
     stale_handles,
-    transfer_runs,
-    write_shapes,
 )
-from pcapnfs.analyses.once import answers
-from pcapnfs.analyses.population import Calls, Operations
+from pcapnfs.analyses.servers import failures, refusals, restarts
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -42,10 +35,10 @@ from tests.unit.rows import ROOT, call, operation, trace_of
 SAMPLES = sorted(path for path in (ROOT / "samples").rglob("*.pcap*") if path.is_file())
 
 SHARED = {
-    "pcapnfs.analyses.held_files",
-    "pcapnfs.analyses.offloads",
-    "pcapnfs.analyses.same_calls",
-    "pcapnfs.analyses.transfers",
+    "pcapnfs.analyses.caching.held_files",
+    "pcapnfs.analyses.data.offloads",
+    "pcapnfs.analyses.servers.same_calls",
+    "pcapnfs.analyses.data.transfers",
 }
 """Tables and a walk that are made for other questions, if any of them is put."""
 
@@ -137,7 +130,7 @@ def test_each_choice_of_what_is_spared_has_one_sample() -> None:
 def test_every_analysis_that_may_be_spared_is_tried() -> None:
     found = {
         module.name
-        for module in pkgutil.iter_modules(analyses.__path__, f"{analyses.__name__}.")
+        for module in pkgutil.walk_packages(analyses.__path__, f"{analyses.__name__}.")
         if hasattr(importlib.import_module(module.name), "NEEDS")
     }
     assert found - SHARED == {question.__module__ for question in QUESTIONS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.preliminaries import Preliminary, preliminaries
+from pcapnfs.analyses.mounts.preliminaries import Preliminary, preliminaries
 from tests.unit.rows import call, operation, trace_of
 
 

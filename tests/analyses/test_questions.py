@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.questions import Questions, questions
+from pcapnfs.analyses.caching.questions import Questions, questions
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 FILES = [file(1, "a"), file(2, "d", "directory")]

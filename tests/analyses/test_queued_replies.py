@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.queued_replies import queued_replies
-from pcapnfs.analyses.server_times import server_times
-from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.analyses.servers.server_times import server_times
+from pcapnfs.analyses.times.time_budget import time_budget
+from pcapnfs.analyses.wire.queued_replies import queued_replies
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 Times = tuple[float, float, float]

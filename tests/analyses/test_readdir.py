@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.analyses.readdir import FollowUps, readdir
+from pcapnfs.analyses.namespace.readdir import FollowUps, readdir
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of

@@ -13,71 +13,67 @@ import pytest
 
 import pcapnfs
 from pcapnfs import annotation, columns, report, summary
-from pcapnfs.analyses import (
-    beginnings,
-    bottleneck,
+from pcapnfs.analyses.asking import once, parts, population
+from pcapnfs.analyses.by_file import files, patterns, perfile, pergroup, sequence, sizes
+from pcapnfs.analyses.caching import (
     cache,
-    caps,
+    questions,
+    recalls,
+    repeated_access,
+    savings,
+    shared_files,
+)
+from pcapnfs.analyses.captured import (
+    beginnings,
     capture,
     clock_ticks,
     clocks_apart,
-    commits,
+    directions,
+    trust,
+)
+from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
+from pcapnfs.analyses.forecasts import bottleneck, model
+from pcapnfs.analyses.locks import lock_waits, open_order
+from pcapnfs.analyses.mounts import mount_outcomes, preliminaries, sessions
+from pcapnfs.analyses.namespace import (
+    exclusive_creates,
+    listing_costs,
+    not_found,
+    readdir,
+    silly_renames,
+    stale_handles,
+)
+from pcapnfs.analyses.servers import (
+    failures,
+    load,
+    refusals,
+    restarts,
+    server_times,
+    silent_calls,
+    stalled_calls,
+    unanswered,
+)
+from pcapnfs.analyses.times import (
     concurrency,
     course,
-    directions,
     distributions,
-    exclusive_creates,
-    failures,
-    files,
-    held_segments,
-    late_connections,
-    layouts,
-    listing_costs,
-    load,
-    lock_waits,
-    model,
-    mount_outcomes,
-    network,
-    not_found,
-    once,
-    open_order,
     operations,
     outstanding,
-    parts,
-    patterns,
-    perfile,
-    pergroup,
-    population,
-    preliminaries,
-    questions,
-    readdir,
-    recalls,
-    refusals,
-    repeated_access,
-    resent_calls,
-    restarts,
-    round_trip,
-    savings,
-    sequence,
-    server_times,
-    sessions,
-    shared_files,
     shares,
-    silent_calls,
-    silly_renames,
-    sizes,
-    slower_path,
     slowest,
     stability,
-    stale_handles,
-    stalled_calls,
-    tcp_stalls,
     time_budget,
-    transfer_runs,
-    trust,
-    unanswered,
+)
+from pcapnfs.analyses.wire import (
+    caps,
+    held_segments,
+    late_connections,
+    network,
+    resent_calls,
+    round_trip,
+    slower_path,
+    tcp_stalls,
     vain_connections,
-    write_shapes,
 )
 from pcapnfs.comparison import side
 from pcapnfs.errors import UsageError

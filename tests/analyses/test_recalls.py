@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.recalls import recalls
+from pcapnfs.analyses.caching.recalls import recalls
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 HOLDER = {"client": "10.0.0.3", "version": 4}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.refusals import refusals
+from pcapnfs.analyses.servers.refusals import refusals
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 DELAY = {"status": 10008, "status_name": "NFS4ERR_DELAY", "version": 4}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.repeated_access import RepeatedAccess, repeated_access
+from pcapnfs.analyses.caching.repeated_access import RepeatedAccess, repeated_access
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 

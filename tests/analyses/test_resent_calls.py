@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.resent_calls import resent_calls
+from pcapnfs.analyses.wire.resent_calls import resent_calls
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, operation, trace_of
 
 

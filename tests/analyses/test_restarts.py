@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.restarts import restarts
+from pcapnfs.analyses.servers.restarts import restarts
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, operation, trace_of
 
 

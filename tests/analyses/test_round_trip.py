@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.network_path import network_path
-from pcapnfs.analyses.round_trip import Half, RoundTrip, round_trips
+from pcapnfs.analyses.wire.network_path import network_path
+from pcapnfs.analyses.wire.round_trip import Half, RoundTrip, round_trips
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 US = 1_000

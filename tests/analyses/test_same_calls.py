@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses import same_calls
+from pcapnfs.analyses.servers import same_calls
 from tests.unit.rows import Row, call, trace_of
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.model import model
-from pcapnfs.analyses.sealing import sealing
+from pcapnfs.analyses.captured.sealing import sealing
+from pcapnfs.analyses.forecasts.model import model
 from tests.unit.rows import Row, call, operation, trace_of
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.analyses import lookup, offloads
-from pcapnfs.analyses import sequence as sequences
-from pcapnfs.analyses.sequence import sequence
+from pcapnfs.analyses.asking import lookup
+from pcapnfs.analyses.by_file import sequence as sequences
+from pcapnfs.analyses.by_file.sequence import sequence
+from pcapnfs.analyses.data import offloads
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.load import load
-from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.server_queue import ClientWaits, ServerQueue, server_queues, waits_by_client
-from pcapnfs.analyses.verdict import measured_verdict
+from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.verdict import measured_verdict
+from pcapnfs.analyses.servers.load import load
+from pcapnfs.analyses.servers.server_queue import (
+    ClientWaits,
+    ServerQueue,
+    server_queues,
+    waits_by_client,
+)
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 SERVER = "10.0.0.1"

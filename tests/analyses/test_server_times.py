@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.server_times import server_times
+from pcapnfs.analyses.servers.server_times import server_times
 from tests.analyses.test_slower_path import slow
 from tests.analyses.test_tcp_stalls import asked, at
 from tests.unit.rows import MILLISECOND, call, trace_of

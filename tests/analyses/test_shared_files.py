@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.shared_files import SharedFile, shared_files
+from pcapnfs.analyses.caching.shared_files import SharedFile, shared_files
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 ONE, TWO = "10.0.0.2", "10.0.0.3"

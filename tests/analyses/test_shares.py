@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.outstanding import (
+from pcapnfs.analyses.times.outstanding import (
     SPAN_LIMIT_NS,
     TRANSFER,
     WAITING,
     Outstanding,
     outstanding,
 )
-from pcapnfs.analyses.shares import pauses, register, shares, where
+from pcapnfs.analyses.times.shares import pauses, register, shares, where
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 

@@ -12,8 +12,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs import trace as traces
-from pcapnfs.analyses.once import once
-from pcapnfs.analyses.side_by_side import Asking, side_by_side
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.side_by_side import Asking, side_by_side
 from pcapnfs.trace import Trace
 from tests.unit.rows import ROOT
 

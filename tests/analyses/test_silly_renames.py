@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.silly_renames import silly_renames
+from pcapnfs.analyses.namespace.silly_renames import silly_renames
 from tests.unit.rows import call, file, operation, trace_of
 
 FILES = [file(1, ".", "directory"), file(2, "d/e", "directory")]

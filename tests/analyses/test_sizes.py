@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.sizes import sizes
+from pcapnfs.analyses.by_file.sizes import sizes
 from pcapnfs.trace import Trace
 from tests.unit.rows import Row, call, file, operation, trace_of
 

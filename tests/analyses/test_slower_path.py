@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.slower_path import SlowerPath, slower_paths
+from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 SECOND = 1000 * MILLISECOND

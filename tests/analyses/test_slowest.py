@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.slowest import slowest
+from pcapnfs.analyses.times.slowest import slowest
 from pcapnfs.errors import UsageError
 from tests.unit.rows import call, file, trace_of
 

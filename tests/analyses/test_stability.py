@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.stability import stability
+from pcapnfs.analyses.times.stability import stability
 from tests.unit.rows import call, trace_of
 
 

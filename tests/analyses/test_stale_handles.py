@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.stale_handles import StaleFile, stale_handles
+from pcapnfs.analyses.namespace.stale_handles import StaleFile, stale_handles
 from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, operation, trace_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pcapnfs.analyses.stalled_calls import StoodStill
-from pcapnfs.analyses.storage_clock import absorbs
-from pcapnfs.analyses.timeline import Locked, Longer, Lost, Timeline, Units
+from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.storage_clock import absorbs
+from pcapnfs.analyses.times.timeline import Locked, Longer, Lost, Timeline, Units
 
 CALLS = 300
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.tcp_stalls import tcp_stalls
+from pcapnfs.analyses.wire.tcp_stalls import tcp_stalls
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from pcapnfs.analyses.texts import position
+from pcapnfs.analyses.asking.texts import position
 
 
 def test_the_place_of_a_text_among_others() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.budget import ROWS, Budget, budgets
-from pcapnfs.analyses.client_calls import Clients
-from pcapnfs.analyses.outstanding import KINDS, outstanding
-from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.analyses.times.budget import ROWS, Budget, budgets
+from pcapnfs.analyses.times.client_calls import Clients
+from pcapnfs.analyses.times.outstanding import KINDS, outstanding
+from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
 

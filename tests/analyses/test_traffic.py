@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses import traffic
-from pcapnfs.analyses.capture import capture
-from pcapnfs.analyses.network import network
-from pcapnfs.analyses.phases import phases
-from pcapnfs.analyses.time_budget import time_budget
-from pcapnfs.analyses.timeline import timeline
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured.capture import capture
+from pcapnfs.analyses.times.phases import phases
+from pcapnfs.analyses.times.time_budget import time_budget
+from pcapnfs.analyses.times.timeline import timeline
+from pcapnfs.analyses.wire.network import network
 from pcapnfs.programs import MOUNT, NLM, NSM, PORTMAPPER
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.spared import NONE
-from pcapnfs.analyses.transfer_runs import TransferRuns, transfer_runs
+from pcapnfs.analyses.caching.spared import NONE
+from pcapnfs.analyses.data.transfer_runs import TransferRuns, transfer_runs
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 LIMIT = [

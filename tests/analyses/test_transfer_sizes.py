@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.transfer_sizes import Allowed, Moved, allowed, moved, withheld
+from pcapnfs.analyses.data.transfer_sizes import Allowed, Moved, allowed, moved, withheld
 from tests.unit.rows import call, operation, trace_of
 
 

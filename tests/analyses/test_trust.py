@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.trust import trust
+from pcapnfs.analyses.captured.trust import trust
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.unanswered import Unanswered, unanswered
+from pcapnfs.analyses.servers.unanswered import Unanswered, unanswered
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from pcapnfs.analyses.cache import cache
-from pcapnfs.analyses.files import files
-from pcapnfs.analyses.model import model
-from pcapnfs.analyses.patterns import patterns
-from pcapnfs.analyses.perfile import perfile
-from pcapnfs.analyses.pergroup import pergroup
-from pcapnfs.analyses.phases import phases
-from pcapnfs.analyses.readdir import readdir
-from pcapnfs.analyses.sizes import sizes
+from pcapnfs.analyses.by_file.files import files
+from pcapnfs.analyses.by_file.patterns import patterns
+from pcapnfs.analyses.by_file.perfile import perfile
+from pcapnfs.analyses.by_file.pergroup import pergroup
+from pcapnfs.analyses.by_file.sizes import sizes
+from pcapnfs.analyses.caching.cache import cache
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.namespace.readdir import readdir
+from pcapnfs.analyses.times.phases import phases
 from pcapnfs.trace import Trace
 from tests.unit.rows import Row, call, file, operation, trace_of
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.vain_connections import VainConnections, asked_in_vain_s, vain_connections
+from pcapnfs.analyses.wire.vain_connections import (
+    VainConnections,
+    asked_in_vain_s,
+    vain_connections,
+)
 from pcapnfs.meta import Vain
 from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.verdict import Verdict, verdict
-from pcapnfs.analyses.verdict_evidence import TITLES, Evidence
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.verdict import Verdict, verdict
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence
 from pcapnfs.record import replace
 
 DISK = Evidence(

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pcapnfs import walks
-from pcapnfs.analyses import mount_evidence, parts
+from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.mounts import mount_evidence
 
 FEW = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

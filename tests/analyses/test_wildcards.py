@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pcapnfs.analyses import wildcards
+from pcapnfs.analyses.asking import wildcards
 
 
 @pytest.mark.parametrize(

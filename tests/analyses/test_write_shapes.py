@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.write_shapes import WriteShapes, write_shapes
+from pcapnfs.analyses.data.write_shapes import WriteShapes, write_shapes
 from tests.unit.rows import Row, call, operation, trace_of
 
 PAGE = 4096

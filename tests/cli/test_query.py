@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pcapnfs import summarize
-from pcapnfs.analyses.perfile import perfile
+from pcapnfs.analyses.by_file.perfile import perfile
 from pcapnfs.errors import UsageError
 from pcapnfs.query import select
 from pcapnfs.trace import Trace

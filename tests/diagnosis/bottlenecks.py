@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.bottleneck import Bottleneck
-from pcapnfs.analyses.budget import ROWS, Budget
-from pcapnfs.analyses.call_times import KindOfStable
-from pcapnfs.analyses.time_budget import TimeBudget
-from pcapnfs.analyses.verdict import Cause, Verdict
-from pcapnfs.analyses.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
+from pcapnfs.analyses.forecasts.verdict import Cause, Verdict
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.times.budget import ROWS, Budget
+from pcapnfs.analyses.times.call_times import KindOfStable
+from pcapnfs.analyses.times.time_budget import TimeBudget
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.caps import Caps, Pair, Slots
+from pcapnfs.analyses.wire.caps import Caps, Pair, Slots
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by

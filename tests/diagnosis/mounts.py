@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.cache import Cache
-from pcapnfs.analyses.mount_options import Mount, Verdict
-from pcapnfs.analyses.questions import Questions
-from pcapnfs.analyses.spared import NONE, Spared
-from pcapnfs.analyses.transfer_runs import Runs, TransferRuns
+from pcapnfs.analyses.caching.cache import Cache
+from pcapnfs.analyses.caching.questions import Questions
+from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
+from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.failures import KINDS, Failures
+from pcapnfs.analyses.servers.failures import KINDS, Failures
 from pcapnfs.diagnosis.finding import Observed, Rule
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.restarts import Restart
+from pcapnfs.analyses.servers.restarts import Restart
 
 RESTARTED = Restart(
     server="10.0.0.1",

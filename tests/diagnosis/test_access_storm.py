@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.repeated_access import RepeatedAccess
-from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.caching.repeated_access import RepeatedAccess
+from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.access_storm import RULE
 from pcapnfs.record import replace

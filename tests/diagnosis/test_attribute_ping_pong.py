@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.shared_files import SharedFile, SharedFiles
+from pcapnfs.analyses.caching.shared_files import SharedFile, SharedFiles
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.attribute_ping_pong import RULE
 from pcapnfs.record import replace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.verdict import Cause
-from pcapnfs.analyses.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict import Cause
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules import client_bound, persistence_bound, round_trip_bound

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.beginnings import Beginning
+from pcapnfs.analyses.captured.beginnings import Beginning
 from pcapnfs.diagnosis.rules.capture_started_late import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.late_connections import LateConnections
+from pcapnfs.analyses.wire.late_connections import LateConnections
 from pcapnfs.diagnosis.rules.client_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.commits import Commits
+from pcapnfs.analyses.data.commits import Commits
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.commit_cost import RULE
 from pcapnfs.record import replace

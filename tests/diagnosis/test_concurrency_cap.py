@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.caps import Pair
+from pcapnfs.analyses.wire.caps import Pair
 from pcapnfs.diagnosis.rules.concurrency_cap import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.limits import PAIR, SLOTS, limited

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.layouts import Layouts
+from pcapnfs.analyses.data.layouts import Layouts
 from pcapnfs.diagnosis.rules.data_through_mds import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.held_segments import HeldSegments
+from pcapnfs.analyses.wire.held_segments import HeldSegments
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.delayed_ack import RULE
 from pcapnfs.record import replace

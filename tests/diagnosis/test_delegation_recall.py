@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.recalls import Recalls
+from pcapnfs.analyses.caching.recalls import Recalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.delegation_recall import RULE
 from pcapnfs.record import replace

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.exclusive_creates import ExclusiveCreates
-from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.namespace.exclusive_creates import ExclusiveCreates
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.exclusive_create import RULE
 from pcapnfs.record import replace

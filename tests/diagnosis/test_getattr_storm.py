@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.questions import Questions
-from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.caching.questions import Questions
+from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.getattr_storm import RULE
 from pcapnfs.record import replace

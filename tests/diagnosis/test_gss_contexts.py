@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.preliminaries import Preliminaries, Preliminary
+from pcapnfs.analyses.mounts.preliminaries import Preliminaries, Preliminary
 from pcapnfs.diagnosis.rules.gss_contexts import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by

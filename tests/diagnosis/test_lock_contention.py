@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.lock_waits import LockWaits
+from pcapnfs.analyses.locks.lock_waits import LockWaits
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.lock_contention import RULE
 from pcapnfs.record import replace

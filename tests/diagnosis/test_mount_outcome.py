@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.mount_outcomes import MountOutcome
+from pcapnfs.analyses.mounts.mount_outcomes import MountOutcome
 from pcapnfs.diagnosis.finding import Observed
 from pcapnfs.diagnosis.rules.mount_outcome import RULE
 from pcapnfs.record import replace

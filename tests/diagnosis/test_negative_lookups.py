@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.not_found import MissingName, NotFound, SearchOrder
+from pcapnfs.analyses.namespace.not_found import MissingName, NotFound, SearchOrder
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.negative_lookups import RULE
 from pcapnfs.record import replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.vain_connections import VainConnections
+from pcapnfs.analyses.wire.vain_connections import VainConnections
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.no_connection import RULE
 from pcapnfs.meta import Vain

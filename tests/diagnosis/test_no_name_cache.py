@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.names_again import NamesAgain
-from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.namespace.names_again import NamesAgain
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.no_name_cache import RULE
 from tests.diagnosis.material import seen_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.open_order import OpenOrder
+from pcapnfs.analyses.locks.open_order import OpenOrder
 from pcapnfs.diagnosis.rules.open_owner_serialised import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs import units
-from pcapnfs.analyses.listing_costs import ListingCosts
-from pcapnfs.analyses.spared import NONE, Spared
+from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.namespace.listing_costs import ListingCosts
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
 from pcapnfs.record import replace

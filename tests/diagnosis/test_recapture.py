@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses import filter_ports
+from pcapnfs.analyses.captured import filter_ports
 from pcapnfs.diagnosis.recapture import SERVERS_LIMIT, SERVERS_NAMED, TAGS_NAMED, command
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing

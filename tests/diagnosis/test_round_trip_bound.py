@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.analyses import spared
-from pcapnfs.analyses.transfer_runs import Runs, TransferRuns
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace

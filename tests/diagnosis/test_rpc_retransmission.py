@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.resent_calls import ResentCalls
+from pcapnfs.analyses.wire.resent_calls import ResentCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.rpc_retransmission import RULE
 from pcapnfs.record import replace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.refusals import Refusals
+from pcapnfs.analyses.servers.refusals import Refusals
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.server_not_ready import RULE
 from pcapnfs.record import replace

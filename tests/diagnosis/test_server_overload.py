@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.load import Band, Load
-from pcapnfs.analyses.server_queue import ServerQueue
+from pcapnfs.analyses.servers.load import Band, Load
+from pcapnfs.analyses.servers.server_queue import ServerQueue
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.server_overload import RULE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.caps import Slots
+from pcapnfs.analyses.wire.caps import Slots
 from pcapnfs.diagnosis.rules.session_slots import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.limits import SLOTS, limited

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.silly_renames import SillyRenames
+from pcapnfs.analyses.namespace.silly_renames import SillyRenames
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.silly_rename import RULE
 from pcapnfs.record import replace

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pcapnfs.analyses.caps import Pair
+from pcapnfs.analyses.wire.caps import Pair
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.rules.single_connection import RULE
 from pcapnfs.record import replace
@@ -16,8 +16,8 @@ from tests.diagnosis.material import seen_by
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pcapnfs.analyses.bottleneck import Bottleneck
-    from pcapnfs.analyses.verdict import Cause
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
+    from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
 
 

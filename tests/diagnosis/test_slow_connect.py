@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.late_connections import LateConnections
+from pcapnfs.analyses.wire.late_connections import LateConnections
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.slow_connect import RULE
 from pcapnfs.record import replace

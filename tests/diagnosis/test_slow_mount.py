@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.preliminaries import Preliminaries, Preliminary
+from pcapnfs.analyses.mounts.preliminaries import Preliminaries, Preliminary
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.slow_mount import RULE
 from pcapnfs.record import replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.server_times import ServerTime
+from pcapnfs.analyses.servers.server_times import ServerTime
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
 from pcapnfs.record import replace

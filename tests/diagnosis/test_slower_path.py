@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.slower_path import SlowerPath
+from pcapnfs.analyses.wire.slower_path import SlowerPath
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.slower_path import RULE
 from pcapnfs.record import replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.spared import NONE
+from pcapnfs.analyses.caching.spared import NONE
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.small_rsize import RULE
 from pcapnfs.record import replace

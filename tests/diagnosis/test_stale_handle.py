@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.stale_handles import StaleFile, StaleHandles
+from pcapnfs.analyses.namespace.stale_handles import StaleFile, StaleHandles
 from pcapnfs.diagnosis.rules.stale_handle import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by

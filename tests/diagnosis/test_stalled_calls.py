@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.stalled_calls import StalledCalls
+from pcapnfs.analyses.servers.stalled_calls import StalledCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.stalled_calls import RULE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.tcp_stalls import TcpStalls
+from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace

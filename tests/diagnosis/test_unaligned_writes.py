@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.spared import NONE, Spared
-from pcapnfs.analyses.write_shapes import WriteShapes
+from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.data.write_shapes import WriteShapes
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.unaligned_writes import RULE

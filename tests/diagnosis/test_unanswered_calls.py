@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.unanswered import Unanswered
+from pcapnfs.analyses.servers.unanswered import Unanswered
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.unanswered_calls import RULE
 from pcapnfs.record import replace

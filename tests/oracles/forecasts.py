@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pcapnfs
-from pcapnfs.analyses.model import READS, Model, model
-from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.forecasts.model import READS, Model, model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.trace import Trace
 from tests.oracles.corpus import Capture, lab_captures
 

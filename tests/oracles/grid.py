@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pcapnfs
-from pcapnfs.analyses.model import READS, Model, model
-from pcapnfs.analyses.verdict_evidence import LARGE_SHARE
+from pcapnfs.analyses.forecasts.model import READS, Model, model
+from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pcapnfs
-from pcapnfs.analyses.trust import trust
+from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.cli.options import demand_nfs
 from tests.oracles.corpus import Capture, corpus_path, lab_captures, other_captures
 from tests.oracles.incomplete import INCOMPLETE, pattern_for

@@ -43,8 +43,8 @@ OTHERS = (
 def results() -> list[type]:
     """The records of all analyses, of the summary, the schema and the metadata."""
     names = [
-        f"pcapnfs.analyses.{module.name}"
-        for module in pkgutil.iter_modules(pcapnfs.analyses.__path__)
+        module.name
+        for module in pkgutil.walk_packages(pcapnfs.analyses.__path__, "pcapnfs.analyses.")
     ]
     modules = [importlib.import_module(name) for name in [*names, *OTHERS]]
     found = {

@@ -6,7 +6,7 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, cast
 
-from pcapnfs.analyses.once import once
+from pcapnfs.analyses.asking.once import once
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts.measurement import Measurement, measure
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, trace_of

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from rich.console import Console, RenderableType
 
-from pcapnfs.analyses.budget import Budget
-from pcapnfs.analyses.cache import Cache, FileCache, Interval
-from pcapnfs.analyses.call_times import KindOfStable
-from pcapnfs.analyses.capture import Capture
-from pcapnfs.analyses.client_forecasts import ClientForecast
-from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment
-from pcapnfs.analyses.costs import Total
-from pcapnfs.analyses.course import Course, Part
-from pcapnfs.analyses.delegations import Delegations
-from pcapnfs.analyses.distributions import OperationSpread, Spreads
-from pcapnfs.analyses.files import Distribution, Files
-from pcapnfs.analyses.lock_gaps import LockGaps
-from pcapnfs.analyses.model import Input, Model
-from pcapnfs.analyses.mount_options import Mount, Verdict
-from pcapnfs.analyses.network import Loss, Network, Path
-from pcapnfs.analyses.operations import OperationCount, OperationTimes, SignatureTimes
-from pcapnfs.analyses.patterns import Example, PatternClass, Patterns, Run
-from pcapnfs.analyses.perfile import FileCost, PerFile
-from pcapnfs.analyses.pergroup import GroupCost, PerGroup
-from pcapnfs.analyses.phases import Phase, PhaseOperation
-from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
-from pcapnfs.analyses.round_trip import Half, RoundTrip
-from pcapnfs.analyses.sealing import Sealing
-from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
-from pcapnfs.analyses.service_time import ServiceTime
-from pcapnfs.analyses.sessions import Session
-from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
-from pcapnfs.analyses.slower_path import SlowerPath
-from pcapnfs.analyses.stability import Stability, StabilityRow
-from pcapnfs.analyses.time_budget import TimeBudget
-from pcapnfs.analyses.trust import Trust
-from pcapnfs.analyses.verdict import Cause, ClientVerdict
-from pcapnfs.analyses.verdict import Verdict as Bottleneck
-from pcapnfs.analyses.what_if import Scenario
+from pcapnfs.analyses.asking.service_time import ServiceTime
+from pcapnfs.analyses.by_file.costs import Total
+from pcapnfs.analyses.by_file.files import Distribution, Files
+from pcapnfs.analyses.by_file.patterns import Example, PatternClass, Patterns, Run
+from pcapnfs.analyses.by_file.perfile import FileCost, PerFile
+from pcapnfs.analyses.by_file.pergroup import GroupCost, PerGroup
+from pcapnfs.analyses.by_file.sequence import FileSequence, KnownName, Operation, Sequence, Step
+from pcapnfs.analyses.by_file.sizes import Fit, SizeBin, Sizes
+from pcapnfs.analyses.caching.cache import Cache, FileCache, Interval
+from pcapnfs.analyses.caching.delegations import Delegations
+from pcapnfs.analyses.captured.capture import Capture
+from pcapnfs.analyses.captured.sealing import Sealing
+from pcapnfs.analyses.captured.trust import Trust
+from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
+from pcapnfs.analyses.forecasts.model import Input, Model
+from pcapnfs.analyses.forecasts.verdict import Cause, ClientVerdict
+from pcapnfs.analyses.forecasts.verdict import Verdict as Bottleneck
+from pcapnfs.analyses.forecasts.what_if import Scenario
+from pcapnfs.analyses.locks.lock_gaps import LockGaps
+from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
+from pcapnfs.analyses.mounts.sessions import Session
+from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
+from pcapnfs.analyses.times.budget import Budget
+from pcapnfs.analyses.times.call_times import KindOfStable
+from pcapnfs.analyses.times.concurrency import NOBODY, Concurrency, Moment
+from pcapnfs.analyses.times.course import Course, Part
+from pcapnfs.analyses.times.distributions import OperationSpread, Spreads
+from pcapnfs.analyses.times.operations import OperationCount, OperationTimes, SignatureTimes
+from pcapnfs.analyses.times.phases import Phase, PhaseOperation
+from pcapnfs.analyses.times.stability import Stability, StabilityRow
+from pcapnfs.analyses.times.time_budget import TimeBudget
+from pcapnfs.analyses.wire.network import Loss, Network, Path
+from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
+from pcapnfs.analyses.wire.slower_path import SlowerPath
 from pcapnfs.annotation import Annotation
 from pcapnfs.comparison.causes import Cause as Setting
 from pcapnfs.comparison.clients import ClientChange, ClientForetold, ClientPart, ClientRun

@@ -13,8 +13,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from pcapnfs.analyses.budget import ROWS
-from pcapnfs.analyses.time_budget import TimeBudget
+from pcapnfs.analyses.times.budget import ROWS
+from pcapnfs.analyses.times.time_budget import TimeBudget
 from pcapnfs.record import replace
 from pcapnfs.views import budget
 from tests.views import samples

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from pcapnfs.analyses.readdir import FollowUps
+from pcapnfs.analyses.namespace.readdir import FollowUps
 from pcapnfs.record import replace
 from pcapnfs.views import caching, listings
 from tests.views import samples

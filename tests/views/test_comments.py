@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.slowest import SlowCall
+from pcapnfs.analyses.times.slowest import SlowCall
 from pcapnfs.annotation import Begun, Remarks
 from pcapnfs.record import replace
 from pcapnfs.views.comments import LONGEST, by_frame

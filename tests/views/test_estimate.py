@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from pcapnfs.analyses.model import Model, model
-from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.forecasts.model import Model, model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.record import replace
 from pcapnfs.views import estimate
 from tests.views import samples

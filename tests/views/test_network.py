@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from pcapnfs.analyses.concurrency import Concurrency
+from pcapnfs.analyses.times.concurrency import Concurrency
 from pcapnfs.record import replace
 from pcapnfs.views import network
 from tests.views import samples

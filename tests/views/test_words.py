@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.sealing import Sealing
+from pcapnfs.analyses.captured.sealing import Sealing
 from pcapnfs.record import replace
 from pcapnfs.views.words import PERFECT, lacks, no_verdict, trust_sentences, warning
 from tests.views import samples

@@ -2,7 +2,7 @@
 //!
 //! With F(t) the integral of dt / n(t) over the instants at which n(t) > 0 intervals of a group are
 //! open, the share of an interval is F(end) - F(begin), and that of a part of it likewise.
-//! `pcapnfs/analyses/equal_shares.py` says what for.
+//! `pcapnfs/analyses/asking/equal_shares.py` says what for.
 
 use super::times::Times;
 use super::{Column, Sums, group_at};

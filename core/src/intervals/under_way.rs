@@ -1,7 +1,7 @@
 //! How many intervals are open at once: for how long any is, the most, and the mean.
 //!
 //! Takes rows of intervals (columns of [`Gathered::take`]); gives this for all of them and for each
-//! group. `pcapnfs/analyses/concurrency.py` says what for.
+//! group. `pcapnfs/analyses/times/concurrency.py` says what for.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

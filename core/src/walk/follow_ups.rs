@@ -2,7 +2,7 @@
 //!
 //! Takes rows of entries that were told and of calls about entries (columns of [`Following::take`]);
 //! gives what followed, by directory, and for how long something was under way.
-//! `pcapnfs/analyses/readdir.py` says what a follow-up is.
+//! `pcapnfs/analyses/namespace/readdir.py` says what a follow-up is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

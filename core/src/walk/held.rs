@@ -1,7 +1,7 @@
 //! What clients held of files in their caches: what they read again, and what they were spared.
 //!
 //! Takes rows of transfers and of what clients learnt (columns of [`Holding::take`]); gives a row for
-//! each file. `pcapnfs/analyses/cache.py` says what the numbers mean.
+//! each file. `pcapnfs/analyses/caching/cache.py` says what the numbers mean.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What a client learnt of an object's change-ID, time by time, and who had changed the object.
 //!
 //! Takes rows of what clients were told (columns of [`Learning::take`]); gives those that matter to
-//! whoever asks about caches, and counts for each object. `pcapnfs/analyses/change_ids.py` says what
+//! whoever asks about caches, and counts for each object. `pcapnfs/analyses/caching/change_ids.py` says what
 //! a change-ID is and where the rows come from; here is what follows from their order.
 
 use std::sync::Arc;
@@ -174,7 +174,7 @@ fn later(first: Option<i64>, second: Option<i64>) -> bool {
     first.zip(second).is_some_and(|(first, second)| first > second)
 }
 
-/// What a client asked about an object, as `pcapnfs/analyses/cache.py` counts it.
+/// What a client asked about an object, as `pcapnfs/analyses/caching/cache.py` counts it.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     any: bool,

@@ -1,7 +1,7 @@
 //! Files folded into classes by their calls in order, runs collapsed.
 //!
 //! Takes rows of calls (columns of [`Folding::take`]); gives the classes that took longest.
-//! `pcapnfs/analyses/patterns.py` says what a pattern is; here steps are codes.
+//! `pcapnfs/analyses/by_file/patterns.py` says what a pattern is; here steps are codes.
 
 use std::cmp::Reverse;
 

@@ -2,7 +2,7 @@
 //! and attributes.
 //!
 //! Takes rows of calls about objects (columns of [`Steps::take`]); gives counts for each mount, which
-//! `pcapnfs/analyses/mount_evidence.py` describes. The kinds of calls are numbered as the SQL type
+//! `pcapnfs/analyses/mounts/mount_evidence.py` describes. The kinds of calls are numbered as the SQL type
 //! `kind` there names them.
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Turns of clients at files: one changed it, and another was the next to use it.
 //!
 //! Takes rows of uses (columns of [`Turns::take`]); gives for each server the files with most turns,
-//! and the uses that followed a change. `pcapnfs/analyses/shared_files.py` says what counts as a use.
+//! and the uses that followed a change. `pcapnfs/analyses/caching/shared_files.py` says what counts as a use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.failures import Failures
+    from pcapnfs.analyses.servers.failures import Failures
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

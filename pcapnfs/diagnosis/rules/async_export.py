@@ -11,7 +11,7 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.diagnosis.material import Material
 
 RATIO = Threshold(

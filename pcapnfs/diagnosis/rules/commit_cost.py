@@ -12,7 +12,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.commits import Commits
+    from pcapnfs.analyses.data.commits import Commits
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

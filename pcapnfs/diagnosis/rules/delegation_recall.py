@@ -13,7 +13,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.diagnosis.wording import places, several
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.recalls import Recalls
+    from pcapnfs.analyses.caching.recalls import Recalls
     from pcapnfs.diagnosis.material import Material
 
 SLOW = Threshold(

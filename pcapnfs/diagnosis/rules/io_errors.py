@@ -9,7 +9,7 @@ from pcapnfs.diagnosis import refused
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.failures import Failures
+    from pcapnfs.analyses.servers.failures import Failures
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 

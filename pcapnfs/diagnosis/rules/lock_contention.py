@@ -11,7 +11,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.lock_waits import LockWaits
+    from pcapnfs.analyses.locks.lock_waits import LockWaits
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

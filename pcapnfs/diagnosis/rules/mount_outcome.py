@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.examples import EXAMPLES
+from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.programs import MOUNT, NFS
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.mount_outcomes import MountOutcome
+    from pcapnfs.analyses.mounts.mount_outcomes import MountOutcome
     from pcapnfs.diagnosis.material import Material
 
 LATE = Threshold(

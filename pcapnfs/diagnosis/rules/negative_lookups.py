@@ -12,7 +12,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.not_found import NotFound
+    from pcapnfs.analyses.namespace.not_found import NotFound
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(

@@ -11,7 +11,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.vain_connections import VainConnections
+    from pcapnfs.analyses.wire.vain_connections import VainConnections
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.meta import Vain
 

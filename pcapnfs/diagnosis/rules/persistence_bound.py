@@ -11,8 +11,8 @@ from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.bottleneck import Bottleneck
-    from pcapnfs.analyses.verdict import Cause
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
+    from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
 
 DIFFERENCE = Threshold(

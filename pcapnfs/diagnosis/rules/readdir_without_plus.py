@@ -14,7 +14,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.listing_costs import ListingCosts
+    from pcapnfs.analyses.namespace.listing_costs import ListingCosts
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.verdict_evidence import SKEWED
+from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.bottleneck import Bottleneck
-    from pcapnfs.analyses.verdict import Cause
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
+    from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
 
 NETWORK = Threshold(

@@ -12,7 +12,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.resent_calls import ResentCalls
+    from pcapnfs.analyses.wire.resent_calls import ResentCalls
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(

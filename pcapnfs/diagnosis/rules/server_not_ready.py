@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.preliminaries import LOGIN
+from pcapnfs.analyses.mounts.preliminaries import LOGIN
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.refusals import Refusals
+    from pcapnfs.analyses.servers.refusals import Refusals
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

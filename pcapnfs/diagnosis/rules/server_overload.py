@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.server_queue import ALONE, NEARLY_ALL
+from pcapnfs.analyses.servers.server_queue import ALONE, NEARLY_ALL
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.load import Load
-    from pcapnfs.analyses.server_queue import ServerQueue
+    from pcapnfs.analyses.servers.load import Load
+    from pcapnfs.analyses.servers.server_queue import ServerQueue
     from pcapnfs.diagnosis.material import Material
 
 RATIO = Threshold(

@@ -11,7 +11,7 @@ from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.lost_state import TWINS
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.restarts import Restart
+    from pcapnfs.analyses.servers.restarts import Restart
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 

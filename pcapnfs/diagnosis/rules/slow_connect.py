@@ -11,7 +11,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.late_connections import LateConnections
+    from pcapnfs.analyses.wire.late_connections import LateConnections
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

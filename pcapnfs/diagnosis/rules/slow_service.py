@@ -13,7 +13,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.server_times import ServerTime
+    from pcapnfs.analyses.servers.server_times import ServerTime
     from pcapnfs.diagnosis.material import Material
 
 SMALL = Threshold(

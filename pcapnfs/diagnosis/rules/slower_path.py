@@ -12,7 +12,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.slower_path import SlowerPath
+    from pcapnfs.analyses.wire.slower_path import SlowerPath
     from pcapnfs.diagnosis.material import Material
 
 MORE = Threshold(

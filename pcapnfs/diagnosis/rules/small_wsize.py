@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.sizes import Transfers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pcapnfs.analyses.transfer_runs import Runs
+    from pcapnfs.analyses.data.transfer_runs import Runs
     from pcapnfs.diagnosis.finding import Observed
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values

@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.stale_handles import StaleFile
+    from pcapnfs.analyses.namespace.stale_handles import StaleFile
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

@@ -13,7 +13,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.stalled_calls import StalledCalls
+    from pcapnfs.analyses.servers.stalled_calls import StalledCalls
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.service_time import NANOSECONDS
-from pcapnfs.analyses.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
@@ -16,7 +16,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.tcp_stalls import TcpStalls
+    from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(

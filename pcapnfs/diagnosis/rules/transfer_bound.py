@@ -10,8 +10,8 @@ from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.bottleneck import Bottleneck
-    from pcapnfs.analyses.verdict import Cause
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
+    from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 

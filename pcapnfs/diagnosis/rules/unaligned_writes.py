@@ -12,7 +12,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.write_shapes import WriteShapes
+    from pcapnfs.analyses.data.write_shapes import WriteShapes
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(

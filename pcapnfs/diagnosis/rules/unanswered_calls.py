@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.preliminaries import FINDING, LOGIN, MOUNTING
+from pcapnfs.analyses.mounts.preliminaries import FINDING, LOGIN, MOUNTING
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.unanswered import Unanswered
+    from pcapnfs.analyses.servers.unanswered import Unanswered
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

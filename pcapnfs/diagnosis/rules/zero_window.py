@@ -11,7 +11,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.tcp_stalls import TcpStalls
+    from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(

@@ -17,10 +17,10 @@ from pcapnfs.views.sizes import amount
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pcapnfs.analyses.budget import Budget
-    from pcapnfs.analyses.course import Course, Part
-    from pcapnfs.analyses.distributions import Spreads
-    from pcapnfs.analyses.sizes import Sizes
+    from pcapnfs.analyses.by_file.sizes import Sizes
+    from pcapnfs.analyses.times.budget import Budget
+    from pcapnfs.analyses.times.course import Course, Part
+    from pcapnfs.analyses.times.distributions import Spreads
     from pcapnfs.report import Mark
 
 WIDTH = 720.0

@@ -10,8 +10,8 @@ from pcapnfs.views.report import blocks, charts
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Picture, Section
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.budget import Budget
-    from pcapnfs.analyses.phases import Phase
+    from pcapnfs.analyses.times.budget import Budget
+    from pcapnfs.analyses.times.phases import Phase
     from pcapnfs.report import Report
 
 PHASES = 20

@@ -10,9 +10,9 @@ from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Facts, Paragraph, Section, quoted
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.cache import Cache, FileCache
-    from pcapnfs.analyses.mount_options import Mount
-    from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
+    from pcapnfs.analyses.caching.cache import Cache, FileCache
+    from pcapnfs.analyses.mounts.mount_options import Mount
+    from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
     from pcapnfs.report import Report
 
 MOUNTS = 8

@@ -23,11 +23,11 @@ from pcapnfs.views.report.blocks import (
 from pcapnfs.views.words import addressed, beside_them, moved, sentence
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.files import Distribution, Files
-    from pcapnfs.analyses.patterns import PatternClass, Patterns
-    from pcapnfs.analyses.perfile import FileCost, PerFile
-    from pcapnfs.analyses.sequence import FileSequence, Step
-    from pcapnfs.analyses.sizes import Sizes
+    from pcapnfs.analyses.by_file.files import Distribution, Files
+    from pcapnfs.analyses.by_file.patterns import PatternClass, Patterns
+    from pcapnfs.analyses.by_file.perfile import FileCost, PerFile
+    from pcapnfs.analyses.by_file.sequence import FileSequence, Step
+    from pcapnfs.analyses.by_file.sizes import Sizes
     from pcapnfs.report import Report
 
 RUNS = 16

@@ -16,7 +16,7 @@ from pcapnfs.views.words import no_verdict, trust_sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pcapnfs.analyses.capture import Capture
+    from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.report import Report
 
 NAMED = 6

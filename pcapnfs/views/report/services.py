@@ -11,9 +11,9 @@ from pcapnfs.views.screen import STABILITY_ROWS, protocol_name
 from pcapnfs.views.words import aside
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.distributions import Spreads
-    from pcapnfs.analyses.operations import OperationTimes, SignatureTimes
-    from pcapnfs.analyses.stability import Stability, StabilityRow
+    from pcapnfs.analyses.times.distributions import Spreads
+    from pcapnfs.analyses.times.operations import OperationTimes, SignatureTimes
+    from pcapnfs.analyses.times.stability import Stability, StabilityRow
     from pcapnfs.report import Report
 
 OPERATIONS = 40

@@ -1,0 +1,1 @@
+"""How questions are asked: what analyses share that answers none, from rows to arrays."""

@@ -1,0 +1,136 @@
+"""Which files a user means: by path, by handle, or by a pattern of names.
+
+Takes what was typed; gives numbers of files (those that stand for each, see `files.identity`). A
+path may be given below the export, with the export in front, or by its end; a name that a file had
+earlier in the capture finds it too. A handle is hexadecimal, whole or its beginning, or the short
+form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the handle).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import wildcards
+from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="callback call_first_time file",
+    files="file identity handle path export role",
+    names="directory name file",
+)
+"""The columns that the queries here read."""
+
+NEAREST = 3
+"""Paths that are offered when none is the one asked for."""
+
+LIKENESS = 0.75
+"""How alike (Jaro-Winkler, 0 to 1) two paths are at least to be offered."""
+
+_SHORT_HANDLE = re.compile(r"\[?0x([0-9a-f]{8})\]?", re.IGNORECASE)
+_HANDLE = re.compile(r"(?:0x)?((?:[0-9a-f]{2}){4,128})", re.IGNORECASE)
+_ROWS_AT_A_TIME = 100_000
+
+_BY_PATH = (
+    "path = $wanted or path = ltrim($wanted, '/') or path = regexp_replace($wanted, '^[.]/', '') "
+    "or rtrim(export, '/') || '/' || path = $wanted or (path = '.' and export = $wanted)"
+)
+_BY_FORMER_PATH = """
+    file in (
+        select names.file
+        from names join files as parents on parents.file = names.directory
+        where parse_filename($wanted, false, 'forward_slash') = names.name
+          and case when parents.path = '.' then names.name
+                   else parents.path || '/' || names.name end
+              in ($wanted, ltrim($wanted, '/'))
+    )
+"""
+_BY_END = "ends_with(path, '/' || ltrim($wanted, '/'))"
+
+
+def named(trace: Trace, wanted: str) -> tuple[int, ...]:
+    """The files of a path or a handle, in order of their first call; most often one.
+
+    Raises:
+        UsageError: There is none; the message offers the nearest paths.
+    """
+    short = _SHORT_HANDLE.fullmatch(wanted)
+    whole = _HANDLE.fullmatch(wanted)
+    ways: list[tuple[str, Mapping[str, object]]] = [
+        (_BY_PATH, {"wanted": wanted}),
+        (_BY_FORMER_PATH, {"wanted": wanted}),
+    ]
+    if whole:
+        ways.append(("starts_with(lower(hex(handle)), $digits)", {"digits": whole[1].lower()}))
+    ways.append((_BY_END, {"wanted": wanted}))
+    for condition, parameters in ways:
+        if found := _files(trace, condition, parameters):
+            return found
+    if short:
+        ids = list(_with_checksum(trace, int(short[1], 16)))
+        if found := _files(trace, "list_contains($ids, file)", {"ids": ids}):
+            return found
+    raise UsageError(_nothing_like(trace, wanted))
+
+
+def matching(trace: Trace, pattern: str) -> tuple[int, ...]:
+    """The files whose name, or with a slash in the pattern whose path, is as the pattern says.
+
+    What a pattern is, says `wildcards`.
+
+    Raises:
+        UsageError: There is none.
+    """
+    found = _files(trace, wildcards.LIKE_PATTERN, {"pattern": wildcards.text(pattern)})
+    if not found:
+        raise UsageError(f"no file is named like {pattern!r} in the capture")
+    return found
+
+
+def _files(trace: Trace, condition: str, parameters: Mapping[str, object]) -> tuple[int, ...]:
+    """Files with calls before those without, then in order of time, names not found at the end."""
+    rows = trace.rows(
+        f"""
+        with wanted as (select distinct identity as file from files where {condition}),
+        begun as (
+            select files.identity as file, min(call_first_time) as first
+            from calls join files using (file) semi join wanted on wanted.file = files.identity
+            where not callback group by files.identity
+        )
+        select wanted.file from wanted join files using (file) left join begun using (file)
+        order by role in ('absent', 'untold'), first nulls last, wanted.file
+        """,
+        parameters,
+    )
+    return tuple(integer(row[0]) for row in rows)
+
+
+def _with_checksum(trace: Trace, checksum: int) -> Iterator[int]:
+    handles = trace.sql("select file, handle from files where handle is not null")
+    while rows := handles.fetchmany(_ROWS_AT_A_TIME):
+        for file, handle in rows:
+            if zlib.crc32(handle) == checksum:
+                yield integer(file)
+
+
+def _nothing_like(trace: Trace, wanted: str) -> str:
+    rows = trace.rows(
+        """
+        select path, max(jaro_winkler_similarity(path, $wanted)) as likeness
+        from files where role not in ('pseudo', 'absent', 'untold') group by path
+        having likeness >= $least
+        order by likeness desc, path limit $nearest
+        """,
+        {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
+    )
+    if not rows:
+        return f"no file {wanted!r} in the capture, nor any like it; perfile lists them"
+    offered = ", ".join(str(path) for path, _ in rows)
+    return f"no file {wanted!r} in the capture; the nearest: {offered}"

@@ -1,0 +1,1 @@
+"""What each file cost and what was done to it, alone, in groups and in patterns."""

@@ -1,0 +1,293 @@
+"""Files folded into classes by what was done to them, in which order.
+
+A file's pattern is the sequence of its calls with runs collapsed: `CREATE SETATTR WRITE[FILE_SYNC]
+SETATTR` (steps.py says how a call is written). Files of one kind with one pattern form a class,
+however long their runs are: how often a step was repeated stands beside it. So hundreds of
+thousands of files become a few lines. All of it happens in the database, which spills to disk.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import order, owners, parts
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.by_file import steps
+from pcapnfs.analyses.by_file.costs import Total
+from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
+from pcapnfs.analyses.captured import untold as _untold
+from pcapnfs.analyses.captured.untold import known, untold
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    owners.READS,
+    steps.READS,
+    _untold.READS,
+    columns.of(
+        calls="call call_first_frame call_frame reply_frame call_first_time call_time reply_time "
+        "srt stability",
+        files="role path",
+    ),
+)
+"""The columns that the queries here read."""
+
+LONGEST = 24
+"""Runs of a pattern; what comes after them does not tell classes apart.
+
+A directory that is walked again and again, or a file under a database, goes on like that for
+thousands of runs, no two alike.
+"""
+
+
+class Run(Record):
+    """A step of a pattern, and how often it came in a row."""
+
+    step: str
+    """Procedure or main operation with its marks: `WRITE[FILE_SYNC]`, `OPEN(create)`, `LOOKUP!`."""
+    least: int
+    """Fewest times in a row, among the files of the class."""
+    most: int
+    """Most times in a row."""
+
+
+class Example(Record):
+    """A file of a class."""
+
+    file: int
+    """Its number in the table files."""
+    path: str
+    """Path, as in the table files; not escaped."""
+    first_frame: int
+    """First frame of its first call."""
+    last_frame: int
+    """Frame that completes its last reply (or call without one)."""
+    time_s: float
+    """Sum of the service times of its calls, seconds."""
+
+
+class PatternClass(Record):
+    """Files of one kind with one pattern."""
+
+    pattern: str
+    """The steps, runs collapsed, with a blank between them; `…` at the end when there were more
+    runs than are told apart."""
+    runs: tuple[Run, ...]
+    """The same steps, with how often each came in a row."""
+    kind: str
+    """`file`, `directory`, `other`, `unknown`, `absent` (names not found), `untold` or
+    `pseudo`."""
+    files: int
+    """Files in the class."""
+    files_share: float
+    """Their share of all objects with calls, 0 to 1."""
+    calls: int
+    """Calls that belong to them."""
+    calls_per_file: float
+    """The mean."""
+    stable_calls: int
+    """Those of the calls that were stable."""
+    stable_per_file: float
+    """The mean."""
+    time_s: float
+    """Sum of the service times, seconds."""
+    time_share: float | None
+    """Its share of the service time of all clients' calls, 0 to 1; None when that is 0."""
+    time_per_file_s: float
+    """The mean, seconds."""
+    stable_s: float
+    """The stable calls' part of time_s, seconds."""
+    lifetime_s: float
+    """Mean time from a file's first call to its last reply, seconds; it holds what lies between
+    the calls too."""
+    example: Example
+    """The file whose first call came first."""
+    slowest: Example
+    """The file whose calls took longest."""
+
+
+class Patterns(Record):
+    """Classes of files, those that took longest first."""
+
+    classes: tuple[PatternClass, ...]
+    """The classes shown."""
+    class_count: int | None
+    """All classes; None when no file is known, but there are calls that do not tell."""
+    shown: Total
+    """The files of the classes shown."""
+    others: Total
+    """The files of the other classes."""
+    without_file: Total
+    """Calls that are about no file (NULL, EXCHANGE_ID …), or whose file is not known."""
+    total: Total
+    """All calls of clients: shown, others and without_file together."""
+
+
+def patterns(trace: Trace, *, top: int = 20) -> Patterns:
+    """Fold the files into classes.
+
+    Args:
+        trace: The trace.
+        top: Classes to give; 0 for all.
+
+    Raises:
+        UsageError: `top` is negative.
+    """
+    order.check("classes", top=top)
+    total, without_file = _totals(trace)
+    walk = walks.Patterns(longest=LONGEST)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_KINDS)
+        cursor.execute(_OBJECTS)
+        for calls in parts.of(trace, cursor, _CALLS, by="file"):
+            walk.add(calls)
+        found = walk.finish(top)
+        examples = sorted({each["example"] for each in found["shown"]})
+        named = sorted({each[which] for each in found["shown"] for which in ("example", "slowest")})
+        kinds = dict(cursor.execute("select kind, role from kinds").fetchall())
+        words = {
+            (file, code): str(step)
+            for file, code, step in cursor.execute(_WORDS, {"files": examples}).fetchall()
+        }
+        witnesses = {
+            row[0]: _example(row) for row in cursor.execute(_WITNESSES, {"files": named}).fetchall()
+        }
+    class_count, files = integer(found["classes"]), integer(found["files"])
+    unless = untold(trace).unplaced
+    classes = tuple(
+        _class(each, kinds, words, witnesses, files, total.time_s) for each in found["shown"]
+    )
+    among_shown = sum(each.files for each in classes)
+    shown = Total.of(classes, files=among_shown)
+    others = Total(
+        files=files - among_shown,
+        calls=total.calls - without_file.calls - shown.calls,
+        stable_calls=total.stable_calls - without_file.stable_calls - shown.stable_calls,
+        time_s=total.time_s - without_file.time_s - shown.time_s if files > among_shown else 0.0,
+    )
+    return Patterns(
+        classes=classes,
+        class_count=known(class_count, unless=unless),
+        shown=shown,
+        others=others,
+        without_file=without_file,
+        total=Total(known(files, unless=unless), total.calls, total.stable_calls, total.time_s),
+    )
+
+
+_KINDS = """
+    create temp table kinds as
+    select role, (row_number() over (order by role) - 1)::utinyint as kind
+    from (select distinct role from files)
+"""
+"""Kinds of files, by number."""
+
+_OBJECTS = """
+    create temp table objects as
+    select file as own, identity, kind from files join kinds using (role) where file = identity
+    union all
+    select others.file, others.identity, kind
+    from (select file, identity from files where file <> identity) as others
+         join (select file, role from files) as named on named.file = others.identity
+         join kinds using (role)
+"""
+"""Objects, each with the one that stands for its file, and the kind of that."""
+
+_CALLS = f"""
+    with {levels("of_stretch(call)")}
+    select identity as file, kind, {CODE} as code, call_time, call, call_first_frame,
+           call_first_time, coalesce(reply_time, call_time) as last_time, srt,
+           stability = 'stable' as stable
+    from calls join objects on calls.file = own left join levels using (call)
+    where of_stretch(call) and not callback
+"""
+"""The calls of files, with a number for each step."""
+
+_OF_FILES = """
+    select identity as file, call, op, signature, call_first_frame, call_frame, reply_frame,
+           reply_time, srt, rpc_status, status
+    from calls join (select file, identity from files where identity in $files) using (file)
+    where not callback
+"""
+"""The calls of a few files, as `OWNED` has them."""
+
+_WORDS = f"""
+    with owned as ({_OF_FILES}), {STEPS}
+    select file, {CODE} as code, any_value(step) from steps group by all
+"""
+
+_WITNESSES = f"""
+    with owned as ({_OF_FILES})
+    select owned.file, any_value(path), min(call_first_frame),
+           max(coalesce(reply_frame, call_frame)), coalesce(sum(srt), 0)
+    from owned join (select file, path from files) as named on named.file = owned.file
+    group by owned.file
+"""
+
+
+def _totals(trace: Trace) -> tuple[Total, Total]:
+    """All calls of clients, and those on no file; files are not counted here."""
+    (row,) = trace.rows(
+        """
+        select count(*), count(*) filter (stability = 'stable'), sum(srt),
+               count(*) filter (file is null),
+               count(*) filter (file is null and stability = 'stable'),
+               sum(srt) filter (file is null)
+        from calls where not callback
+        """
+    )
+    calls, stable, time, no_file, no_file_stable, no_file_time = row
+    return (
+        Total(0, integer(calls), integer(stable), seconds(time) or 0.0),
+        Total(0, integer(no_file), integer(no_file_stable), seconds(no_file_time) or 0.0),
+    )
+
+
+def _class(
+    found: dict[str, Any],
+    kinds: dict[int, str],
+    words: dict[tuple[int, int], str],
+    witnesses: dict[int, Example],
+    all_files: int,
+    all_time_s: float,
+) -> PatternClass:
+    """Give a class its words; they are those of its example."""
+    steps = [words[found["example"], code] for code in found["codes"]]
+    number, calls, stable = (integer(found[name]) for name in ("files", "calls", "stable_calls"))
+    time_s = seconds(found["time"]) or 0.0
+    return PatternClass(
+        pattern=" ".join([*steps, *(["…"] if found["cut"] else [])]),
+        runs=tuple(
+            Run(step, integer(few), integer(many))
+            for step, few, many in zip(steps, found["least"], found["most"], strict=True)
+        ),
+        kind=str(kinds[found["kind"]]),
+        files=number,
+        files_share=number / all_files,
+        calls=calls,
+        calls_per_file=calls / number,
+        stable_calls=stable,
+        stable_per_file=stable / number,
+        time_s=time_s,
+        time_share=time_s / all_time_s if all_time_s else None,
+        time_per_file_s=time_s / number,
+        stable_s=seconds(found["stable_time"]) or 0.0,
+        lifetime_s=(seconds(found["lifetime"]) or 0.0) / number,
+        example=witnesses[found["example"]],
+        slowest=witnesses[found["slowest"]],
+    )
+
+
+def _example(row: tuple[Any, ...]) -> Example:
+    file, path, first_frame, last_frame, time = row
+    return Example(
+        file=integer(file),
+        path=str(path),
+        first_frame=integer(first_frame),
+        last_frame=integer(last_frame),
+        time_s=seconds(time) or 0.0,
+    )

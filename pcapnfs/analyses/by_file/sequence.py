@@ -1,0 +1,494 @@
+"""What happened to a file, call by call, in order of time.
+
+Each step has its frames, the gap to the one before, its service time, whether it was stable, how
+it ended, and all its operations. Calls by name (LOOKUP, CREATE, REMOVE …) are steps of the file
+that they name; callbacks are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as Numbers
+from math import ceil
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given, lookup, named_rows, owners
+from pcapnfs.analyses.asking.owners import OWNED
+from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
+from pcapnfs.analyses.by_file import steps
+from pcapnfs.analyses.by_file.steps import STEPS
+from pcapnfs.analyses.data import offloads
+from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.asking.named_rows import Row
+    from pcapnfs.trace import Trace
+
+
+READS = columns.together(
+    lookup.READS,
+    offloads.READS,
+    owners.READS,
+    steps.READS,
+    columns.of(
+        calls="call client protocol call_first_frame call_frame reply_first_frame reply_frame "
+        "call_first_time call_time reply_time srt transmissions rpc_status status status_name uid "
+        "stability",
+        operations="call position op executed status_name stability name new_name offset requested "
+        "count stable_requested committed set_size",
+        files="server handle fileid size path export role removed",
+        names="call position directory name file",
+    ),
+)
+"""The columns that the queries here read."""
+
+
+class Operation(Record):
+    """One operation of a call."""
+
+    op: str
+    """Name in the RFC."""
+    executed: bool
+    """The reply holds a result of it."""
+    status: str | None
+    """The RFC's name of its status; None when it was not executed or not captured."""
+    stability: str
+    """`stable`, `unstable`, `unstable_write`, `read`, `state` or `unknown`."""
+    name: str | None
+    """The name that it gives, as CREATE, LOOKUP, RENAME (the old one) do; None for others."""
+    new_name: str | None
+    """RENAME: the new name; None for others."""
+    offset_bytes: int | None
+    """Where in the file, bytes; None for operations without a place."""
+    requested_bytes: int | None
+    """Bytes asked for; None for operations without a length."""
+    done_bytes: int | None
+    """Bytes read or written, as the reply says, or, of a COPY in the background, CB_OFFLOAD; None
+    for others, and without reply."""
+    requested_level: str | None
+    """WRITE: `UNSTABLE`, `DATA_SYNC` or `FILE_SYNC` as asked for; None for others."""
+    committed_level: str | None
+    """WRITE, COPY: the level granted, in the end; None for others, and without reply."""
+    set_size_bytes: int | None
+    """The size that SETATTR, CREATE or OPEN set; None when none."""
+
+
+class Step(Record):
+    """One call."""
+
+    call: int
+    """Its number in the table calls."""
+    step: str
+    """Procedure or main operation with its marks, as in patterns: `WRITE[FILE_SYNC]`, `LOOKUP!`."""
+    version: str
+    """`3`, `4.0`, `4.1`, `4.2`, `nfsacl3` …"""
+    call_first_frame: int
+    """Frame with the call's first byte."""
+    call_frame: int
+    """Frame that completes the call."""
+    reply_first_frame: int | None
+    """Frame with the reply's first byte; None without reply."""
+    reply_frame: int | None
+    """Frame that completes the reply; None without reply."""
+    start_s: float
+    """When the call was complete, seconds since the capture's start."""
+    gap_s: float | None
+    """From the latest reply to an earlier call on this file to the first frame of this one,
+    seconds: the client, or calls on other files. Negative when this call was sent before that
+    reply; None for the first step."""
+    srt_s: float | None
+    """Service time, seconds; None without reply."""
+    stability: str
+    """`stable`, `unstable`, `unstable_write`, `read`, `state` or `unknown`."""
+    status: str | None
+    """Why it failed: the RFC's name of the status, or RPC's refusal; None when it did not, or has
+    no reply."""
+    client: str
+    """Address of the client."""
+    uid: int | None
+    """AUTH_SYS user who asked; None under another flavor."""
+    transmissions: int
+    """How often it was sent."""
+    operations: tuple[Operation, ...]
+    """All operations in order: one, or those of a compound."""
+
+
+class KnownName(Record):
+    """A name that the file had."""
+
+    path: str
+    """Path of the directory as known at the end, and the name."""
+    from_frame: int
+    """Frame of the reply that taught it."""
+    from_s: float
+    """Its time, seconds since the capture's start."""
+    until_frame: int | None
+    """Frame of the reply by which it was taken away; None when it was not."""
+    until_s: float | None
+    """Its time, likewise."""
+
+
+class FileSequence(Record):
+    """A file and its steps."""
+
+    file: int
+    """Its number in the table files."""
+    path: str
+    """Path, as in the table files; not escaped."""
+    export: str | None
+    """The export that the path is below; None when it is not known."""
+    server: str
+    """Address of the server."""
+    handles: tuple[str, ...]
+    """Its file handles in hexadecimal; none for a name that never had one."""
+    fileid: int | None
+    """File number in its file system; None when no attributes were seen."""
+    role: str
+    """`file`, `directory`, `other`, `unknown`, `absent`, `untold` or `pseudo`."""
+    size_bytes: int | None
+    """Size when last seen, bytes; None when it never was."""
+    removed: bool
+    """It was removed or replaced during the capture."""
+    names: tuple[KnownName, ...]
+    """The names it had, in order of time: more than one after a rename or with hard links."""
+    calls: int
+    """Its calls, also those not among the steps."""
+    stable_calls: int
+    """Those of them that were stable."""
+    time_s: float
+    """Sum of their service times, seconds."""
+    stable_s: float
+    """The stable calls' part of it, seconds."""
+    lifetime_s: float | None
+    """From the first call's first frame to the last reply, seconds; None without calls."""
+    steps: tuple[Step, ...]
+    """Its first calls, up to the number asked for."""
+
+
+class Wanted(Record):
+    """Which files were meant."""
+
+    matches: int
+    """How many these are."""
+    others: tuple[str, ...]
+    """Paths of the first of those beyond `files`."""
+    files: tuple[int, ...]
+    """Numbers of those to be told (table files), in order of their first call."""
+    calls: int
+    """Calls to be told of each; 0 for all."""
+
+
+class Sequence(Record):
+    """The files asked for."""
+
+    matches: int
+    """Files that were meant."""
+    others: tuple[str, ...]
+    """Paths of the first of those that are not in `files`."""
+    files: tuple[FileSequence, ...]
+    """The first of them, in order of their first call."""
+
+
+OTHERS_NAMED = 10
+"""Paths that are told of files that matched and are not shown."""
+
+TOGETHER = 1000
+"""Files that are asked for at once, of few: each question looks at all calls."""
+
+STEPS_TOGETHER = 10_000
+"""Steps that are asked for at once, unless one file has more: each takes a kilobyte or two."""
+
+PASSES = 100
+"""How often all calls are looked at for each question: of more files, or calls, than that allows,
+so many are asked for at once. Otherwise a trace of twice the files took four times as long."""
+
+WANTED = f"wanted as (select {given.rows('files', 'ubigint')} as file)"
+"""SQL: a row for each of the files."""
+
+
+def wanted(
+    trace: Trace,
+    *,
+    file: str | None = None,
+    name: str | None = None,
+    top: int = 3,
+    calls: int = 100,
+) -> Wanted:
+    """Find the files that `sequence` gives, with the same arguments and failures."""
+    if (file is None) == (name is None):
+        raise UsageError("say which file: either by its path or handle, or by a pattern of names")
+    if top < 0 or calls < 0:
+        raise UsageError("a number of files or calls cannot be negative; 0 shows all")
+    found = lookup.named(trace, file) if file is not None else lookup.matching(trace, name or "")
+    chosen = found[:top] if top else found
+    others = _paths(trace, found[len(chosen) :][:OTHERS_NAMED])
+    return Wanted(matches=len(found), others=others, files=chosen, calls=calls)
+
+
+def sequence(
+    trace: Trace,
+    *,
+    file: str | None = None,
+    name: str | None = None,
+    top: int = 3,
+    calls: int = 100,
+) -> Sequence:
+    """Give the calls of one file, or of several, in order of time.
+
+    Args:
+        trace: The trace.
+        file: A path, the end of one, or a handle.
+        name: A pattern for names, or with a slash for paths.
+        top: Files to give; 0 for all.
+        calls: Calls of each file to give; 0 for all.
+
+    Raises:
+        UsageError: Not exactly one of `file` and `name` is given, none is found, or a number is
+            negative.
+    """
+    found = wanted(trace, file=file, name=name, top=top, calls=calls)
+    return Sequence(
+        matches=found.matches,
+        others=found.others,
+        files=tuple(of_files(trace, found.files, calls=calls)),
+    )
+
+
+def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> Iterator[FileSequence]:
+    """The first calls of files that are known by their number in the table files.
+
+    One file after the other: any number of them, in the memory of a hundredth.
+
+    Args:
+        trace: The trace.
+        files: The files, in the order in which they are given.
+        calls: Calls of each file to give; 0 for all.
+    """
+    together = max(TOGETHER, ceil(len(files) / PASSES))
+    for begin in range(0, len(files), together):
+        yield from _together(trace, files[begin : begin + together], calls)
+
+
+def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
+    rows = trace.rows(
+        "select path from files where list_contains($files, file) "
+        "order by list_position($files, file)",
+        {"files": list(files)},
+    )
+    return tuple(str(row[0]) for row in rows)
+
+
+def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSequence]:
+    rows = named_rows.rows(
+        trace,
+        f"""
+        with {OWNED}, {WANTED},
+        sums as (
+            select file, count(*) as calls, count(*) filter (stability = 'stable') as stable,
+                   sum(srt) as time, sum(srt) filter (stability = 'stable') as stable_time,
+                   max(coalesce(reply_time, call_time)) - min(call_first_time) as lifetime
+            from owned semi join wanted using (file) group by file
+        ),
+        known as (
+            select identity as file, list(lower(hex(handle)) order by files.file) as handles
+            from files semi join wanted on wanted.file = files.identity
+            where handle is not null group by identity
+        )
+        select file, path, export, server, fileid, role, size, removed, handles,
+               coalesce(calls, 0) as calls, coalesce(stable, 0) as stable, time, stable_time,
+               lifetime
+        from files semi join wanted using (file)
+             left join sums using (file) left join known using (file)
+        """,
+        {"files": given.text(files)},
+    )
+    about = {integer(row["file"]): row for row in rows}
+    names = _names(trace, files)
+    calls = {file: integer(told["calls"]) for file, told in about.items()}
+    for some in _few_steps(files, calls, limit, max(STEPS_TOGETHER, trace.meta.calls // PASSES)):
+        steps = _steps(trace, some, limit)
+        for file in some:
+            yield _file(about[file], names.get(file, ()), steps.get(file, ()))
+
+
+def _few_steps(
+    files: Numbers[int], calls: Mapping[int, int], limit: int, together: int
+) -> Iterator[Numbers[int]]:
+    """The files in groups that do not have more steps together."""
+    begin = steps = 0
+    for place, file in enumerate(files):
+        mine = min(calls[file], limit or calls[file])
+        if place > begin and steps + mine > together:
+            yield files[begin:place]
+            begin, steps = place, 0
+        steps += mine
+    yield files[begin:]
+
+
+def _file(about: Row, names: tuple[KnownName, ...], steps: tuple[Step, ...]) -> FileSequence:
+    return FileSequence(
+        file=about["file"],
+        path=str(about["path"]),
+        export=text(about["export"]),
+        server=str(about["server"]),
+        handles=tuple(about["handles"] or ()),
+        fileid=whole(about["fileid"]),
+        role=str(about["role"]),
+        size_bytes=whole(about["size"]),
+        removed=bool(about["removed"]),
+        names=names,
+        calls=integer(about["calls"]),
+        stable_calls=integer(about["stable"]),
+        time_s=seconds(about["time"]) or 0.0,
+        stable_s=seconds(about["stable_time"]) or 0.0,
+        lifetime_s=seconds(about["lifetime"]),
+        steps=steps,
+    )
+
+
+def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Step, ...]]:
+    answer = named_rows.rows(
+        trace,
+        f"""
+        with {OWNED}, {STEPS}, {WANTED}
+        select file, call, step, protocol, call_first_frame, call_frame, reply_first_frame,
+               reply_frame, call_time - $start as start,
+               call_first_time - max(coalesce(reply_time, call_time)) over (
+                   in_order rows between unbounded preceding and 1 preceding) as gap,
+               srt, stability,
+               case when coalesce(rpc_status, 'SUCCESS') <> 'SUCCESS' then rpc_status
+                    when coalesce(status, 0) <> 0 then coalesce(status_name, status::varchar) end
+                   as status,
+               client, uid, transmissions
+        from steps semi join wanted using (file)
+        window in_order as (partition by file order by call_time, call)
+        {f"qualify row_number() over in_order <= {limit}" if limit else ""}
+        order by file, call_time, call
+        """,
+        {"files": given.text(files), "start": trace.meta.start_ns},
+    )
+    rows = list(answer)
+    operations = _operations(trace, [integer(row["call"]) for row in rows])
+    found: dict[int, list[Step]] = {}
+    for row in rows:
+        step = _step(row, operations.get(integer(row["call"]), ()))
+        found.setdefault(integer(row["file"]), []).append(step)
+    return {file: tuple(steps) for file, steps in found.items()}
+
+
+def _step(row: Row, operations: tuple[Operation, ...]) -> Step:
+    return Step(
+        call=integer(row["call"]),
+        step=str(row["step"]),
+        version=str(row["protocol"]),
+        call_first_frame=integer(row["call_first_frame"]),
+        call_frame=integer(row["call_frame"]),
+        reply_first_frame=whole(row["reply_first_frame"]),
+        reply_frame=whole(row["reply_frame"]),
+        start_s=seconds(row["start"]) or 0.0,
+        gap_s=seconds(row["gap"]),
+        srt_s=seconds(row["srt"]),
+        stability=str(row["stability"]),
+        status=text(row["status"]),
+        client=str(row["client"]),
+        uid=whole(row["uid"]),
+        transmissions=integer(row["transmissions"]),
+        operations=operations,
+    )
+
+
+def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
+    done, ended = '"count", stable_requested, operations.committed', ""
+    if offloads.register(trace):
+        its = "op = 'COPY' and offloads.call is not null"
+        done = f"""
+            case when {its} then copied else "count" end, stable_requested,
+            case when {its} then ended.committed else operations.committed end
+        """
+        ended = f"""
+            left join {offloads.TABLE} using (call)
+            left join (
+                select call as told, committed from operations where op = 'CB_OFFLOAD'
+            ) as ended using (told)
+        """
+    rows = trace.rows(
+        f"""
+        select call, op, executed, status_name, stability, name, new_name, "offset", requested,
+               {done}, set_size
+        from operations semi join (select {given.rows("calls", "ubigint")} as call)
+            using (call) {ended}
+        order by call, position
+        """,
+        {"calls": given.text(calls)},
+    )
+    found: dict[int, list[Operation]] = {}
+    for call, op, executed, status, stability, name, new_name, *data in rows:
+        offset, requested, done, requested_level, committed_level, set_size = data
+        found.setdefault(integer(call), []).append(
+            Operation(
+                op=str(op),
+                executed=bool(executed),
+                status=text(status),
+                stability=str(stability),
+                name=text(name),
+                new_name=text(new_name),
+                offset_bytes=whole(offset),
+                requested_bytes=whole(requested),
+                done_bytes=whole(done),
+                requested_level=text(requested_level),
+                committed_level=text(committed_level),
+                set_size_bytes=whole(set_size),
+            )
+        )
+    return {call: tuple(operations) for call, operations in found.items()}
+
+
+def _names(trace: Trace, files: Numbers[int]) -> dict[int, tuple[KnownName, ...]]:
+    """Each name from the reply that taught it to the one by which it denotes something else."""
+    rows = trace.rows(
+        f"""
+        with {WANTED},
+        bound as (select * from names where file in (
+            select files.file from files semi join wanted on wanted.file = files.identity
+        )),
+        events as (
+            select names.call, names.position, directory, name, identity,
+                   coalesce(reply_frame, call_frame) as frame,
+                   coalesce(reply_time, call_time) - $start as time
+            from names semi join bound using (directory, name)
+                 join calls using (call) left join files on files.file = names.file
+        ),
+        changes as (
+            select *, lag(identity) over its_name as before from events
+            window its_name as (partition by directory, name order by call, position)
+            qualify identity is distinct from before
+        ),
+        spans as (
+            select *, lead(frame) over its_name as until_frame, lead(time) over its_name as until
+            from changes
+            window its_name as (partition by directory, name order by call, position)
+        )
+        select spans.identity,
+               case when parents.path = '.' then spans.name
+                    else rtrim(parents.path, '/') || '/' || spans.name end,
+               frame, time, until_frame, until
+        from spans join files as parents on parents.file = directory
+        where spans.identity in (select file from wanted)
+        order by call, spans.position
+        """,
+        {"files": given.text(files), "start": trace.meta.start_ns},
+    )
+    found: dict[int, list[KnownName]] = {}
+    for file, path, frame, time, until_frame, until in rows:
+        found.setdefault(integer(file), []).append(
+            KnownName(
+                path=str(path),
+                from_frame=integer(frame),
+                from_s=seconds(time) or 0.0,
+                until_frame=whole(until_frame),
+                until_s=seconds(until),
+            )
+        )
+    return {file: tuple(names) for file, names in found.items()}

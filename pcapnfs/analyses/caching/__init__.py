@@ -1,0 +1,1 @@
+"""What clients know and ask again: attributes, change-IDs, delegations, access."""

@@ -1,0 +1,68 @@
+"""Files that a client asked for after it had left them alone: when their attributes expire.
+
+Takes a connection with the tables `known` (`mount_evidence`) and `unasked` (`held_files`); counts,
+for each mount of NFSv4, the questions about regular files that no call had been about since the
+client last knew them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.asking.by_mount import ByMount
+from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
+from pcapnfs.analyses.caching.change_ids import age_s
+
+if TYPE_CHECKING:
+    import duckdb
+
+FILE_TIMEOUT_S, FILE_DEFAULT_S = 0.9, 2.5
+"""Knowledge of a file that is younger does not expire (`visits.TOGETHER_S`), and that is older may
+have by default (acregmin 3 s): a client counts from when it asked, a capture from the reply."""
+
+
+def aged_files(cursor: duckdb.DuckDBPyConnection) -> ByMount:
+    """Count the questions; nothing where none may be due to a timeout."""
+    cursor.execute(_RIPE)
+    if cursor.execute("select 1 from ripe limit 1").fetchone() is None:
+        return ByMount()
+    return ByMount.of_query(cursor, _AGED)
+
+
+_RIPE = f"""
+    create temp table ripe as
+    with asked as (
+        select mount, calls.file, call, call_time, call_frame, known_time, {age_s()} as age
+        from known join calls using (call, file)
+             semi join (select file from files where role = 'file') as objects using (file)
+        where version = 4 and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
+    )
+    from asked
+    where mount in (select mount from asked where age >= {FILE_TIMEOUT_S})
+          and call not in (select call from unasked)
+"""
+"""Questions of NFSv4 about files, of mounts where some may be due to a timeout."""
+
+# A call that tells no attributes may have made the client doubt what it knew: READ voids the access
+# time, LOCK all that is cached.
+_AGED = f"""
+    with about as (
+        select mount, file, call_time, reply_time from calls
+        where not callback and mount in (select mount from ripe)
+              and file in (select file from ripe)
+    ),
+    alone as (
+        select ripe.*
+        from ripe asof left join about
+             on ripe.mount = about.mount and ripe.file = about.file
+                and ripe.call_time > about.call_time
+        where about.call_time is null or reply_time <= known_time
+    )
+    select mount, count(*) filter (age >= {FILE_TIMEOUT_S}) as files_aged,
+           count(*) filter (age < {FILE_TIMEOUT_S}) as files_young,
+           count(distinct file) filter (age >= {FILE_TIMEOUT_S}) as aged_objects,
+           min(age) filter (age >= {FILE_TIMEOUT_S}) as aged_shortest,
+           arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
+               filter (age >= {FILE_TIMEOUT_S}) as aged_frames
+    from alone group by mount
+"""

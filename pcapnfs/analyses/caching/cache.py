@@ -1,0 +1,418 @@
+"""Whether the client's cache works: how often it asks the server what it already knew.
+
+For each client and file, every time that the client learns the change-ID (`change_ids`). A
+*revalidation* is an explicit question: a call whose purpose is GETATTR, the GETATTR in the compound
+of an OPEN, VERIFY and NVERIFY on the change attribute. Attributes that come along with READ, WRITE
+and the like are observations: they can show that somebody else changed the file, but cost nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import order, parts, population
+from pcapnfs.analyses.asking.named_rows import by_name
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.by_file.visits import TOGETHER_S
+from pcapnfs.analyses.caching.change_ids import age_s, change_ids
+from pcapnfs.analyses.caching.delegations import Delegations, delegations
+from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import untold as _untold
+from pcapnfs.analyses.captured.directions import directions
+from pcapnfs.analyses.captured.untold import known, untold
+from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.mounts.mount_options import Mount, mounts
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.analyses.asking.named_rows import Row
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _directions.READS,
+    _untold.READS,
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call connection client server mount callback program version op signature "
+        "status call_frame call_time reply_time file directory",
+        operations="call position op executed status stability file directory target_directory "
+        "name new_name offset requested count stable_requested change_before change_after "
+        "change_atomic type size change mtime ctime before_size before_mtime before_ctime "
+        "directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
+        "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
+        "target_before_ctime attributes plus cookie delegation max_read max_write",
+        files="file handle name parent path role",
+        entries="call position file type size change mtime ctime",
+        names="call directory name file",
+        connections="connection role",
+        notes="connection reason time",
+    ),
+)
+"""The columns that the queries here read."""
+
+Sort = Literal["time", "revalidations", "bytes", "name"]
+"""What the files are sorted by; all but the name from the largest down."""
+
+INTERVAL_EDGES_S = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 60.0)
+"""Where one bin of intervals ends and the next begins: around Linux's acregmin (3 s), acdirmin (30
+s) and the two maxima (60 s), and decades below."""
+
+_FIRST = {
+    "time": "time",
+    "revalidations": "revalidations",
+    "bytes": "bytes_reread + bytes_saved",
+}
+"""What the order begins with, where it is a number."""
+
+_ORDER = {
+    "time": "time desc, revalidations desc, path, client, file",
+    "revalidations": "revalidations desc, time desc, path, client, file",
+    "bytes": "bytes_reread + bytes_saved desc, revalidations desc, path, client, file",
+    "name": "path, client, file",
+}
+
+
+class Interval(Record):
+    """Questions that came after the client's knowledge had reached a certain age."""
+
+    from_s: float
+    """Age from which on, seconds."""
+    below_s: float | None
+    """Age up to which, seconds, exclusive; None: no limit."""
+    files: int
+    """Questions about regular files and others that are no directories."""
+    directories: int
+    """Questions about directories."""
+
+
+class FileCache(Record):
+    """One object as one client saw it."""
+
+    file: int
+    """Its number in the table files."""
+    path: str
+    """Path, as in the table files; not escaped."""
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    role: str
+    """`file`, `directory`, `other`, `unknown`, `absent`, `untold` or `pseudo`."""
+    revalidations: int
+    """Questions of this client about it."""
+    unchanged: int
+    """Questions whose answer was what it knew."""
+    changed_by_self: int
+    """Questions whose answer was new by its own doing."""
+    changed_by_other: int
+    """Questions whose answer was new because somebody else changed the object."""
+    invalidations: int
+    """Times it learnt, asked or not, that somebody else changed the object."""
+    interval_p50_s: float | None
+    """Median age of its knowledge when it asked, seconds, exact; None when it knew nothing."""
+    time_s: float
+    """Service time of the calls that did nothing but ask, seconds."""
+    bytes_reread: int
+    """Bytes that it read again after somebody else's change."""
+    bytes_saved: int
+    """Bytes that it did not read again, because its cache was still valid."""
+    recalls: int
+    """Delegations of it that the server called back."""
+
+
+class Cache(Record):
+    """Revalidations, what they found, and what they were good for.
+
+    first_sight, unchanged, changed_by_self, changed_by_other and unknown add up to revalidations;
+    so do by_getattr, by_open and by_verify. Where nothing is known of what clients learnt of any
+    object, but there are calls that do not tell, or no replies, all but without_file are None.
+    """
+
+    revalidations: int | None
+    """Questions that were answered, by all clients about all objects; None as above."""
+    by_getattr: int | None
+    """GETATTR for its own sake; None as above."""
+    by_open: int | None
+    """The GETATTR that goes with an OPEN (NFSv4), of files that the client knew already; None as
+    above."""
+    by_verify: int | None
+    """VERIFY and NVERIFY on the change attribute, as Solaris sends them; None as above."""
+    first_sight: int | None
+    """GETATTRs of objects that the client knew nothing of, as far as the capture shows; None as
+    above."""
+    unchanged: int | None
+    """Answers equal to what the client knew: its cache stays valid; None as above."""
+    unchanged_share: float | None
+    """unchanged divided by all answers that could be compared, 0…1; None when there are none."""
+    changed_by_self: int | None
+    """Answers that were new by the client's own doing; None as above."""
+    changed_by_other: int | None
+    """Answers that were new because somebody else changed the object: its cache is void; None as
+    above."""
+    unknown: int | None
+    """Answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""
+    without_file: int
+    """GETATTRs whose object is not known, because handles were cut or encrypted; in none of the
+    numbers above."""
+    objects: int | None
+    """Pairs of a client and an object that it asked about; None as above."""
+    revalidation_s: float | None
+    """Service time of the calls that did nothing but ask, seconds. An OPEN is sent anyway: it is
+    not in it; None as above."""
+    invalidations: int | None
+    """Times that a client learnt, by a question or by attributes that came along, that somebody
+    else changed an object; None as above."""
+    not_atomic: int | None
+    """Changes of directories whose `change_info4` was not taken atomically: the client cannot trust
+    its copy, though nobody else may have changed it; None as above."""
+    bytes_reread: int | None
+    """Bytes of READs, below the highest that the client had read or written before, after somebody
+    else's change; None as above."""
+    bytes_saved: int | None
+    """Bytes that a client had read or written and did not read again, though it opened or
+    revalidated the file: one saving for each visit. An upper bound: a stat() looks like an open;
+    None as above."""
+    intervals: tuple[Interval, ...]
+    """How old the client's knowledge was when it asked again; empty where that is not known."""
+    delegations: Delegations
+    """NFSv4: what the server granted and took back."""
+    mounts: tuple[Mount, ...]
+    """Each pair of client and server: what its questions say of mount options."""
+    sort: str
+    """What the files are sorted by: `time`, `revalidations`, `bytes` or `name`."""
+    files: tuple[FileCache, ...]
+    """The objects that were asked about most, each as one client saw it."""
+
+
+def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
+    """Follow what each client knew of each file, and what it asked.
+
+    Args:
+        trace: The trace.
+        top: Files to give; 0 for all.
+        sort: What to sort them by.
+
+    Raises:
+        UsageError: `sort` is unknown, or `top` is negative.
+    """
+    order.check("files", top=top, sort=sort, kinds=Sort)
+    with change_ids(trace) as cursor:
+        return of_learned(trace, cursor, top=top, sort=sort)
+
+
+def of_learned(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort = "time"
+) -> Cache:
+    """The same, on a connection with the tables of `change_ids`."""
+    cursor.execute(_DATA)
+    cursor.execute(_MOVED)
+    cursor.execute(_HELD)
+    for moves in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
+        cursor.register("walked", walks.held(moves, visit_s=TOGETHER_S))
+        cursor.execute("insert into held from walked")
+        cursor.unregister("walked")
+    cursor.execute(_BY_FILE)
+    (totals,) = by_name(cursor.execute(_TOTALS))
+    compared = sum(
+        integer(totals[name]) for name in ("unchanged", "changed_by_self", "changed_by_other")
+    )
+    ((not_atomic,),) = cursor.execute(
+        "select count(*) from operations "
+        "where not change_atomic and executed and change_before <> change_after"
+    ).fetchall()
+    ((without_file,),) = cursor.execute(
+        "select count(*) from calls where op = 'GETATTR' and file is null "
+        "and not callback and reply_time is not null"
+    ).fetchall()
+    # Without anything learnt, all is nothing, or nothing is known.
+    lacks, one_way = untold(trace), directions(trace).mostly
+    untaught = integer(totals["learnt"]) == 0 and (lacks.unplaced or one_way)
+
+    def count(name: str) -> int | None:
+        return known(integer(totals[name]), unless=untaught)
+
+    return Cache(
+        revalidations=count("revalidations"),
+        by_getattr=count("by_getattr"),
+        by_open=count("by_open"),
+        by_verify=count("by_verify"),
+        first_sight=count("first_sight"),
+        unchanged=count("unchanged"),
+        unchanged_share=integer(totals["unchanged"]) / compared if compared else None,
+        changed_by_self=count("changed_by_self"),
+        changed_by_other=count("changed_by_other"),
+        unknown=count("unknown"),
+        without_file=integer(without_file),
+        objects=count("objects"),
+        revalidation_s=known(seconds(totals["time"]) or 0.0, unless=untaught),
+        invalidations=count("invalidations"),
+        not_atomic=known(integer(not_atomic), unless=untaught),
+        bytes_reread=count("reread"),
+        bytes_saved=count("saved"),
+        intervals=() if untaught else _intervals(cursor),
+        delegations=delegations(cursor, untold=lacks.unnamed),
+        mounts=mounts(trace, cursor),
+        sort=sort,
+        files=_files(cursor, top, sort),
+    )
+
+
+# A first OPEN of a file asks nothing that the client could have known.
+_ASKED = "question is not null and not (question = 'open'::question and finding = 'first'::finding)"
+
+# Lengths from a capture may be anything: kept below what a BIGINT holds.
+_START = 'least("offset", 9000000000000000000)::bigint'
+_STOP = f'{_START} + least("count", 1099511627776)::bigint'
+
+_DATA = f"""
+    create temp table data as
+    select call, position, file, {_START} as start, {_STOP} as stop,
+           {among("op", READ_OPERATIONS)} as reading
+    from operations
+    where {among("op", MOVING)} and file is not null
+          and "offset" is not null and "count" > 0
+"""
+
+_MOVED = """
+    create temp table moved as
+    select mount, data.file, reply_time as moment, call, position, start, stop, reading
+    from data join calls using (call)
+    where not callback and reply_time is not null
+"""
+
+_MOVES = """
+    select mount, file, moment, call, position, start, stop, reading,
+           false as asked, null::bigint as asked_at, false as valid, false as void
+    from moved
+    union all
+    select mount, file, reply_time, call, 0::uinteger, null, null, false,
+           question is not null, call_time,
+           question is not null and finding = 'unchanged'::finding, finding = 'other'::finding
+    from learned semi join moved using (mount, file)
+    where question is not null or finding = 'other'::finding
+"""
+"""For files whose data a client read or wrote: what it moved, and what it learnt."""
+
+_HELD = "create temp table held (mount uinteger, file uinteger, reread bigint, saved bigint)"
+
+_BY_FILE = """
+    create temp view by_file as
+    select asked_about.*, coalesce(reread, 0) as bytes_reread, coalesce(saved, 0) as bytes_saved
+    from asked_about left join held using (mount, file)
+"""
+
+_SUMMED = (
+    "revalidations", "by_getattr", "by_open", "by_verify", "first_sight", "unchanged",
+    "changed_by_self", "changed_by_other", "unknown", "time", "invalidations",
+)  # fmt: skip
+"""What is added up over objects."""
+
+_TOTALS = f"""
+    select {", ".join(f"sum(its.{name}) as {name}" for name in _SUMMED)},
+           count(*) filter (its.revalidations > 0) as objects,
+           (select sum(reread) from held) as reread, (select sum(saved) from held) as saved,
+           count(*) as learnt
+    from asked_about as its
+"""
+
+
+_AGE = "greatest(call_time - known_time, 0)"
+"""SQL: how old the knowledge was, nanoseconds. A compound that asks twice is told by itself."""
+
+
+def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
+    """How old the knowledge was at each question that could be compared with something."""
+    bins = " ".join(
+        f"when age < {int(edge * NANOSECONDS)} then {place}"
+        for place, edge in enumerate(INTERVAL_EDGES_S)
+    )
+    rows = cursor.execute(
+        f"""
+        with ages as (
+            select file, {_AGE} as age from learned
+            where known_time is not null and {_ASKED}
+        ),
+        objects as (select file, role in ('directory', 'pseudo') as listed from files)
+        select case {bins} else {len(INTERVAL_EDGES_S)} end as bin,
+               count(*) filter (not listed), count(*) filter (listed)
+        from ages join objects using (file)
+        group by bin
+        """
+    ).fetchall()
+    found = {integer(place): (integer(files), integer(dirs)) for place, files, dirs in rows}
+    bounds = (0.0, *INTERVAL_EDGES_S, None)
+    return tuple(
+        Interval(float(begin or 0.0), end, *found.get(place, (0, 0)))
+        for place, (begin, end) in enumerate(pairwise(bounds))
+    )
+
+
+def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[FileCache, ...]:
+    first = _FIRST.get(sort) if top else None
+    # Paths are looked up only for those that may be shown.
+    enough = f"""
+        and {first} >= (
+            select min(least) from (
+                select {first} as least from by_file where revalidations > 0
+                order by least desc limit {top}
+            )
+        )
+    """
+    rows = cursor.execute(
+        f"""
+        with chosen as (
+            select * from by_file where revalidations > 0 {enough if first else ""}
+        ),
+        named as (
+            select path, role, mounts.client, mounts.server, chosen.*
+            from chosen join files using (file) join mounts using (mount)
+        ),
+        most as (
+            select * from named order by {_ORDER[sort]} limit {top if top else "all"}
+        ),
+        ages as (
+            select mount, file, quantile_cont({age_s(_AGE)}, 0.5) as median
+            from learned semi join most using (mount, file)
+            where known_time is not null and {_ASKED}
+            group by mount, file
+        ),
+        recalls as (
+            select mount, operations.file, count(*) as recalls
+            from operations join calls using (call)
+            where callback and operations.op = 'CB_RECALL' and operations.file is not null
+            group by all
+        )
+        select file, path, client, server, role, revalidations, unchanged, changed_by_self,
+               changed_by_other, invalidations, median, time, bytes_reread, bytes_saved,
+               coalesce(recalls, 0) as recalls
+        from most left join ages using (mount, file) left join recalls using (mount, file)
+        order by {_ORDER[sort]}
+        """
+    )
+    return tuple(_file_cache(row) for row in by_name(rows))
+
+
+def _file_cache(row: Row) -> FileCache:
+    """Read a row of the query in `_files`."""
+    return FileCache(
+        file=integer(row["file"]),
+        path=str(row["path"]),
+        client=str(row["client"]),
+        server=str(row["server"]),
+        role=str(row["role"]),
+        revalidations=integer(row["revalidations"]),
+        unchanged=integer(row["unchanged"]),
+        changed_by_self=integer(row["changed_by_self"]),
+        changed_by_other=integer(row["changed_by_other"]),
+        invalidations=integer(row["invalidations"]),
+        interval_p50_s=row["median"],
+        time_s=seconds(row["time"]) or 0.0,
+        bytes_reread=integer(row["bytes_reread"]),
+        bytes_saved=integer(row["bytes_saved"]),
+        recalls=integer(row["recalls"]),
+    )

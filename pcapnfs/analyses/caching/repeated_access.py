@@ -1,0 +1,143 @@
+"""ACCESS calls that asked what the client had been told already.
+
+Takes a trace; gives for each client and server the calls whose purpose is ACCESS, and those that
+asked for the same rights on the same object for the same user and group as the one before, and got
+the same answer. Users of RPCSEC_GSS cannot be told apart: their calls count as asked for the first
+time.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.times import shares
+from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount callback program op call_frame reply_time uid gid",
+        operations="call op status file access_requested access_granted",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Operations(("ACCESS",), statuses=(0,))
+"""Only these are looked at."""
+
+PLACES_SHOWN = 3
+"""Objects that are told."""
+
+
+class RepeatedAccess(Record):
+    """What one client asked one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """All its answered calls of NFS."""
+    accesses: int
+    """Those whose purpose is ACCESS."""
+    repeated: Spared
+    """Those of them that gave what the client had been told by the one before."""
+    objects: int
+    """Objects that these were about."""
+    places: tuple[str, ...]
+    """The objects asked for most; paths, not escaped."""
+
+
+def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
+    """Count, for each client and server with an ACCESS, most repeated ones first."""
+    if not NEEDS.met(trace):
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_ASKED)
+        rows = cursor.execute(_BY_MOUNT).fetchall()
+        places = cursor.execute(
+            _PLACES, {"places": PLACES_SHOWN, **traffic.named(trace)}
+        ).fetchall()
+    found: dict[tuple[str, str], list[str]] = {}
+    for client, server, path in places:
+        found.setdefault((client, server), []).append(str(path))
+    mounts = traffic.mounts(trace)
+    calls = traffic.answered(trace, NFS_PROGRAMS)
+    told = [
+        RepeatedAccess(
+            client=mounts[mount][0],
+            server=mounts[mount][1],
+            calls=calls[mount],
+            accesses=integer(accesses),
+            repeated=spared.of_row(values),
+            objects=integer(objects),
+            places=tuple(found.get(mounts[mount], ())),
+        )
+        for mount, accesses, objects, *values in rows
+    ]
+    return tuple(sorted(told, key=lambda each: (-each.repeated.calls, each.client, each.server)))
+
+
+_ASKED = """
+    create temp table asked as
+    select mount, operations.file, call, call_frame,
+           coalesce(access_requested = lag(access_requested) over before
+                    and access_granted = lag(access_granted) over before, false) as again
+    from operations join (
+             select call, mount, call_frame, uid, gid from calls
+             where op = 'ACCESS' and not callback and uid is not null
+         ) using (call)
+    where op = 'ACCESS' and status = 0 and operations.file is not null
+    window before as (
+        partition by mount::ubigint << 32 | operations.file::ubigint,
+                     uid::ubigint << 32 | coalesce(gid, 0)::ubigint, gid is null
+        order by call
+    )
+"""
+
+_BY_MOUNT = f"""
+    with accesses_of as (
+        select mount, count(*) as accesses from calls
+        where op = 'ACCESS' and not callback and reply_time is not null
+              and program in {NFS_PROGRAMS}
+        group by mount
+    ),
+    timed as (
+        select mount, file, call_frame, share, pause
+        from (from asked where again) join shares using (call)
+    ),
+    repeated as (
+        select mount, count(distinct file) as objects, {spared.columns("true", "again")}
+        from timed group by mount
+    ),
+    asking as (select distinct mount from asked)
+    select mount, accesses, coalesce(objects, 0), {spared.names("again")}
+    from asking join accesses_of using (mount) left join repeated using (mount)
+"""
+
+_PLACES = f"""
+    select most.client, most.server, path
+    from (
+        select client, server, file, count(*) as times
+        from asked join {traffic.NAMED} using (mount) where again group by all
+    ) as most join files using (file)
+    qualify row_number() over (
+        partition by most.client, most.server order by times desc, path
+    ) <= $places
+    order by most.client, most.server, times desc, path
+"""

@@ -1,0 +1,167 @@
+"""Files that several clients use by turns while one of them changes them.
+
+Takes a trace; gives for each server the files that one client changed and another then used, again
+and again. After each such turn what the other client had cached is void: it asks for attributes,
+and reads again what it had read. Only what the capture shows of all clients counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server mount callback op file status call_frame call_time stability",
+        operations="call op count",
+        files="file identity path role",
+    ),
+)
+"""The columns that the queries here read."""
+
+CHANGES = (*WRITE_OPERATIONS, "SETATTR")
+"""Operations by which a client changes a file, or its attributes."""
+
+USES = (*CHANGES, *READ_OPERATIONS, "GETATTR", "ACCESS", "OPEN")
+"""Operations by which a client uses a file, or asks for its attributes."""
+
+
+class SharedFile(Record):
+    """A file that several clients use."""
+
+    path: str
+    """Its path; not escaped."""
+    clients: tuple[str, ...]
+    """Addresses of the clients that took turns."""
+    turns: int
+    """Times that one client changed it, and another was the next to use it."""
+
+
+class SharedFiles(Record):
+    """The files of one server that clients use by turns."""
+
+    server: str
+    """Address of the server."""
+    files: int
+    """Files that were changed by one client and then used by another."""
+    turns: int
+    """Times that this happened, on all of them."""
+    most_turns: int
+    """Turns of the file that has most."""
+    shown: tuple[SharedFile, ...]
+    """The files with most turns."""
+    read_bytes: int
+    """Bytes that clients read again right after another had changed a file, having read it
+    before."""
+    time_s: Mapping[str, float]
+    """What the first READ, GETATTR or ACCESS after each turn took of the clock, of clients that had
+    used the file before: seconds by row of the time budget."""
+    frames: tuple[int, ...]
+    """Example frames: of the first use after a turn, on the files with most turns."""
+
+
+def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
+    """Put together, for each server, most turns first."""
+    several = "select count(distinct client) > 1 from calls where not callback"
+    ((anything,),) = trace.rows(several)
+    if not anything:
+        return ()
+    shares.register(trace)
+    walk = walks.SharedFiles(kept=max(FILES_SHOWN, EXAMPLES))
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_PAIRS)
+        for uses in parts.of(trace, cursor, _USES, by="server, file"):
+            walk.add(uses)
+        found = walk.found()
+        if not found:
+            return ()
+        numbers = cursor.execute("select distinct s, server, c, client from pairs").fetchall()
+        servers = {integer(number): str(server) for number, server, _, _ in numbers}
+        clients = {integer(number): str(client) for _, _, number, client in numbers}
+        cursor.register("walked", walk.known())
+        cursor.execute(_KNOWN)
+        read = dict(cursor.execute(_READ_AGAIN, {"reads": list(READ_OPERATIONS)}).fetchall())
+        rows = cursor.execute(_ROWS, {"asking": [*READ_OPERATIONS, "GETATTR", "ACCESS"]}).fetchall()
+        shown = [most["file"] for each in found.values() for most in each["most"][:FILES_SHOWN]]
+        paths = dict(cursor.execute(_PATHS, {"files": shown}).fetchall())
+    times: dict[str, dict[str, float]] = {}
+    for server, row, time in rows:
+        times.setdefault(server, {})[row] = seconds(time) or 0.0
+    shared = [
+        SharedFiles(
+            server=servers[server],
+            files=integer(each["files"]),
+            turns=integer(each["turns"]),
+            most_turns=integer(each["most"][0]["turns"]),
+            shown=tuple(
+                SharedFile(
+                    path=str(paths[most["file"]]),
+                    clients=tuple(clients[client] for client in most["clients"]),
+                    turns=integer(most["turns"]),
+                )
+                for most in each["most"][:FILES_SHOWN]
+            ),
+            read_bytes=integer(read.get(servers[server])),
+            time_s=times.get(servers[server], {}),
+            frames=tuple(frame for most in each["most"] for frame in most["frames"])[:EXAMPLES],
+        )
+        for server, each in found.items()
+    ]
+    return tuple(sorted(shared, key=lambda each: (-each.turns, each.server)))
+
+
+# Numbers in the order of the addresses.
+_PAIRS = """
+    create temp table pairs as
+    select mount, client, server, (dense_rank() over (order by client))::uinteger as c,
+           (dense_rank() over (order by server))::uinteger as s
+    from (
+        select mount, any_value(client) as client, any_value(server) as server
+        from calls where not callback group by mount
+    )
+"""
+
+# A turn is a use by another client than the one that changed the file last, the first since then.
+_USES = f"""
+    with objects as (select file, identity from files where role = 'file')
+    select s as server, c as client, identity as file, call_time as moment, call,
+           call_frame as frame, {among("op", CHANGES)} as changes
+    from calls join objects using (file) join (select mount, c, s from pairs) using (mount)
+    where of_stretch(call) and not callback and status = 0 and {among("op", USES)}
+"""
+
+_KNOWN = """
+    create temp table known as
+    select call, server, op, stability from calls semi join walked using (call)
+"""
+"""The first uses after turns, by clients that had used the file before."""
+
+_READ_AGAIN = """
+    select server, sum(count)
+    from operations join (select * from known where op in $reads) as reading
+         on operations.call = reading.call and operations.op = reading.op
+    group by server
+"""
+
+_PATHS = "select file, path from files where file in $files"
+
+_ROWS = """
+    select server, stability as row, sum(share)
+    from known join shares using (call)
+    where op in $asking
+    group by server, stability having sum(share) > 0
+"""

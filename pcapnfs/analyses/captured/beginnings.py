@@ -1,0 +1,160 @@
+"""What the capture has of the beginning of each client's work with a server.
+
+Takes connections, calls and operations; gives for each client and server how many connections
+already ran when the capture began, and whether a mount was seen: what only a mount shows (the root
+handle, FSINFO, the session) is missing where it was not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import joined
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.programs import NFS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    traffic.READS,
+    columns.of(
+        calls="call mount callback",
+        connections="connection transport handshake segment_size first_frame",
+        operations="call op",
+        files="server path role listed_only",
+    ),
+)
+"""The columns that the queries here read."""
+
+MOUNTING = ("MNT", "FSINFO", "PUTROOTFH", "EXCHANGE_ID", "SETCLIENTID", "CREATE_SESSION")
+"""Operations that a client sends when it mounts, and hardly ever later."""
+
+
+class Beginning(Record):
+    """How the capture begins for one client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    connections: int
+    """TCP connections with calls of NFS."""
+    running: int
+    """Those of them of whose handshake nothing is in the capture: they ran when it began."""
+    calls: int
+    """Calls of NFS on those."""
+    versions: tuple[int, ...]
+    """Versions of NFS, 3 or 4, on those."""
+    mounted: bool
+    """The capture has operations that a mount makes."""
+    files: int
+    """Files and directories of this server that calls addressed."""
+    unrooted: int
+    """Those of them whose path to the export's root is not known."""
+    frames: tuple[int, ...]
+    """The first frame of each running connection; the first five."""
+
+
+def beginnings(trace: Trace) -> tuple[Beginning, ...]:
+    """Look at the beginning for each client and server with NFS over TCP, most calls first."""
+    between = _between(trace)
+    if not between:
+        return ()
+    mounts = traffic.mounts(trace)
+    mounted = {mounts[mount] for (mount,) in trace.rows(_MOUNTED)}
+    known = {
+        str(server): (integer(files), integer(unrooted))
+        for server, files, unrooted in trace.rows(_KNOWN)
+    }
+    found = []
+    for (client, server), used in between.items():
+        files, unrooted = known.get(server, (0, 0))
+        found.append(
+            Beginning(
+                client=client,
+                server=server,
+                connections=used.connections,
+                running=used.running,
+                calls=used.running_calls,
+                versions=tuple(sorted(used.versions)),
+                mounted=(client, server) in mounted,
+                files=files,
+                unrooted=unrooted,
+                frames=tuple(used.frames),
+            )
+        )
+    return tuple(
+        sorted(
+            found,
+            key=lambda each: (
+                -between[each.client, each.server].calls,
+                each.client,
+                each.server,
+            ),
+        )
+    )
+
+
+class _Used:
+    """The connections of a client and a server."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.calls = 0
+        # Of those that were open before the capture began.
+        self.running = 0
+        self.running_calls = 0
+        self.versions: set[int] = set()
+        # The first of them.
+        self.frames: list[int] = []
+
+
+def _between(trace: Trace) -> dict[tuple[str, str], _Used]:
+    """The TCP connections with calls of NFS, by client and server."""
+    tcp = trace.arrays(_CONNECTIONS)
+    lines = traffic.of_clients(trace)
+    numbers = lines.numbers
+    over_tcp = np.isin(numbers["connection"], tcp["connection"])
+    lines = lines.where((numbers["program"] == NFS) & over_tcp)
+    found: dict[tuple[str, str], _Used] = {}
+    before = None
+    # They come in the order of connections, and so do these.
+    places = np.searchsorted(tcp["connection"], lines.numbers["connection"])
+    running, frames = tcp["running"][places], tcp["frame"][places]
+    for line, ran, frame in zip(lines, running, frames, strict=True):
+        used = found.setdefault((line.client, line.server), _Used())
+        another, before = (line.mount, line.connection) != before, (line.mount, line.connection)
+        used.connections += another
+        used.calls += line.calls
+        if ran:
+            used.running += another
+            used.running_calls += line.calls
+            used.versions.add(line.version)
+            if another:
+                used.frames = sorted([*used.frames, int(frame)])[:EXAMPLES]
+    return found
+
+
+# A segment size is announced with SYN alone: where only one direction was captured, it shows that
+# the beginning was.
+_CONNECTIONS = """
+    select connection, not handshake and segment_size is null as running, first_frame as frame
+    from connections where transport = 'TCP' order by connection
+"""
+
+_MOUNTED = f"""
+    select distinct mount from operations join calls using (call)
+    where operations.op in {MOUNTING} and {joined.condition("not callback", other="operations.op")}
+"""
+
+_KNOWN = """
+    select server, count(*) as files, count(*) filter (starts_with(path, '[')) as unrooted
+    from files where role in ('file', 'directory', 'other') and not listed_only group by server
+"""

@@ -1,0 +1,128 @@
+"""Connections of which the capture holds one direction only.
+
+Takes connections, calls and notes; gives the calls and the replies that stand alone for want of the
+other direction: `tcpdump src host X`, half of a mirror port, two paths of which one was captured.
+That is no loss of packets, and says nothing about the server.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="connection callback reply_frame transmissions",
+    connections="connection syn_rtt client_segments server_segments server_acks client_resent "
+    "missing_bytes",
+    notes="reason connection",
+)
+"""The columns that the queries here read."""
+
+ORPHAN_REPLY = "reply_without_call"
+"""Reason of a reply whose call is not in the capture."""
+
+FEW = 5
+"""Messages on connections of one direction below which that says nothing: a connection may have
+been begun as the capture ended, or have had its last reply as it began."""
+
+MOST = 0.5
+"""Share of calls without the other direction from which on the rest stands for nothing else."""
+
+
+class Directions(Record):
+    """What stands alone."""
+
+    calls: int
+    """Calls on connections of which only what the client sent is in the capture, and where the
+    client had no reason to send it again; 0 where they are fewer than five."""
+    replies: int
+    """Replies on connections without any call; 0 where they are fewer than five, or where packets
+    were cut, since a call takes more of a packet than a reply to be known."""
+    missing_bytes: int
+    """Bytes that the connections of these lack, as what was captured acknowledges."""
+    all_calls: int
+    """Calls in the capture, these among them."""
+
+    @property
+    def mostly(self) -> bool:
+        """Whether most calls lack their replies for want of a direction."""
+        return mostly(self.calls, self.all_calls)
+
+
+def mostly(alone: int, calls: int) -> bool:
+    """Whether so many of all calls stand alone that the rest stands for nothing else."""
+    return alone >= max(1.0, MOST * calls)
+
+
+@once
+def directions(trace: Trace) -> Directions:
+    """Count what stands alone."""
+    ((all_calls,),) = trace.rows("select count(*) from calls")
+    calls = of_calls = replies = of_replies = 0
+    if any_called(trace):
+        calls, of_calls = map(integer, trace.rows(_WITHOUT_REPLIES)[0])
+    if any_orphan(trace):
+        replies, of_replies = map(integer, trace.rows(_WITHOUT_CALLS, {"orphan": ORPHAN_REPLY})[0])
+    if any(file.truncated_packets for file in trace.meta.files):
+        replies = 0
+    return Directions(
+        calls=_many(calls),
+        replies=_many(replies),
+        missing_bytes=of_calls * bool(_many(calls)) + of_replies * bool(_many(replies)),
+        all_calls=all_calls,
+    )
+
+
+def any_called(trace: Trace) -> bool:
+    """Whether any connection has calls alone.
+
+    Most captures have none, and it takes less to see that than to look at what it lacks.
+    """
+    return bool(trace.rows(f"with {_CALLED} select 1 from called limit 1"))
+
+
+def any_orphan(trace: Trace) -> bool:
+    """Whether any reply stands alone."""
+    orphan = {"orphan": ORPHAN_REPLY}
+    return bool(trace.rows("select 1 from notes where reason = $orphan limit 1", orphan))
+
+
+def _many(messages: int) -> int:
+    return messages if messages >= FEW else 0
+
+
+# A client whose server is down sends its segments, or over UDP its calls, again and again; one
+# whose server's segments were merely not captured does not.
+_CALLED = """
+    called as (
+        select connection, count(*) as calls
+        from calls where not callback group by connection
+        having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
+    )
+"""
+
+_WITHOUT_REPLIES = f"""
+    with {_CALLED}
+    select sum(calls), sum(missing_bytes)
+    from called join connections using (connection)
+    where server_segments = 0 and server_acks = 0 and syn_rtt is null
+          and client_resent * 2 <= client_segments
+"""
+
+_WITHOUT_CALLS = """
+    with answering as (
+        select connection, count(*) as replies from notes
+        where reason = $orphan
+              and connection not in (select connection from calls where not callback)
+        group by connection
+    )
+    select sum(replies), sum(missing_bytes)
+    from answering left join connections using (connection)
+"""

@@ -1,0 +1,326 @@
+"""How far the numbers can be trusted: what was matched, what is missing, and why.
+
+Two sums hold by definition: calls are matched or unanswered, replies are matched or orphans.
+Nothing is dropped silently: each message that was not decoded to its end is in `undecoded_reasons`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
+from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
+from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import sealing as _sealing
+from pcapnfs.analyses.captured.clock_ticks import clock
+from pcapnfs.analyses.captured.clocks_apart import clocks_apart
+from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
+from pcapnfs.analyses.captured.sealing import Sealing, sealing
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _clock_ticks.READS,
+    _clocks_apart.READS,
+    _directions.READS,
+    _sealing.READS,
+    columns.of(
+        calls="call connection reply_frame call_first_time call_time reply_time srt transmissions "
+        "assumed",
+        connections="client_segments server_segments client_bytes server_bytes missing_bytes "
+        "truncated_bytes",
+        notes="reason time connection call",
+    ),
+)
+"""The columns that the queries here read."""
+
+DUPLICATE_REPLY = "duplicate_reply"
+"""Reason of a reply that came again."""
+
+LATE_RETRANSMISSION = "retransmitted_call"
+"""Reason of a call that came again after its reply."""
+
+COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
+"""Reasons with a field of their own; all others are messages that were not decoded to their end."""
+
+MUCH = 0.05
+"""From so large a share that the capture lacks, a time without a call says nothing: what is lost by
+chance is below a hundredth, as a rule, and a file that is missing of a rotation of ten above."""
+
+
+class Trust(Record):
+    """What the capture holds and what it does not."""
+
+    rpc_calls: int
+    """Distinct RPC calls; one that was retransmitted counts once."""
+    rpc_replies: int
+    """Distinct RPC replies: matched and orphan_replies together."""
+    matched: int
+    """Calls whose reply was found."""
+    matched_share: float | None
+    """matched divided by rpc_calls, 0…1; None without calls."""
+    unanswered: int
+    """Calls without a reply."""
+    unanswered_at_end: int
+    """Part of unanswered: sent so close to the end of the capture (less than the 99th percentile of
+    their connection's service times) that the reply may have come after it."""
+    orphan_replies: int
+    """Replies whose call is not in the capture."""
+    orphan_replies_at_start: int
+    """Part of orphan_replies: so close to the start of the capture (less than the 99th percentile
+    of what calls of their connection take, with their own transfer) that the call may have begun
+    before it."""
+    calls_alone: int
+    """Part of unanswered: on connections of which only what the client sent is in the capture, and
+    where the client had no reason to send it again. 0 where they are fewer than five."""
+    replies_alone: int
+    """Part of orphan_replies: on connections without any call. 0 where they are fewer than five, or
+    where packets were cut, since a call takes more of a packet than a reply to be known."""
+    retransmitted_calls: int
+    """Calls that were sent more than once, before or after their reply."""
+    duplicate_replies: int
+    """Replies that came again for a call that had its reply; not in rpc_replies."""
+    assumed_outcomes: int
+    """Calls whose status is not in the capture (cut, lost or encrypted); for the stable split they
+    are taken for successes."""
+    negative_times: int
+    """Calls whose reply the capture holds before the call; their service times are kept as they
+    are."""
+    clocks_apart_s: float | None
+    """By how much at least the clocks behind the two directions are apart, seconds: replies are in
+    the capture before their calls again and again. None where nothing tells that they are."""
+    times_untold: bool
+    """That is so much that what calls took is not known: there is no verdict, no model and no
+    finding on times."""
+    clock_tick_s: float | None
+    """What all times of the capture are multiples of, seconds: shorter times cannot be told. None
+    where that is less than a millisecond, or there are too few times."""
+    undecoded: int
+    """Messages that were not decoded to their end: the sum of undecoded_reasons."""
+    undecoded_reasons: Mapping[str, int]
+    """Messages that were not decoded to their end, by the code of the reason (docs/reasons.md)."""
+    sealed: Sealing
+    """What is encrypted, by TLS as a whole or call by call."""
+    missing_bytes: int
+    """Bytes that were sent but are not in the capture, without those past the snaplen."""
+    bytes_alone: int
+    """Part of missing_bytes: on the connections of calls_alone and replies_alone."""
+    truncated_bytes: int
+    """Payload bytes past the snaplen."""
+    kept_bytes: float | None
+    """Payload kept of a segment or datagram, mean over those with data on connections where any was
+    cut, bytes; None without any."""
+    truncated_packets: int
+    """Packets that were cut at the snaplen."""
+    dropped_packets: int | None
+    """Packets that the capturing host says it lost; None when the capture does not tell."""
+    untimed_packets: int
+    """Packets that have no time, as those of pcapng's simple packet blocks, or one before 1970 or
+    after 2116: that of the packet before stands for it, so that what lasted in between is not
+    known."""
+    mistimed_packets: int
+    """Packets that state a time that cannot be, before or after all around them: that of the packet
+    before stands for it, so that what lasted in between is not known."""
+    lacking_share: float | None
+    """The share of the bytes of captured directions that are missing, or that of calls (by replies
+    without one, but as the capture began), whichever is larger, 0…1; None without calls.
+    Calls without a reply do not count: the server may not have answered."""
+    set_back: int
+    """How often the clock of the capturing host was set back by more than a second. Times are
+    counted on from there: they are later than those that Wireshark shows, by `set_back_s`."""
+    set_back_s: float
+    """By how much, in all, seconds."""
+    set_back_frame: int | None
+    """The frame before which it was for the first time; None for never, and where that file's
+    frames are among those of others."""
+    set_forward: int
+    """How often it was set forward by more than a second, as the TCP timestamps of both ends tell.
+    Times are counted on from there: they are earlier than those that Wireshark shows, by
+    `set_forward_s`."""
+    set_forward_s: float
+    """By how much, in all, seconds."""
+    set_forward_frame: int | None
+    """The frame before which it was for the first time; None for never, and where that file's
+    frames are among those of others."""
+    damaged_files: int
+    """Files that break off or contradict themselves."""
+    complete: bool
+    """Every call has its reply and every reply its call, all were decoded, nothing is missing or
+    damaged, every packet has a time that can be, and both directions have one clock."""
+
+    @property
+    def one_way(self) -> str | None:
+        """What all connections lack: `replies` or `calls`; None where any has both."""
+        if self.matched:
+            return None
+        if self.calls_alone and self.calls_alone == self.unanswered:
+            return "replies"
+        if self.replies_alone and not self.rpc_calls:
+            return "calls"
+        return None
+
+    @property
+    def mostly_unread(self) -> bool:
+        """Whether what can be read stands for nothing else.
+
+        Most of the traffic is encrypted, or most calls lack their replies for want of a direction.
+        """
+        return self.sealed.mostly or _directions.mostly(self.calls_alone, self.rpc_calls)
+
+    @property
+    def mostly_unseen(self) -> bool:
+        """Whether most calls or their replies cannot even be seen, as under TLS.
+
+        Then nothing tells how long they took in all. Under Kerberos they can be seen.
+        """
+        tls = (self.sealed.bytes_share or 0.0) >= _sealing.MOST
+        return tls or _directions.mostly(self.calls_alone, self.rpc_calls)
+
+    @property
+    def lacks_much(self) -> bool:
+        """Whether so much is not in the capture that calls may be under way where none is."""
+        return (self.lacking_share or 0.0) >= MUCH
+
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes that are missing of directions that were captured."""
+        return self.missing_bytes - self.bytes_alone
+
+    @property
+    def unanswered_within(self) -> int:
+        """Calls without a reply, but for those sent as the capture ended."""
+        return self.unanswered - self.unanswered_at_end
+
+    @property
+    def orphans_within(self) -> int:
+        """Replies without a call, but for those that came as the capture began."""
+        return self.orphan_replies - self.orphan_replies_at_start
+
+
+@once
+def trust(trace: Trace) -> Trust:
+    """Count what was matched and decoded, and what was not, by reason."""
+    calls, matched, retransmitted, assumed, negative = trace.rows(
+        """
+        select count(*), count(reply_frame),
+               count(*) filter (
+                   transmissions > 1 or call in (select call from notes where reason = $late)
+               ),
+               count(*) filter (assumed),
+               count(*) filter (srt < 0)
+        from calls
+        """,
+        {"late": LATE_RETRANSMISSION},
+    )[0]
+    unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
+    alone, apart = directions(trace), clocks_apart(trace)
+    reasons: dict[str, int] = dict(
+        trace.rows(
+            "select reason, count(*) from notes group by reason order by count(*) desc, reason"
+        )
+    )
+    undecoded = {
+        reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
+    }
+    orphans = reasons.get(ORPHAN_REPLY, 0)
+    missing, seen, truncated, kept, segments = trace.rows(
+        """
+        select sum(missing_bytes), sum(client_bytes::hugeint + server_bytes), sum(truncated_bytes),
+               sum(client_bytes::bigint + server_bytes::bigint - truncated_bytes::bigint)
+                   filter (truncated_bytes > 0),
+               sum(client_segments + server_segments) filter (truncated_bytes > 0)
+        from connections
+        """
+    )[0]
+    dropped = [
+        file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
+    ]
+    untimed = sum(file.untimed_packets for file in trace.meta.files)
+    mistimed = sum(file.mistimed_packets for file in trace.meta.files)
+    set_back = [file for file in trace.meta.files if file.set_back]
+    set_forward = [file for file in trace.meta.files if file.set_forward]
+    damaged = sum(file.damage is not None for file in trace.meta.files)
+    lost = integer(missing) - alone.missing_bytes
+    without = orphans - orphans_at_start - alone.replies
+    return Trust(
+        rpc_calls=calls,
+        rpc_replies=matched + orphans,
+        matched=matched,
+        matched_share=matched / calls if calls else None,
+        unanswered=calls - matched,
+        unanswered_at_end=unanswered_at_end,
+        orphan_replies=orphans,
+        orphan_replies_at_start=orphans_at_start,
+        calls_alone=alone.calls,
+        replies_alone=alone.replies,
+        retransmitted_calls=retransmitted,
+        duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
+        assumed_outcomes=assumed,
+        negative_times=negative,
+        clocks_apart_s=apart.least_s,
+        times_untold=apart.untold,
+        clock_tick_s=clock(trace).tick_s,
+        undecoded=sum(undecoded.values()),
+        undecoded_reasons=undecoded,
+        sealed=sealing(trace),
+        missing_bytes=integer(missing),
+        bytes_alone=alone.missing_bytes,
+        truncated_bytes=integer(truncated),
+        kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
+        truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
+        dropped_packets=sum(dropped) if dropped else None,
+        untimed_packets=untimed,
+        mistimed_packets=mistimed,
+        lacking_share=max(_share(lost, integer(seen) + lost), _share(without, calls + orphans))
+        if calls
+        else None,
+        set_back=sum(file.set_back for file in set_back),
+        set_back_s=sum(file.set_back_ns for file in set_back) / NANOSECONDS,
+        set_back_frame=set_back[0].set_back_frame if set_back else None,
+        set_forward=sum(file.set_forward for file in set_forward),
+        set_forward_s=sum(file.set_forward_ns for file in set_forward) / NANOSECONDS,
+        set_forward_frame=set_forward[0].set_forward_frame if set_forward else None,
+        damaged_files=damaged,
+        complete=not (
+            calls - matched
+            or orphans
+            or undecoded
+            or missing
+            or untimed
+            or mistimed
+            or damaged
+            or sum(dropped)
+            or apart.least_s is not None
+        ),
+    )
+
+
+def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
+    """Unanswered calls at the end and orphan replies at the start of the capture."""
+    rows = trace.rows(
+        """
+        with usual as (
+            select connection, quantile_cont(srt, 0.99) as time,
+                   quantile_cont(reply_time - call_first_time, 0.99) as whole
+            from calls where srt is not null group by connection
+        )
+        select
+            (select count(*) from calls left join usual using (connection)
+             where reply_frame is null and call_time + coalesce(usual.time, 0) >= $end),
+            (select count(*) from notes left join usual using (connection)
+             where reason = $orphan and notes.time - coalesce(usual.whole, 0) <= $start)
+        """,
+        {"start": trace.meta.start_ns, "end": trace.meta.end_ns, "orphan": ORPHAN_REPLY},
+    )
+    unanswered, orphans = rows[0]
+    return integer(unanswered), integer(orphans)
+
+
+def _share(part: int, whole: int) -> float:
+    return max(0.0, part / whole) if whole else 0.0

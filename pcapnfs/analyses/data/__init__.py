@@ -1,0 +1,1 @@
+"""READs, WRITEs and COMMITs: how large, in which order, and what else moves data."""

@@ -1,0 +1,114 @@
+"""How much listings, READs and WRITEs asked for, and what their servers allow, by mount.
+
+Takes a trace; gives the sizes, and how often one call went on where the one before it ended: only
+what continues shows how much a client asks for if it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.by_mount import ByMount
+from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
+from pcapnfs.analyses.asking.texts import among, place
+from pcapnfs.analyses.by_file.visits import TOGETHER_NS
+from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS, allowed, withheld
+from pcapnfs.analyses.namespace import listings
+from pcapnfs.analyses.namespace.listings import LISTING
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+LISTED = population.Operations(LISTING)
+"""Without these there is nothing to say of listings,"""
+
+MOVED = population.Operations(MOVING)
+"""and without these of transfers."""
+
+
+def asked_sizes(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[ByMount, ...]:
+    """Look at listings, at READs and WRITEs, and at what servers allow."""
+    asked = [
+        query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
+    ]
+    if asked:
+        cursor.execute(_SIZED)
+    return (
+        *(ByMount.of_query(cursor, query) for query in asked),
+        ByMount.of_named(_limits(trace)),
+    )
+
+
+def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
+    """What the server of each mount allows, by column."""
+    for each in allowed(trace):
+        told = {"max_read": each.read_bytes, "max_write": each.write_bytes}
+        yield each.mount, {**told, "withheld": False}
+    for mount in withheld(trace):
+        yield mount, {"max_read": None, "max_write": None, "withheld": True}
+
+
+_SIZED = f"""
+    create temp table sized as
+    with asking as materialized (
+        select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
+               {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
+               requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
+               op as operation, plus
+        from operations where {among("op", (*MOVING, *LISTING))}
+    )
+    select mount, version, call_time, call_frame, asking.*
+    from asking join calls using (call) where not callback
+"""
+"""Operations that say how much they ask for."""
+
+_LISTINGS = f"""
+    with listings as (
+        select * replace ({listings.with_attributes("operation", "version")} as plus),
+               row_number() over (partition by mount, file
+                                  order by call_time, call_frame, call, position) as nth
+        from sized where listing and version >= 3
+    )
+    select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
+           count(*) filter (plus) as listings_plus,
+           count(*) filter (plus is null) as listings_unknown, max(requested) as listing_bytes,
+           count(*) filter (cookie <> 0) as listings_continued,
+           arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES}) as listing_frames
+    from listings group by mount
+"""
+
+_TRANSFERS = f"""
+    with transfers as (
+        select mount, file, call_time, call_frame, reading, requested, unstable,
+               "offset"::hugeint + requested = lead("offset") over next
+               and lead(call_time) over next - call_time < {TOGETHER_NS} as continued
+        from sized
+        where not listing and requested is not null
+        window next as (partition by mount, file, what
+                        order by call_time, call_frame, call, position)
+    ),
+    largest as (
+        select mount, reading, max(requested) as largest from transfers group by all
+    )
+    select mount, max(largest) filter (reading) as read_bytes,
+           count(*) filter (reading) as reads,
+           count(*) filter (reading and continued and requested = largest) as reads_continued,
+           max(largest) filter (not reading) as write_bytes,
+           count(*) filter (not reading) as writes,
+           count(*) filter (not reading and continued and requested = largest and unstable)
+               as writes_continued,
+           count(*) filter (not reading and continued and not unstable) as writes_sync,
+           count(distinct file) filter (not reading and continued and not unstable) as files_sync,
+           count(*) filter (not reading and continued and unstable) as writes_unstable,
+           arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
+               filter (reading and requested = largest) as read_frames,
+           arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
+               filter (not reading and requested = largest) as write_frames,
+           arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
+               filter (not reading and continued and not unstable) as sync_frames
+    from transfers join largest using (mount, reading) group by mount
+"""

@@ -1,0 +1,160 @@
+"""What READs and WRITEs asked for, and what servers allow, in a few numbers for each mount.
+
+Takes a trace; gives the largest sizes and the bytes moved, counted in one pass over the operations
+for all the questions that want some of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import joined
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer, whole
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+MOVED_READS = columns.of(
+    calls="call mount callback", operations="call op offset requested count status"
+)
+"""The columns that `moved` reads."""
+
+ALLOWED_READS = columns.of(calls="call mount callback", operations="call op max_read max_write")
+"""The columns that `allowed` reads."""
+
+WITHHELD_READS = columns.together(
+    MOVED_READS, ALLOWED_READS, columns.of(operations="call op status attributes")
+)
+"""The columns that `withheld` reads."""
+
+READS = columns.together(MOVED_READS, ALLOWED_READS)
+"""The columns that `moved` and `allowed` read."""
+
+UNTOLD_BYTES = 1024
+"""What Linux moves in one call at most where an NFSv4 server does not say what it allows, whatever
+rsize and wsize are."""
+
+READ_OPERATIONS = ("READ", "READ_PLUS")
+"""Operations that bring file data."""
+
+WRITE_OPERATIONS = ("WRITE",)
+"""Operations that take file data."""
+
+MOVING = READ_OPERATIONS + WRITE_OPERATIONS
+"""Both."""
+
+REACH = f'case when greatest("offset", requested) < {1 << 62} then "offset" + requested end'
+"""SQL: the first byte behind what a READ or a WRITE asks for; NULL where one of the two is not
+known, or so large, by damage, that the sum may have no place in 64 bits."""
+
+
+class Moved(Record):
+    """The READs, or the WRITEs, of one client at one server."""
+
+    mount: int
+    """Number of the client and server (table calls)."""
+    reading: bool
+    """They are READs."""
+    moved_bytes: int | None
+    """What the replies say was read or written, bytes; None when not one of them says it."""
+    untold: int
+    """Those of which nothing says how much it was: cut or sealed before that, or without reply."""
+    largest_bytes: int | None
+    """The most that one of them asked for, bytes; None when no call tells."""
+    largest_placed_bytes: int | None
+    """The same of those whose offset is known, bytes; None when no such call tells."""
+    reach_bytes: int | None
+    """How far into a file any of them went, bytes; None when no call tells."""
+
+
+class Allowed(Record):
+    """What one server allows one client."""
+
+    mount: int
+    """Number of the client and server (table calls)."""
+    read_bytes: int | None
+    """The most that it allows in one READ, bytes; None when it does not say."""
+    write_bytes: int | None
+    """The most that it allows in one WRITE, bytes; None when it does not say."""
+
+
+@once
+def moved(trace: Trace) -> tuple[Moved, ...]:
+    """Look at the READs and the WRITEs of each mount."""
+    return tuple(
+        Moved(
+            mount=integer(mount),
+            reading=bool(reading),
+            moved_bytes=whole(size),
+            untold=integer(untold),
+            largest_bytes=whole(largest),
+            largest_placed_bytes=whole(placed),
+            reach_bytes=whole(reach),
+        )
+        for mount, reading, size, untold, largest, placed, reach in trace.rows(_MOVED)
+    )
+
+
+@once
+def allowed(trace: Trace) -> tuple[Allowed, ...]:
+    """Look at what servers say, by mount."""
+    return tuple(
+        Allowed(integer(mount), whole(read), whole(write))
+        for mount, read, write in trace.rows(_ALLOWED)
+    )
+
+
+@once
+def withheld(trace: Trace) -> frozenset[int]:
+    """Mounts of NFSv4 whose server does not say what it allows, where the client goes by that.
+
+    The client asked in the capture what the server supports and how long its lease is, as it does
+    when it mounts, and had no answer with `maxread` or `maxwrite`.
+    """
+    largest: dict[int, int] = {}
+    for each in moved(trace):
+        if each.largest_bytes is not None:
+            largest[each.mount] = max(each.largest_bytes, largest.get(each.mount, 0))
+    small = {mount for mount, size in largest.items() if size <= UNTOLD_BYTES}
+    if not small:
+        return frozenset()
+    return frozenset(small.intersection(integer(mount) for (mount,) in trace.rows(_WITHHELD)))
+
+
+_OF_CLIENT = joined.condition("not callback", other="operations.op")
+
+_MOVED = f"""
+    select mount, {among("operations.op", READ_OPERATIONS)} as reading, sum("count"),
+           count(*) filter ("count" is null and coalesce(operations.status, 0) = 0),
+           max(requested), max(requested) filter ("offset" is not null), max({REACH})
+    from operations join calls using (call)
+    where {among("operations.op", MOVING)} and {_OF_CLIENT}
+    group by mount, reading
+"""
+
+# Apart from what was moved: where nothing has a value, DuckDB does not even look at the rows.
+_ALLOWED = f"""
+    select mount, max(max_read), max(max_write) from operations join calls using (call)
+    where (max_read is not null or max_write is not null) and {_OF_CLIENT}
+    group by mount
+"""
+
+# Attributes 0, 10, and 30 or 31 of the mask.
+_WITHHELD = f"""
+    with asked as (
+        select mount, max_read, max_write,
+               contains('13579bdf', substr(attributes, 8, 1)) as supported,
+               contains('4567cdef', substr(attributes, 6, 1)) or substr(attributes, 1, 1) >= '4'
+                   as limits
+        from operations join calls using (call)
+        where operations.op = 'GETATTR' and operations.status = 0 and attributes is not null
+              and {_OF_CLIENT}
+    )
+    select mount from asked group by mount
+    having bool_or(supported) and bool_or(limits)
+           and count(max_read) = 0 and count(max_write) = 0
+"""

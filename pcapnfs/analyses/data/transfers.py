@@ -1,0 +1,116 @@
+"""READs, WRITEs and COMMITs of each file in order, walked over once for all who ask about them.
+
+Takes a trace; gives the answers of the walk (`core/src/walk/transfers/`) to the questions of
+`transfer_runs`, `write_shapes` and `commits`, which say what they mean.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import joined, parts, population
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.by_file.visits import TOGETHER_S
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import queued_replies
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pcapnfs._core import Batch
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    queued_replies.READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount callback op call_frame call_first_time call_time "
+        "reply_first_time reply_time srt",
+        operations="call position op file offset requested count stable_requested committed "
+        "stability executed status size",
+    ),
+)
+"""The columns that the queries here read."""
+
+COMMITTING = "COMMIT"
+"""The one that makes sure of it."""
+
+NEEDS = population.Operations((*MOVING, COMMITTING))
+"""Only these are looked at."""
+
+PAGE_BYTES = 4096
+"""Pages and blocks of most clients and servers."""
+
+SOON_S = 1.0
+"""A READ that came longer before a WRITE was for something else."""
+
+
+class Transfers(Record):
+    """What the walk found."""
+
+    mounts: Mapping[int, tuple[str, str]]
+    """Addresses of client and server of each mount (`calls.mount`) with calls that were answered
+    or not."""
+    runs: Batch
+    """READs and WRITEs that follow one another (`walks.Transfers.runs`)."""
+    commits: Batch
+    """COMMITs that succeeded (`walks.Transfers.commits`)."""
+    shapes: dict[int, dict[str, Any]]
+    """How the WRITEs of each mount lie on pages (`walks.Transfers.shapes`)."""
+
+
+@once
+def transfers(trace: Trace) -> Transfers:
+    """Walk over them, file by file."""
+    shares.register(trace)
+    walk = walks.Transfers(together_s=TOGETHER_S, soon_s=SOON_S, page_bytes=PAGE_BYTES)
+    query = _ROWS.format(queues=f"from ({queued_replies.rows(trace)}) where of_stretch(call)")
+    with closing(trace.cursor()) as cursor:
+        for rows in parts.of(trace, cursor, query, by="mount, file"):
+            walk.add(rows)
+    return Transfers(
+        mounts=traffic.mounts(trace),
+        runs=walk.runs(),
+        commits=walk.commits(),
+        shapes=walk.shapes(),
+    )
+
+
+# Texts are compared in the tables that have them, where each stands for many rows. `waiting` is the
+# part of a call's interval in which nothing was moving, of it or of replies before its own.
+_ROWS = f"""
+    with moving as (
+        select call, position, file, "offset" as start, requested, "count", size,
+               case when {among("op", READ_OPERATIONS)} then 0 when op = '{COMMITTING}' then 2
+                    else 1 end::utinyint as what,
+               stability = 'stable' as stable,
+               -- What was refused waited for no storage; cut off, it is taken for a success.
+               stable_requested <> 'UNSTABLE' and coalesce(executed and status = 0, true) as sync,
+               committed = 'UNSTABLE' as unstable, executed and status = 0 as done
+        from operations
+        where of_stretch(call) and {among("op", (*MOVING, COMMITTING))}
+              and file is not null
+    ),
+    queues as ({{queues}}),
+    asked as (
+        select call, mount, callback, call_first_time, call_time, reply_first_time, reply_time,
+               call_frame, srt, {among("op", MOVING)} as main
+        from calls where of_stretch(call)
+    )
+    select mount, file, what, call, position, call_time, reply_time, call_frame, start, requested,
+           "count", size, srt, share, pause,
+           coalesce(least(greatest(reply_first_time - call_time - coalesce(queued, 0), 0)
+                          / greatest(reply_time - call_first_time, 1), 1), 1)::double as waiting,
+           stable, sync, unstable, done, main
+    from moving join asked using (call) join shares using (call) left join queues using (call)
+    where of_stretch(shares.call)
+          and {joined.condition("not callback and reply_time is not null", "what")}
+"""

@@ -1,0 +1,68 @@
+"""WRITEs that do not cover whole pages: unaligned, in the midst of a file, appended, after a READ.
+
+Takes a trace; gives for each client and server the WRITEs by how they lie on pages of 4 KiB. A
+file's last page is covered when the WRITE reaches the end of the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.data import transfers as _transfers
+from pcapnfs.analyses.data.transfers import transfers
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = _transfers.READS
+"""The columns that this reads."""
+
+NEEDS = population.Operations(("WRITE",), statuses=(0,))
+"""Files without a WRITE that succeeded are none of these."""
+
+
+class WriteShapes(Record):
+    """The WRITEs of one client at one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    writes: int
+    """WRITEs that succeeded."""
+    files: int
+    """Files that the unaligned ones were to."""
+    mean_bytes: float
+    """What an unaligned one brought, mean, bytes; 0 without any."""
+    unaligned: Spared
+    """Those that begin within a page, or end within one before the file's end."""
+    appended: int
+    """Those of them that begin where the file ended."""
+    read_first: Spared
+    """READs, right before such a WRITE, of the page that it begins or ends in."""
+
+
+def write_shapes(trace: Trace) -> tuple[WriteShapes, ...]:
+    """Sort the WRITEs, by client and server."""
+    if not NEEDS.met(trace):
+        return ()
+    walked = transfers(trace)
+    found = (
+        WriteShapes(
+            client=client,
+            server=server,
+            writes=shapes["writes"],
+            files=shapes["files"],
+            mean_bytes=shapes["bytes"] / (shapes["unaligned"][0] or 1),
+            unaligned=spared.of_row(shapes["unaligned"]),
+            appended=shapes["appended"],
+            read_first=spared.of_row(shapes["read_first"]),
+        )
+        for mount, shapes in walked.shapes.items()
+        for client, server in (walked.mounts[mount],)
+    )
+    return tuple(sorted(found, key=lambda shapes: (shapes.client, shapes.server)))

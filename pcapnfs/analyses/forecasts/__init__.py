@@ -1,0 +1,1 @@
+"""What the time went into, and what would happen if: the model and its verdict."""

@@ -1,0 +1,568 @@
+"""The first-order model, its forecast, and what would happen if.
+
+Takes a trace, or nothing, and inputs that the user gives instead of measured ones; gives every
+input with its source, the plain formula, the forecast with its interval, what was measured, and a
+table of changes. Where the trace holds too little for an input, the figures that rest on it are
+None and `missing` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.caching import savings as _savings
+from pcapnfs.analyses.caching.savings import LargerWrites, larger_writes
+from pcapnfs.analyses.forecasts import measurement as _measurement
+from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast, client_forecasts
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.resampling import holdout_error, resampled
+from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
+from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
+from pcapnfs.analyses.forecasts.what_if import (
+    LOG_DEVICE_S,
+    RTT_PART,
+    Base,
+    Change,
+    Scenario,
+    scenario,
+)
+from pcapnfs.analyses.namespace import readdir as _readdir
+from pcapnfs.analyses.namespace.readdir import readdir
+from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
+from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.namespace.readdir import Readdir
+    from pcapnfs.trace import Trace
+
+READS = columns.together(_measurement.READS, _readdir.READS, _savings.READS)
+"""The columns that these read."""
+
+STREAMS = 8
+"""Streams that are assumed side by side."""
+
+UNREAD = "outcomes"
+"""Why there is none although nothing else is missing: most calls do not tell what they did."""
+
+UNTIMED = "clocks"
+"""Why there is none whatever is given: what calls took is not known."""
+
+FEW = "stable_calls"
+"""Why there is no model although the trace tells what the time went into."""
+
+STORED = ("given", "async", "log_device")
+"""Changes that may be about storage."""
+
+TOLD = 0.01
+"""Part of the shortest forecast with other storage from which on it is told what may have been
+stable."""
+
+SLOW_TOLD = 0.1
+"""Part of the shortest forecast with other storage from which on it is told what a few slow calls
+make of it."""
+
+
+class Input(Record):
+    """One input of the forecast."""
+
+    name: str
+    """`files`, `rpcs_per_file`, `rtt_s`, `syncops_per_file`, `persist_s`, `concurrency` or
+    `client_s` (for each call)."""
+    value: float | None
+    """Its value, times in seconds; None when the trace does not tell."""
+    measured: float | None
+    """What the trace tells, whether it is used or not; None when it does not."""
+    source: str
+    """`given`, `counted`, `calls` (mean of at least 30 small unstable calls), `handshake` or `acks`
+    (of TCP), `gaps` (between a reply and the next call: an upper bound), `few_calls`, `assumed`, or
+    `none`."""
+
+
+class Model(Record):
+    """What the run takes, and would take."""
+
+    files: int | None
+    """Regular files that a call addressed, or as given; directories where there are none. None when
+    neither is known, but there are calls that do not tell."""
+    rpcs_per_file: float | None
+    """Calls of NFS and NFSACL, those on directories included, by files; None without files."""
+    rtt_s: float | None
+    """Round trip of a call that needs no storage, as the client saw it, seconds; None when nothing
+    tells."""
+    rtt_source: str
+    """Where it is from: see `inputs[].source`."""
+    network_rtt_s: float | None
+    """The network's part of it, seconds; None when TCP does not tell."""
+    syncops_per_file: float | None
+    """Stable calls by files; None without files, or when it is not known of most calls whether they
+    were stable."""
+    persist_s: float | None
+    """Mean service time of the stable calls less the round trip, seconds; None with fewer than 30
+    of them, or without a round trip."""
+    predicted_s: float | None
+    """files × (rpcs_per_file × rtt_s + syncops_per_file × persist_s), seconds; None with too little
+    data: see `missing`."""
+    other_s: float | None
+    """What calls take beyond round trips and persistence, all together, seconds: reads, listings,
+    transfer. Negative where other calls were faster than those that show the round trip; None
+    likewise."""
+    client_s: float | None
+    """The client's own time, all together with its pauses, seconds; None likewise."""
+    concurrency: float | None
+    """Calls under way while any was; None without calls, or where most calls do not tell what they
+    did."""
+    forecast_s: float | None
+    """(predicted_s + other_s) ÷ concurrency + client_s, seconds; None likewise."""
+    forecast_low_s: float | None
+    """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than 10
+    files, or without a forecast."""
+    forecast_high_s: float | None
+    """Upper end of it, seconds; None likewise."""
+    measured_s: float | None
+    """From the first call to the last reply, seconds; None without a trace."""
+    holdout_error: float | None
+    """How wrong half of the files foretells what the other half took: mean of both directions, 0…;
+    None with fewer than 10 files, or too little data."""
+    counted: str
+    """What `files` are: `files`, `directories`, or `given`."""
+    calls: int
+    """Calls of NFS and NFSACL in the trace."""
+    stable_calls: int | None
+    """Stable ones; None when none is known to be, but of most calls it is not known."""
+    small_calls: int
+    """Small unstable ones, which show the round trip."""
+    vantage: str
+    """Where the capture was taken: `client`, `server`, `between`, `unknown`; `none` without one."""
+    transfer_s: float
+    """Time in which the calls' bytes were moving, or those that their replies had to wait for,
+    added up over calls, seconds."""
+    waiting_s: float
+    """Time in which the server was not ready or not reached, added up over calls, seconds."""
+    pauses_s: float
+    """Gaps of a second or more between calls, together, seconds; in `client_s`, once."""
+    unknown_calls: int
+    """Calls of NFS and NFSACL without a known outcome (no reply, cut, encrypted): they may have
+    been stable."""
+    unseen_replies: int
+    """Replies without their call that came while no call was under way: the client may have waited
+    for them, and their calls have been stable."""
+    unsure_s: float
+    """What both took beyond round trips, added up, seconds: in `other_s` and in `client_s`. The
+    range of a forecast with other storage goes from none of it that changes to all of it."""
+    usual_s: float | None
+    """What half of the small calls took at most, seconds; None where the round trip is not their
+    mean."""
+    slow_s: float
+    """What small and stable calls take of round trips beyond that, added up, seconds: a few
+    slow calls make the mean. The range of a forecast with other storage goes from none of it that
+    changes to all of it."""
+    clock_tick_s: float | None
+    """What the capture's times are multiples of, seconds: the range of a forecast holds that round
+    trips take as much longer or shorter, and persistence the difference. None where it is less
+    than a millisecond."""
+    absorbs_rtt: bool | None
+    """Stable calls end on a clock of the storage, so that a longer round trip does not add up: the
+    interval of a forecast with another one then holds both; None when the trace does not tell."""
+    persist_by_op: tuple[KindOfStable, ...]
+    """Persistence by kind of stable call."""
+    resent: bool
+    """Most stable calls were sent again before they were answered, so that persistence is what that
+    took, nothing tells how slow storage is, and no other storage is forecast."""
+    inputs: tuple[Input, ...]
+    """Every input with its source."""
+    missing: tuple[str, ...]
+    """Why there is no model: `clocks` (those of the two directions are apart), `files`, `rtt`,
+    `outcomes` (of most calls it is not known whether they were stable), `stable_calls` (too few);
+    empty when there is one."""
+    what_if: tuple[Scenario, ...]
+    """Forecasts with one thing changed; empty without a model."""
+    client_number: int
+    """Clients whose calls these are, and which all else here takes as one; 0 without a trace."""
+    clients: tuple[ClientForecast, ...]
+    """What each of several would take: the first five, who waited longest first; empty without a
+    model, and where something is given of all of them together (files, calls, streams, the client's
+    time)."""
+    verdict: Verdict | None
+    """What the time goes into; None without calls, when nothing tells the round trip, when most of
+    the traffic is encrypted or of one direction, or when the clocks of the two directions are
+    apart."""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether what may have been stable makes much of a forecast with other storage."""
+        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        return bool(stored) and self.unsure_s > 0 and self.unsure_s >= TOLD * min(stored)
+
+    @property
+    def slow(self) -> bool:
+        """Whether a few slow calls make much of a forecast with other storage."""
+        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        return bool(stored) and self.slow_s > 0 and self.slow_s >= SLOW_TOLD * min(stored)
+
+
+def model(
+    trace: Trace | None,
+    given: Overrides | None = None,
+    *,
+    listings: Readdir | None = None,
+    measured: Measurement | None = None,
+) -> Model:
+    """Measure the inputs, replace those that are given, and work out the figures.
+
+    Args:
+        trace: The trace; None when all inputs are given.
+        given: Inputs given instead of measured ones.
+        listings: What `readdir` says of the trace, where it is known already.
+        measured: What `measure` says of it, likewise.
+
+    Raises:
+        UsageError: There is no trace, and inputs are missing.
+    """
+    given = given or Overrides()
+    if trace is None:
+        if not given.complete:
+            raise UsageError(
+                "without a trace, files, rpcs_per_file, rtt_s, syncops_per_file and persist_s are "
+                "to be given"
+            )
+        return _finished(None, given, ())
+    measured = (measured or measure(trace)).with_rtt(given.rtt_s)
+    plain = (listings or readdir(trace, top=1)).after_plain
+    follow_ups = 0 if plain is None else plain.lookups + plain.getattrs
+    saved = _asking_otherwise(measured, follow_ups, larger_writes(trace))
+    return _finished(measured, given, tuple(saved))
+
+
+Alternative = tuple[str, float | None, Change]
+"""Code, value and change, as in `Scenario`."""
+
+
+def _asking_otherwise(
+    measured: Measurement, follow_ups: int, writes: LargerWrites
+) -> Iterator[Alternative]:
+    """What a client would save by asking in another way."""
+    files = measured.files
+    if files and follow_ups:
+        yield "readdirplus", float(follow_ups), Change(rpcs_saved=follow_ups / files)
+    if files and writes.calls:
+        change = Change(rpcs_saved=writes.calls / files, syncops_saved=writes.stable_calls / files)
+        yield "wsize", float(writes.write_bytes), change
+
+
+def _overlap_known(measured: Measurement | None, given: Overrides) -> bool:
+    """Whether it is given, or calls enough tell how many were under way."""
+    if measured is None or given.streams is not None:
+        return True
+    return bool(measured.calls) and not measured.unread
+
+
+def _finished(
+    measured: Measurement | None, given: Overrides, otherwise: tuple[Alternative, ...]
+) -> Model:
+    """The figures that follow from what was measured and given."""
+    missing = () if measured is None else _missing(measured, given)
+    asked = _change(measured, given)
+    base = _base(measured, given)
+    costs = asked.of(base.costs)
+    spread = base.spread(asked)
+    if missing:
+        rows: tuple[Scenario, ...] = ()
+    else:
+        rows = tuple(_what_if(measured, given, base, asked, otherwise))
+
+    def known(value: float) -> float | None:
+        return None if missing else value
+
+    per_file = bool(measured is None or measured.files or given.files)
+    return Model(
+        files=given.files or (None if measured is None else measured.files),
+        rpcs_per_file=costs.rpcs_per_file if per_file else None,
+        rtt_s=None if "rtt" in missing or UNTIMED in missing else costs.rtt_s,
+        rtt_source=_sources(measured, given)["rtt_s"],
+        network_rtt_s=_network_s(measured, given),
+        syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
+        persist_s=given.persist_s
+        if measured is None or given.persist_s is not None
+        else measured.persist_s,
+        predicted_s=known(costs.first_order_s),
+        other_s=known(costs.files * costs.other_s),
+        client_s=known(costs.client_time_s),
+        concurrency=costs.concurrency if _overlap_known(measured, given) else None,
+        forecast_s=known(costs.forecast_s),
+        forecast_low_s=None if missing or spread is None else spread[0],
+        forecast_high_s=None if missing or spread is None else spread[1],
+        measured_s=None if measured is None else measured.span_s,
+        holdout_error=None if missing or measured is None else holdout_error(measured),
+        counted="given" if measured is None or given.files is not None else measured.counted,
+        calls=0 if measured is None else measured.calls,
+        stable_calls=0 if measured is None else measured.known_stable_calls,
+        small_calls=0 if measured is None else measured.small_calls,
+        vantage="none" if measured is None else measured.path.vantage,
+        transfer_s=0.0 if measured is None else measured.transfer_s,
+        waiting_s=0.0 if measured is None else measured.postponed_s,
+        pauses_s=costs.pauses_s,
+        unknown_calls=0 if measured is None else measured.unknown_calls,
+        unseen_replies=0 if measured is None else measured.unseen_replies,
+        unsure_s=0.0 if measured is None else measured.unsure_s,
+        usual_s=None if measured is None else measured.usual_s,
+        slow_s=float(costs.files * costs.slow_s),
+        clock_tick_s=None if measured is None else measured.tick_s or None,
+        absorbs_rtt=None if measured is None else measured.absorbs,
+        persist_by_op=() if measured is None else measured.kinds,
+        resent=_resent(measured, given),
+        inputs=_inputs(measured, given, costs),
+        missing=missing,
+        what_if=rows,
+        client_number=0 if measured is None else measured.several,
+        clients=() if missing or measured is None else client_forecasts(measured, given),
+        verdict=_verdict(measured, given, costs, missing),
+    )
+
+
+def _verdict(
+    measured: Measurement | None, given: Overrides, costs: Costs[float], missing: tuple[str, ...]
+) -> Verdict | None:
+    """What the time went into, or would go into with what was given."""
+    if measured is not None and not given.any:
+        return measured_verdict(measured)
+    if (
+        "rtt" in missing
+        or UNTIMED in missing
+        or (measured is not None and (not measured.calls or measured.unread))
+    ):
+        return None
+    return verdict(_evidence(measured, given, costs, missing))
+
+
+def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
+    """Which inputs the trace does not tell, and nobody gave."""
+    if measured.times_untold:
+        return (UNTIMED,)
+    stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
+    by_file = None not in (given.files, given.rpcs_per_file, given.syncops_per_file)
+    return tuple(
+        code
+        for code, lacks in (
+            ("files", not measured.files and not by_file),
+            ("rtt", measured.rtt_s is None),
+            (UNREAD, measured.unread and given.syncops_per_file is None),
+            (FEW, stable > 0 and measured.persist_s is None and given.persist_s is None),
+        )
+        if lacks
+    )
+
+
+def _base(measured: Measurement | None, given: Overrides) -> Base:
+    """The inputs as measured; what was not is 0, or as given where everything is."""
+    if measured is None:
+        costs = Costs(
+            files=float(given.files or 0),
+            rpcs_per_file=given.rpcs_per_file or 0.0,
+            rtt_s=given.rtt_s or 0.0,
+            syncops_per_file=given.syncops_per_file or 0.0,
+            persist_s=given.persist_s or 0.0,
+            other_s=0.0,
+            client_s=0.0,
+            pauses_s=0.0,
+            concurrency=1.0,
+        )
+        return Base(costs, None, absorbs=False)
+    return Base(
+        measured.costs(),
+        resampled(measured),
+        absorbs=bool(measured.absorbs),
+        tick_s=measured.tick_s,
+    )
+
+
+def _change(measured: Measurement | None, given: Overrides) -> Change:
+    """The change that the given inputs are."""
+    added = 0.0
+    if measured is not None and measured.rtt_s is not None and given.rtt_s is not None:
+        network = measured.path.rtt_s
+        added = given.rtt_s - (measured.rtt_s if network is None else network)
+    return Change(
+        files=given.files,
+        rpcs_per_file=given.rpcs_per_file,
+        rtt_added_s=added,
+        syncops_per_file=given.syncops_per_file,
+        persist_s=given.persist_s,
+        client_s=given.client_s,
+        streams=given.streams,
+        waiting_s=_waiting_s(measured),
+        put_off_s=_put_off_s(measured),
+        moving_s=_moving_s(measured),
+    )
+
+
+def _waiting_s(measured: Measurement | None) -> float:
+    """For how long the whole server was not ready or not reached, by file, seconds."""
+    if measured is None:
+        return 0.0
+    return (measured.held_s + measured.lost.cut_s) / (measured.files or 1)
+
+
+def _put_off_s(measured: Measurement | None) -> float:
+    """For how long it put off calls on an object, by file, seconds."""
+    return 0.0 if measured is None else measured.put_off_s / (measured.files or 1)
+
+
+def _moving_s(measured: Measurement | None) -> float:
+    """For how long bytes of calls were moving, by file, seconds; none that round trips hold."""
+    if measured is None:
+        return 0.0
+    moving_s = (measured.transfer_s - measured.lost.transfer_s) / (measured.files or 1)
+    return max(0.0, min(moving_s, measured.costs().other_s))
+
+
+def _more_at_once(measured: Measurement, given: Overrides) -> float:
+    """How many times as many calls are under way as were, where streams are given."""
+    return 1.0 if given.streams is None else given.streams / measured.concurrency
+
+
+def _network_s(measured: Measurement | None, given: Overrides) -> float | None:
+    """The network's part of the round trip."""
+    if given.rtt_s is not None:
+        return given.rtt_s
+    return None if measured is None else measured.path.rtt_s
+
+
+def _what_if(
+    measured: Measurement | None,
+    given: Overrides,
+    base: Base,
+    asked: Change,
+    otherwise: tuple[Alternative, ...],
+) -> Iterator[Scenario]:
+    """The changes that make a difference, one by one."""
+
+    def on_top(name: str, value: float | None, change: Change) -> Scenario:
+        return scenario(name, value, base, change, given=asked)
+
+    if measured is not None:
+        yield scenario("measured", None, base, Change())
+    if measured is None or given.any:
+        yield on_top("given", None, Change())
+    costs, network = asked.of(base.costs), _network_s(measured, given) or 0.0
+    resent = _resent(measured, given)
+    stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and not resent
+    if stable:
+        yield on_top("async", 0.0, Change(persist_s=0.0))
+    if stable and costs.persist_s > LOG_DEVICE_S:
+        yield on_top("log_device", LOG_DEVICE_S, Change(persist_s=LOG_DEVICE_S))
+    if network > 0:
+        shorter = network * RTT_PART
+        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
+    # A mean below that is what as many streams come to that begin late, or wait for the client.
+    as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
+    if costs.concurrency < STREAMS and not as_many:
+        yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
+    for name, value, change in otherwise:
+        yield on_top(name, value, change)
+    moved = 0.0
+    if measured is not None and measured.files:
+        moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
+    if measured is not None and not resent:
+        nothing = Change(
+            rtt_added_s=-network, persist_s=0.0, other_saved_s=moved, moving_s=-asked.moving_s
+        )
+        yield on_top("local", None, nothing)
+
+
+def _evidence(
+    measured: Measurement | None, given: Overrides, costs: Costs[float], missing: tuple[str, ...]
+) -> Evidence:
+    """What the verdict rests on."""
+    if measured is None:
+        return Evidence(costs=costs, stable_s=None, small_s=None, forecast=True, few=None)
+    part = costs.files / (measured.files or 1)
+    told = given.persist_s is None and measured.persist_s is not None
+    added = costs.rtt_s - (measured.rtt_s or 0.0)
+
+    def moved(time_s: float | None) -> float | None:
+        """With the round trip that is asked for."""
+        return None if time_s is None else time_s + added
+
+    more = _more_at_once(measured, given)
+    waiting_s = measured.held_s * more + measured.put_off_s
+    lost_s = measured.lost.calls_s + measured.lost.cut_s * (more - 1.0)
+    return Evidence(
+        costs=costs,
+        stable_s=moved(measured.stable_median_s) if told else None,
+        small_s=moved(measured.small_median_s),
+        forecast=True,
+        few=measured.stable_calls if FEW in missing else None,
+        transfer_s=(measured.transfer_s - measured.lost.transfer_s) * more * part,
+        waiting_s=waiting_s * part,
+        unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
+        lost_s=lost_s * part,
+        cut_s=measured.lost.cut_s * more * part,
+        lost_idle_s=measured.lost.idle_s * part,
+        longer_s=measured.longer.calls_s * part,
+        clients=measured.several,
+        resent=_resent(measured, given),
+        # A pause is one of the run, whatever the number of files.
+        locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
+        unreached_s=measured.unreached_s,
+        queue_s=measured.queue_s,
+        bounded=measured.rtt_source == BOUND and given.rtt_s is None,
+    )
+
+
+def _resent(measured: Measurement | None, given: Overrides) -> bool:
+    """Whether what stable calls took tells nothing of storage, since most were sent again."""
+    return measured is not None and given.persist_s is None and measured.resent
+
+
+def _sources(measured: Measurement | None, given: Overrides) -> dict[str, str]:
+    """Where each input is from."""
+    sources = {
+        "files": "counted",
+        "rpcs_per_file": "counted",
+        "rtt_s": "none" if measured is None else measured.rtt_source,
+        "syncops_per_file": "counted",
+        "persist_s": "none" if measured is None or measured.persist_s is None else "calls",
+        "concurrency": "assumed" if measured is None else "calls",
+        "client_s": "assumed" if measured is None else "calls",
+    }
+    names = {"concurrency": given.streams}
+    for name in sources:
+        if names.get(name, getattr(given, name, None)) is not None:
+            sources[name] = "given"
+    return sources
+
+
+def _inputs(
+    measured: Measurement | None, given: Overrides, costs: Costs[float]
+) -> tuple[Input, ...]:
+    """Every input that the forecast rests on, and what was measured of it."""
+    sources = _sources(measured, given)
+    told: dict[str, float | None] = dict.fromkeys(sources)
+    if measured is not None:
+        own = measured.costs()
+        by_file = ("rpcs_per_file", "syncops_per_file")
+        counted = {
+            name: getattr(own, name) if measured.files or name not in by_file else None
+            for name in sources
+        }
+        told = counted | {
+            "rtt_s": None if measured.rtt_source == "given" else measured.rtt_s,
+            "persist_s": measured.persist_s,
+            "files": None if measured.files is None else float(measured.files),
+        }
+        if measured.unread:
+            told["syncops_per_file"] = None
+    return tuple(
+        Input(
+            name=name,
+            value=getattr(costs, name) if source == "given" or measured is None else told[name],
+            measured=told[name],
+            source=source,
+        )
+        for name, source in sources.items()
+    )

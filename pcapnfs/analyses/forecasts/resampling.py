@@ -1,0 +1,181 @@
+"""How far a forecast can be trusted: an interval from resampled files, and an error from halves.
+
+Takes the sums by file; gives what the model's inputs would have been with other files. Directories
+and calls on no file belong to no file in particular: every half, and every resample, carries its
+share of them. The generator's seed is an argument, so that the same trace gives the same answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs.analyses.asking.arrays import quantiles
+from pcapnfs.analyses.asking.chance import Chance
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.record import Record, replace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
+
+    Floats = NDArray[np.float64]
+
+LEAST_FILES = 10
+"""Files that resampling needs: with fewer, the spread of what was not seen is not in it."""
+
+RESAMPLES = 1000
+"""Resamples: the ends of a 90 % interval then rest on 50 each."""
+
+GROUPS = 1000
+"""Files that were called one after the other are put into so many groups at most, which are
+resampled as wholes: what disturbed one often disturbed its neighbours, too."""
+
+COVERAGE = 0.9
+"""Share of the resamples that lie in the interval."""
+
+SEED = 1813
+"""Of the resamples."""
+
+_COLUMNS = (
+    "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
+    "unsure_s", "unseen_s",
+)  # fmt: skip
+
+
+class Seen(Record):
+    """Sums over some of the files, with their part of what belongs to none; one, or many at once.
+
+    The columns of `Sums` as arrays, whose last dimension is the resample.
+    """
+
+    files: Floats
+    """Files."""
+    total: dict[str, Floats]
+    """Sums by column."""
+
+    def costs(self, measured: Measurement, network_s: Floats) -> Costs[Floats]:
+        """The inputs that these files show, with the round trip that is not from calls."""
+        total = self.total
+        rtt = network_s
+        if measured.rtt_source == "calls":
+            rtt = _mean(total["small_s"], total["small"], rtt)
+        persist = np.full(self.files.shape, measured.costs().persist_s)
+        if measured.persist_s is not None:
+            persist = np.maximum(_mean(total["timed_s"], total["timed"], rtt + persist) - rtt, 0.0)
+        slow = np.zeros(self.files.shape)
+        if measured.usual_s is not None:
+            slow = np.maximum(rtt - measured.usual_s, 0.0) * (total["small"] + total["stable"])
+        other = total["waited_s"] - total["calls"] * rtt - total["stable"] * persist
+        return Costs(
+            files=self.files,
+            rpcs_per_file=total["calls"] / self.files,
+            rtt_s=rtt,
+            syncops_per_file=total["stable"] / self.files,
+            persist_s=persist,
+            other_s=other / self.files,
+            client_s=_mean(total["client_s"], total["calls"], np.zeros(self.files.shape)),
+            pauses_s=np.full(self.files.shape, measured.pauses_s),
+            concurrency=_mean(total["waited_s"], total["share_s"], np.ones(self.files.shape)),
+            unsure_s=total["unsure_s"] / self.files,
+            unseen_s=total["unseen_s"] / self.files,
+            slow_s=slow / self.files,
+        )
+
+    @property
+    def measured_s(self) -> Floats:
+        """What they took of the clock, pauses apart."""
+        return self.total["share_s"] + self.total["client_s"]
+
+
+def resampled(
+    measured: Measurement, *, seed: int = SEED, most: int = GROUPS
+) -> Costs[Floats] | None:
+    """The inputs of many resamples of the files, scaled to all files; None with too few files.
+
+    Args:
+        measured: What was measured.
+        seed: Of the resamples.
+        most: Groups of neighbouring files; few of them also show what lasted longer than a file.
+    """
+    sums = measured.sums
+    files = int(sums.is_file.sum())
+    if files < LEAST_FILES:
+        return None
+    groups = min(files, most)
+    group = np.arange(files) * groups // files
+    chance = Chance(seed)
+    counts = _draws(chance, groups)
+    drawn = counts @ np.bincount(group, minlength=groups).astype(np.float64)
+    total = {
+        name: counts @ np.bincount(group, of_files, groups) + rest * (drawn / files)
+        for name, of_files, rest in _parts(sums)
+    }
+    # A round trip from TCP may be as long as the median of the few calls that show it.
+    rtt, few = measured.rtt_s or 0.0, measured.small_median_s
+    more = max(0.0, few - rtt) if few is not None else 0.0
+    costs = Seen(drawn, total).costs(measured, rtt + more * chance.parts(RESAMPLES))
+    return replace(costs, files=np.full(RESAMPLES, float(files)))
+
+
+def _draws(chance: Chance, groups: int) -> Floats:
+    """How often each group is drawn: a row for each resample, of as many draws as groups."""
+    resample = np.repeat(np.arange(RESAMPLES), groups)
+    place = resample * groups + chance.whole(groups, RESAMPLES * groups)
+    counts = np.bincount(place, minlength=RESAMPLES * groups).astype(np.float64)
+    return counts.reshape(RESAMPLES, groups)
+
+
+def holdout_error(measured: Measurement) -> float | None:
+    """How wrong one half of the files foretells the other, 0…; None with too few files.
+
+    Every second file is a half. The mean of both directions.
+    """
+    sums = measured.sums
+    files = int(sums.is_file.sum())
+    if files < LEAST_FILES:
+        return None
+    first = np.arange(files) % 2 == 0
+    halves = []
+    for chosen in (first, ~first):
+        share = chosen.sum() / files
+        halves.append(
+            Seen(
+                np.array([float(chosen.sum())]),
+                {
+                    name: np.array([of_files[chosen].sum() + rest * share])
+                    for name, of_files, rest in _parts(sums)
+                },
+            )
+        )
+    errors = []
+    for fitted, tested in (halves, halves[::-1]):
+        costs = fitted.costs(measured, np.array([measured.rtt_s or 0.0]))
+        each = (costs.forecast_s - costs.pauses_s) / costs.files
+        forecast = each * tested.files
+        if not tested.measured_s[0] > 0:
+            return None
+        errors.append(abs(float(forecast[0] / tested.measured_s[0]) - 1))
+    return round(sum(errors) / len(errors), 9)
+
+
+def interval(values: Floats) -> tuple[float, float]:
+    """The ends of the interval that holds `COVERAGE` of the values."""
+    low, high = quantiles(values, ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2))
+    return float(low), float(high)
+
+
+def _parts(sums: Sums) -> list[tuple[str, Floats, float]]:
+    """Each column's values of the files, and its sum over what belongs to none."""
+    return [
+        (name, values[sums.is_file], float(values[~sums.is_file].sum()))
+        for name in _COLUMNS
+        for values in (getattr(sums, name),)
+    ]
+
+
+def _mean(total: Floats, count: Floats, otherwise: Floats) -> Floats:
+    """Total by count, or what else is known where the count is 0."""
+    return np.divide(total, count, out=otherwise.copy(), where=count > 0)

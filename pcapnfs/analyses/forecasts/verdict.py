@@ -1,0 +1,364 @@
+"""What the time goes into, in one sentence with the numbers that carry it.
+
+Takes the parts of a forecast, or of what was measured; gives the causes by size. A cause is named
+when it takes a large share; two large ones are both named. What persistence costs by call tells
+which storage it looks like. Of several clients each has a sentence of its own, about its own clock:
+that of its time budget.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.verdict_evidence import (
+    LARGE_SHARE,
+    Evidence,
+    noticed,
+    reasons,
+    storage_of,
+    typical_share,
+)
+from pcapnfs.analyses.times.call_times import BOUND
+from pcapnfs.analyses.times.idle_time import divided
+from pcapnfs.record import Record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
+
+ACTIVE_SHARE = 0.9
+"""A client that was active for less than this share of the capture is said to have been."""
+
+MOSTLY_UNKNOWN = 0.5
+"""From this share on, what nobody knows is named alone: any other cause may be in it."""
+
+
+class Cause(Record):
+    """A part of the time."""
+
+    cause: str
+    """`persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`, `locks`, `server`,
+    `unknown` or `client`."""
+    time_s: float
+    """What it takes, seconds."""
+    share: float | None
+    """Its share of all causes, 0…1; None when nothing took any time."""
+
+
+class ClientVerdict(Record):
+    """Where the time of one of several clients went, by its own clock: that of its time budget."""
+
+    client: str
+    """Its address."""
+    clock_s: float
+    """The capture's span, seconds: what `causes` add up to."""
+    waited_s: float
+    """Time in which any of its calls was outstanding, seconds."""
+    active_s: float
+    """From the begin of its first call to the end of its last, seconds."""
+    sentence: str
+    """Its verdict with the numbers, in English."""
+    named: tuple[str, ...]
+    """The causes that take the largest share, or a large one, of the time in which it was active,
+    largest first, without mounting where the sentence tells that; `unknown` alone where that is
+    half of it; empty without any time."""
+    storage: str | None
+    """What its stable calls look like, as of the verdict; None where no call is stable."""
+    causes: tuple[Cause, ...]
+    """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
+    time budget, without what of `loss` and `locks` is in them, and what of the last it waited for
+    a connection is in `waiting`; the others divide the rest of it."""
+
+
+class Verdict(Record):
+    """Where the time goes."""
+
+    sentence: str
+    """The verdict with its numbers, in English; of several clients those of the first three, the
+    one that waited longest first."""
+    named: tuple[str, ...]
+    """The largest cause and whatever else takes a large share, largest first; `unknown` alone where
+    that is half of the time; empty without any time. Of several clients those of the one that
+    waited longest; so are the next two."""
+    storage: str | None
+    """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
+    a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
+    write cache that survives a power failure), `mixed` (most as from memory, some far slower); None
+    where no call is stable."""
+    causes: tuple[Cause, ...]
+    """All parts, largest first."""
+    client: str | None = None
+    """Address of the client whose clock this is; None where there is only one, and of a
+    forecast, which takes all clients as one."""
+    clients: tuple[ClientVerdict, ...] = ()
+    """Of several clients the first three, the one that waited longest first; empty where there is
+    only one, and of a forecast."""
+    rest: str | None = None
+    """What the clients beyond these waited, in a sentence; None without any."""
+
+
+def verdict(evidence: Evidence) -> Verdict:
+    """Name the causes."""
+    costs = evidence.costs
+    transfer = costs.beyond_s and min(evidence.transfer_s / costs.concurrency, costs.beyond_s)
+    waiting = evidence.waiting_s / costs.concurrency
+    storage = storage_of(evidence)
+    persistence = costs.persistence_s * (typical_share(evidence) if storage == "memory" else 1.0)
+    beyond = costs.beyond_s + costs.persistence_s - persistence
+    left = max(0.0, beyond - max(0.0, transfer) - waiting)
+    path = min(evidence.longer_s / costs.concurrency, left)
+    left -= path
+    # What calls stood still was seen of each; the round trip is a mean, too long for other calls.
+    lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
+    idle = divided(
+        costs.client_time_s,
+        late_s=evidence.lost_idle_s,
+        locks_s=evidence.locked_s,
+        connecting_s=evidence.unreached_s,
+    )
+    round_trips = costs.round_trips_s - max(0.0, lost - left)
+    left = max(0.0, left - lost)
+    waited = costs.files * costs.rpcs_per_file * evidence.queue_s / costs.concurrency
+    queue = min(waited, round_trips)
+    unknown = min(evidence.unknown_s / costs.concurrency, left)
+    parts = {
+        "persistence": persistence,
+        "round_trips": round_trips - queue,
+        "transfer": max(0.0, transfer),
+        "waiting": waiting + idle.unreached_s + evidence.vain_s,
+        "path": path,
+        "loss": lost + idle.late_s,
+        "locks": idle.locks_s,
+        "server": left - unknown + queue,
+        "unknown": unknown,
+        "client": idle.client_s,
+    }
+    causes = causes_of(_seen(evidence, _owned(evidence, parts)))
+    named = named_of(causes)
+    several = "both" if evidence.clients == 2 else f"all {units.count(evidence.clients)}"
+    whose = "The time" + (f" of {several} clients, taken as one," if evidence.clients > 1 else "")
+    verb = "would go into" if evidence.forecast else "went into"
+    return Verdict(
+        sentence=f"{whose} {verb} {reasons(evidence, causes, named, storage)}"
+        if named
+        else NOTHING,
+        named=named,
+        storage=storage,
+        causes=causes,
+    )
+
+
+def measured_verdict(measured: Measurement) -> Verdict | None:
+    """What the run as it was measured went into, by client where there are several.
+
+    None without calls, when nothing tells the round trip, when most traffic cannot be read, or when
+    the clocks of the two directions are apart.
+    """
+    if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
+        return None
+    if measured.clients is not None:
+        return _of_clients(measured.clients)
+    told = measured.persist_s is not None
+    found = verdict(
+        Evidence(
+            costs=measured.costs(),
+            transfer_s=measured.transfer_s - measured.lost.transfer_s,
+            waiting_s=measured.postponed_s,
+            unknown_s=measured.unknown_beyond_s(measured.rtt_s),
+            lost_s=measured.lost.calls_s,
+            cut_s=measured.lost.cut_s,
+            lost_idle_s=measured.lost.idle_s,
+            longer_s=measured.longer.calls_s,
+            longer_calls=measured.longer.calls,
+            stable_s=measured.stable_median_s if told else None,
+            small_s=measured.small_median_s,
+            forecast=False,
+            few=None if told or not measured.stable_calls else measured.stable_calls,
+            resent=measured.resent,
+            locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
+            unreached_s=measured.unreached_s,
+            vain_s=measured.vain_s,
+            lacking=measured.lacking,
+            login_s=measured.login_s,
+            stood_still=measured.stood_still,
+            queue_s=measured.queue_s,
+            bounded=measured.rtt_source == BOUND,
+        )
+    )
+    return _with_mounting(measured, found)
+
+
+def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
+    """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
+    apart = measured.apart_s
+    if not noticed(apart, apart + measured.span_s):
+        told_s = measured.span_s + measured.vain_s
+        if not found.named or told_s >= ACTIVE_SHARE * measured.capture_s:
+            return found
+        begin = f"The {units.duration(measured.span_s)} from the first call to the last reply"
+        if measured.vain_s:
+            begin += f", and {units.duration(measured.vain_s)} of asking for a connection after it,"
+        return replace(found, sentence=begin + found.sentence.removeprefix("The time"))
+    return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
+
+
+def _mounting(apart_s: float) -> str:
+    """What it took, a sentence without its end."""
+    return f"Mounting took {units.duration(apart_s)}, and is not counted in what follows"
+
+
+def client_verdict(clock: ClientClock) -> ClientVerdict:
+    """Name the causes of one client's time."""
+    told = f"{clock.client} waited {units.duration(clock.waited_s)}"
+    return _of_client(clock, told)
+
+
+def _of_clients(clocks: ClientClocks) -> Verdict | None:
+    """Each client's own; None when none of them called NFS."""
+    clients = clocks.total.clients
+    called = [clock for clock in clocks.each if clock.calls][:TOLD]
+    if not called:
+        return None
+    first = called[0]
+    # One that only mounted may have waited longer.
+    longest = " longest," if first is clocks.each[0] else ""
+    begin = (
+        f"Of {units.count(clients)} clients {first.client} waited{longest} "
+        f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
+    )
+    each = (_of_client(first, begin), *(client_verdict(clock) for clock in called[1:]))
+    others = None
+    if number := clients - len(each):
+        rest = units.duration(max(0.0, clocks.waited_s - sum(told.waited_s for told in each)))
+        kind, together = ("client", "") if number == 1 else ("clients", " together")
+        others = f"{units.count(number)} more {kind} waited {rest}{together}."
+    return Verdict(
+        sentence=" ".join([told.sentence for told in each] + ([others] if others else [])),
+        named=each[0].named,
+        storage=each[0].storage,
+        causes=each[0].causes,
+        client=each[0].client,
+        clients=each,
+        rest=others,
+    )
+
+
+TOLD = 3
+"""Clients that a verdict tells of one by one."""
+
+NOTHING = "No call took any time."
+"""The verdict without any time."""
+
+
+def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
+    """What one client's time went into; the sentence begins with what is told."""
+    evidence = _evidence(clock)
+    storage = storage_of(evidence)
+    parts = clock.causes()
+    if storage == "memory":
+        persistence = parts["persistence"] * typical_share(evidence)
+        parts["server"] += parts["persistence"] - persistence
+        parts["persistence"] = persistence
+    parts = _owned(evidence, parts)
+    causes = causes_of(_seen(evidence, parts))
+    idle = clock.idle
+    known = idle.late_s + idle.locks_s + idle.connecting_s
+    unused = max(0.0, clock.active_s - clock.waited_s - known)
+    wall = clock.budget.wall_s
+    if clock.active_s < ACTIVE_SHARE * wall:
+        told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
+    counted = causes
+    if noticed(clock.apart_s, clock.active_s):
+        parts = _without_mounting(clock, parts)
+        counted = causes_of(_seen(evidence, parts))
+        told += f". {_mounting(clock.apart_s)}"
+    named = named_of(causes_of(_seen(evidence, parts | {"client": unused})))
+    told_reasons = reasons(evidence, counted, named, storage, always=True) if named else ""
+    return ClientVerdict(
+        client=clock.client,
+        clock_s=wall,
+        waited_s=clock.waited_s,
+        active_s=clock.active_s,
+        sentence=f"{told}: its time went into {told_reasons}" if named else f"{told}. {NOTHING}",
+        named=named,
+        storage=storage,
+        causes=causes,
+    )
+
+
+def _without_mounting(clock: ClientClock, parts: dict[str, float]) -> dict[str, float]:
+    """The parts without the calls that mount and unmount, which are the server's or unknown."""
+    server = min(clock.apart_s, parts["server"])
+    unknown = min(clock.apart_s - server, parts["unknown"])
+    return parts | {"server": parts["server"] - server, "unknown": parts["unknown"] - unknown}
+
+
+def _evidence(clock: ClientClock) -> Evidence:
+    """What a client's sentence is made of."""
+    costs = Costs(
+        files=1.0,
+        rpcs_per_file=float(clock.calls),
+        rtt_s=clock.rtt_s or 0.0,
+        syncops_per_file=float(clock.stable_calls),
+        persist_s=clock.persist_s,
+        other_s=0.0,
+        client_s=0.0,
+        pauses_s=0.0,
+        concurrency=1.0,
+    )
+    return Evidence(
+        costs=costs,
+        stable_s=clock.stable_median_s if clock.few is None else None,
+        small_s=clock.small_median_s,
+        forecast=False,
+        few=clock.few,
+        resent=clock.resent,
+        lacking=clock.lacking,
+        login_s=clock.login_s,
+        stood_still=clock.stood_still,
+        queue_s=clock.queue_s,
+        bounded=clock.bounded,
+    )
+
+
+def _owned(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
+    """The parts, with the time of stable calls that were sent again where it belongs.
+
+    What such a call takes is the time until it was sent again, or until a late answer came: the
+    network's, or that of a server that is overloaded. Whether storage was slow cannot be told.
+    """
+    if not evidence.resent:
+        return parts
+    waiting = parts["waiting"] + parts["persistence"]
+    return parts | {"persistence": 0.0, "waiting": waiting}
+
+
+def _seen(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
+    """The parts, with the time without a call where nobody knows whether there was none."""
+    if not evidence.lacking:
+        return parts
+    return parts | {"client": 0.0, "unknown": parts["unknown"] + parts["client"]}
+
+
+def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:
+    """The parts by size."""
+    total = sum(parts.values())
+    return tuple(
+        Cause(name, time, time / total if total else None)
+        for name, time in sorted(parts.items(), key=lambda part: -part[1])
+    )
+
+
+def named_of(causes: tuple[Cause, ...]) -> tuple[str, ...]:
+    """The largest, and what takes a large share; what is unknown alone where that is most."""
+    if any(each.cause == "unknown" and (each.share or 0.0) >= MOSTLY_UNKNOWN for each in causes):
+        return ("unknown",)
+    return tuple(
+        each.cause
+        for place, each in enumerate(causes)
+        if each.time_s > 0 and (place == 0 or (each.share or 0.0) >= LARGE_SHARE)
+    )

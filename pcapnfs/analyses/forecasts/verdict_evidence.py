@@ -1,0 +1,302 @@
+"""What carries a verdict: the numbers behind its causes, and what they say of the storage.
+
+Takes what was measured or foretold; gives the kind of storage that stable calls look like, how much
+of what they take is persistence, and the sentence that names the causes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.verdict import Cause
+
+LARGE_SHARE = 0.3
+"""A cause that takes more of the time is named beside the largest. Practitioners call a run bound
+by persistence from 30 % of the time on (docs/method.md)."""
+
+MOUNTING_S = 1.0
+"""From so many seconds on, users notice what mounting took; a verdict tells of it where it is a
+large share as well."""
+
+ROTATION_S = (0.004, 0.012)
+"""Rotational latency and seek of a disk: half a turn takes 2 ms at 15,000 and 5.6 ms at 5,400
+turns a minute, and a seek 3 to 9 ms. A disk behind a write cache that survives a power failure
+answers faster."""
+
+FAST_DIFFERENCE_S = 0.0003
+"""Below this, a stable call costs no more than a log device or a cache would take."""
+
+FAST_RATIO = 1.5
+"""And when it takes less than so many round trips, it may not have been on any storage at all."""
+
+MIXED = 4.0
+"""Where stable calls are as fast as others in the median, but wait for storage as long as a disk
+takes and for so many round trips in the mean, storage was slow for some of them: a busy server or
+processor would have delayed others likewise."""
+
+SKEWED = 2.0
+"""Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
+
+REST_SHARE = 0.05
+"""What is worth mentioning behind the causes."""
+
+MOSTLY_LOGIN = 0.9
+"""From this part of the server's time on, logging in is told alone."""
+
+TITLES = {
+    "persistence": "persistence",
+    "round_trips": "round trips",
+    "transfer": "transfer",
+    "waiting": "waiting for the server",
+    "path": "a longer path",
+    "loss": "lost segments",
+    "locks": "waiting for locks",
+    "server": "the server",
+    "unknown": "calls of unknown outcome",
+    "client": "the client itself",
+}
+"""What the causes are called, by their codes."""
+
+QUEUE = "queueing at the server"
+"""What `server` is called where calls mostly waited there for others."""
+
+UNSEEN = "time without a known call"
+"""What `unknown` is called where the capture lacks much."""
+
+STORAGE = {
+    "disk": "the latency of rotating disks without a write cache that survives a power failure",
+    "slow": "several disk accesses a call, or a busy disk",
+    "flash": "faster than a disk turns",
+    "memory": "as fast as from memory: an async export, or a log device or protected write cache",
+    "mixed": "most were as fast as from memory, and some took far longer: slow for a while, or for "
+    "some files",
+}
+"""What stable calls look like, by its code."""
+
+
+class Evidence(Record):
+    """What the sentence is made of; times in seconds."""
+
+    costs: Costs[float]
+    """The model's inputs."""
+    stable_s: float | None
+    """Median service time of the stable calls; None when persistence was not measured."""
+    small_s: float | None
+    """The same of the calls that show the round trip; None without any."""
+    forecast: bool
+    """It is about a run that was not measured."""
+    few: int | None
+    """Stable calls, where they are too few for a mean; None where they are not."""
+    transfer_s: float = 0.0
+    """The part of what calls take beyond both that was moving their bytes."""
+    waiting_s: float = 0.0
+    """The part of it in which the server was not ready, was not reached, or did not answer."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+    lost_s: float = 0.0
+    """The part of it in which they stood still until TCP sent again what was lost."""
+    cut_s: float = 0.0
+    """The part of that in which calls stood still for so long that the path was cut."""
+    lost_idle_s: float = 0.0
+    """The same of the time in which no call was under way, of all calls together."""
+    longer_s: float = 0.0
+    """The part of it that calls took longer because the path was longer for a while."""
+    longer_calls: int = 0
+    """How many of them did; 0 where only the clock of one client is known."""
+    clients: int = 1
+    """Clients whose calls these are."""
+    resent: bool = False
+    """Most stable calls were sent again before they were answered."""
+    locked_s: float = 0.0
+    """The time in which no call was under way since the client waited for a lock."""
+    unreached_s: float = 0.0
+    """The same since it waited for a connection."""
+    vain_s: float = 0.0
+    """The same after its last call, where it had none to the end."""
+    login_s: float = 0.0
+    """What calls that log in took longer than a round trip each."""
+    stood_still: StoodStill = StoodStill()
+    """What a few calls stood still."""
+    lacking: bool = False
+    """The capture lacks so much that calls may have been under way where none is."""
+    queue_s: float = 0.0
+    """What of a round trip was a wait until the server was done with other calls."""
+    bounded: bool = False
+    """The round trip is an upper bound."""
+
+
+def noticed(apart_s: float, whole_s: float) -> bool:
+    """Whether mounting, or logging in, took so much of some time that it is told."""
+    return apart_s >= MOUNTING_S and apart_s >= LARGE_SHARE * whole_s
+
+
+def storage_of(evidence: Evidence) -> str | None:
+    """What the storage looks like, from what a stable call takes: a key of `STORAGE`.
+
+    None without stable calls, or where most were sent again before they were answered.
+    """
+    costs = evidence.costs
+    if not costs.syncops_per_file or evidence.resent:
+        return None
+    if evidence.stable_s is not None:
+        small = _small_s(evidence)
+        more = evidence.stable_s - small
+        if more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small:
+            slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
+            return "mixed" if slow else "memory"
+    persist = costs.persist_s
+    if persist < ROTATION_S[0]:
+        return "flash"
+    return "disk" if persist <= ROTATION_S[1] else "slow"
+
+
+def typical_share(evidence: Evidence) -> float:
+    """The part of persistence, 0…1, that usual stable calls have.
+
+    Where they are as fast as others, the mean is that of a few slow ones: a busy server or
+    processor, which delays any call.
+    """
+    if evidence.stable_s is None or not evidence.costs.persist_s:
+        return 1.0
+    more = evidence.stable_s - _small_s(evidence)
+    return min(1.0, max(0.0, more / evidence.costs.persist_s))
+
+
+def reasons(
+    evidence: Evidence,
+    causes: tuple[Cause, ...],
+    named: tuple[str, ...],
+    storage: str | None,
+    *,
+    always: bool = False,
+) -> str:
+    """The causes that are named with what carries them, and the others with their shares.
+
+    Args:
+        evidence: Where the numbers are from.
+        causes: All of them, largest first.
+        named: Those that are named.
+        storage: What the storage looks like, of `storage_of`.
+        always: The largest of the others but the client is told, however small it is.
+    """
+    details = _details(evidence, storage) | {"server": _served(evidence, causes)}
+    titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
+    titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
+    shares = {each.cause: each.share for each in causes}
+    told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
+    others = [each for each in causes if each.cause not in named]
+    waits = [each for each in others if each.cause != "client" and each.time_s > 0]
+    least = waits[:1] if always and set(named) == {"client"} else []
+    rest = [
+        f"{titles[each.cause]} {units.share(each.share)}"
+        for each in others
+        if (each.share or 0.0) >= REST_SHARE or each in least
+    ]
+    text = "what the capture does not tell: " if named == ("unknown",) else ""
+    text += " and ".join(told)
+    text += f"; {', '.join(rest)}" if rest else ""
+    text += "."
+    if storage == "memory":
+        text += f" Stable calls are answered {STORAGE[storage]}."
+    return text
+
+
+def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
+    """What carries each cause."""
+    costs = evidence.costs
+    calls = costs.files * costs.rpcs_per_file
+    stable = costs.files * costs.syncops_per_file
+    only = "" if evidence.few is None else ", too few for more than this run"
+    return {
+        "persistence": f"{units.counted(round(stable), 'stable call')} waited "
+        f"{units.duration(costs.persist_s)} each for storage"
+        + _on_storage(evidence, storage)
+        + only,
+        "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
+        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}",
+        "transfer": "data on the wire",
+        "waiting": f"{units.counted(round(stable), 'stable call')} took "
+        f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
+        "again before they were answered"
+        if evidence.resent and costs.persist_s
+        else "the server was not ready, was not reached, or did not answer",
+        "path": f"{units.counted(evidence.longer_calls, 'call')} took "
+        f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
+        if evidence.longer_calls
+        else "for a while a round trip took longer than otherwise",
+        "loss": "the path let nothing through: calls stood still until TCP's next try"
+        if evidence.cut_s > evidence.lost_s / 2
+        else "calls stood still until TCP's retransmission timer ran out",
+        "locks": "refused at first; no call was under way meanwhile",
+        "unknown": "the capture lacks packets: calls may be under way where none is in it"
+        if evidence.lacking
+        else "no reply, or one that cannot be read",
+        "client": "no call under way",
+    }
+
+
+def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the server took longer than a round trip for."""
+    other = "reads, listings, and what else took longer than a round trip"
+    server = _server_s(causes)
+    still_s, many = evidence.stood_still.calls_s, evidence.stood_still.calls
+    if many and still_s / evidence.costs.concurrency >= server / 2:
+        each = " each" if many > 1 else ""
+        return (
+            f"{units.counted(many, 'call')} stood still for {units.duration(still_s / many)}{each}"
+        )
+    if _queues(evidence, causes):
+        return f"calls waited {units.duration(evidence.queue_s)} each until others were answered"
+    if not noticed(evidence.login_s, server):
+        return other
+    login = f"logging in to it took {units.duration(evidence.login_s)}"
+    return login if evidence.login_s >= MOSTLY_LOGIN * server else f"{login}; {other}"
+
+
+def _on_storage(evidence: Evidence, storage: str | None) -> str:
+    """What the storage looks like, or that calls queued for it, or for a thread."""
+    if _round_trip_queues(evidence):
+        return ", or until the server had done others: calls queue there"
+    return f": {STORAGE[storage]}" if storage in ("disk", "slow", "mixed") else ""
+
+
+def _round_trip_queues(evidence: Evidence) -> bool:
+    """Whether a round trip is mostly a wait for other calls."""
+    return evidence.queue_s > evidence.costs.rtt_s / 2
+
+
+def _queues(evidence: Evidence, causes: tuple[Cause, ...]) -> bool:
+    """Whether that is most of the server's time."""
+    costs = evidence.costs
+    queue_s = evidence.queue_s * costs.files * costs.rpcs_per_file / costs.concurrency
+    return _round_trip_queues(evidence) and queue_s >= _server_s(causes) / 2
+
+
+def _server_s(causes: tuple[Cause, ...]) -> float:
+    return sum(each.time_s for each in causes if each.cause == "server")
+
+
+def _small_s(evidence: Evidence) -> float:
+    """What a call that needs no storage usually takes."""
+    return evidence.costs.rtt_s if evidence.small_s is None else evidence.small_s
+
+
+def _bounded(evidence: Evidence) -> str:
+    """That it may be shorter, where nothing tells what of it something else is."""
+    return " at most" if evidence.bounded else ""
+
+
+def _skewed(evidence: Evidence) -> str:
+    """What a call usually takes, where that is far from the mean."""
+    usual = _small_s(evidence)
+    if _round_trip_queues(evidence):
+        return ""
+    if evidence.costs.rtt_s <= SKEWED * usual:
+        return ""
+    return f" in the mean, {units.duration(usual)} in the median"

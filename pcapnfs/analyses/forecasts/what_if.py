@@ -1,0 +1,281 @@
+"""What would happen if: the model with some of its inputs changed.
+
+Takes the inputs, measured or given; gives for each change the forecast and the range that it lies
+in. The forecast keeps the overlap of calls that was observed; the upper end of the range has one
+call after the other, unless the overlap is given. Only what was measured is moved: a change about
+which the trace says nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.resampling import interval
+from pcapnfs.record import Record, names, replace
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LOG_DEVICE_S = 100e-6
+"""Persistence that a log device is assumed to have: a flash drive with a protected cache, and the
+file system's way to it."""
+
+RTT_PART = 0.5
+"""Part of the network's round trip that is assumed for a shorter one."""
+
+LEAST_S = 1e-6
+"""Persistence below this is none, but what the means of calls differ by."""
+
+Number = TypeVar("Number", float, "NDArray[np.float64]")
+
+
+class Change(Record):
+    """What is changed; None leaves an input as it is. Times in seconds."""
+
+    files: float | None = None
+    """Files; None: unchanged."""
+    rpcs_per_file: float | None = None
+    """Calls for each file; None: unchanged."""
+    rpcs_saved: float = 0.0
+    """Calls saved of each file."""
+    rtt_added_s: float = 0.0
+    """Added to the round trip; negative for a shorter one."""
+    syncops_per_file: float | None = None
+    """Stable calls for each file; None: unchanged."""
+    syncops_saved: float = 0.0
+    """Stable calls saved of each file."""
+    persist_s: float | None = None
+    """Persistence; None: unchanged."""
+    other_saved_s: float = 0.0
+    """What is saved for each file of the time beyond round trips and persistence."""
+    client_s: float | None = None
+    """The client's own time for each call; pauses go with it; None: unchanged."""
+    streams: float | None = None
+    """Calls under way at the same time; None: unchanged."""
+    waiting_s: float = 0.0
+    """Of each file, what of the time beyond round trips and persistence the whole server was not
+    ready for: more streams wait for it all the same."""
+    put_off_s: float = 0.0
+    """Of each file, what of that time the server put off calls on an object: other streams go on
+    meanwhile, unless they need the same."""
+    moving_s: float = 0.0
+    """Of each file, what of that time bytes were moving: over a link that is full they take as long
+    for more streams."""
+
+    def of(self, costs: Costs[Number]) -> Costs[Number]:
+        """The inputs with the change."""
+        files = _set(costs.files, self.files)
+        asked = _set(costs.rpcs_per_file, self.rpcs_per_file)
+        rpcs = _positive(asked - self.rpcs_saved)
+        client = _set(costs.client_s, self.client_s)
+        pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
+        concurrency = _set(costs.concurrency, self.streams)
+        return Costs(
+            files=files,
+            rpcs_per_file=rpcs,
+            rtt_s=_positive(costs.rtt_s + self.rtt_added_s),
+            syncops_per_file=_positive(
+                _set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved
+            ),
+            persist_s=_set(costs.persist_s, self.persist_s),
+            # More calls wait at the same time, and none of them for less.
+            other_s=costs.other_s
+            - self.other_saved_s
+            + (self.waiting_s + self.moving_s) * (concurrency / costs.concurrency - 1.0),
+            client_s=client,
+            # What the program does between calls remains where calls are saved.
+            pauses_s=pauses + files * (asked - rpcs) * client,
+            concurrency=concurrency,
+            unsure_s=costs.unsure_s,
+            unseen_s=costs.unseen_s if self.client_s is None else 0.0,
+            slow_s=costs.slow_s,
+        )
+
+    def then(self, further: Change) -> Change:
+        """Both at once: the further counts where both set an input, and what is added adds up."""
+        both: dict[str, Any] = {}
+        for name in names(Change):
+            mine, its = getattr(self, name), getattr(further, name)
+            if getattr(NONE, name) is None:
+                both[name] = mine if its is None else its
+            else:
+                both[name] = mine + its
+        return replace(self, **both)
+
+    def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
+        """What the change comes to if its effects do not simply add up, or more of calls is stored.
+
+        Of calls without a known outcome, and those of which only the reply was captured, nobody
+        knows whether another storage changes them: all of them may have been stable. Nor whether
+        the few slow calls of which the round trip is the mean waited for the storage.
+        """
+        yield from self._extremes(costs, absorbs=absorbs)
+        if self.persist_s is not None:
+            yield self._all_stored(self.of(costs), costs)
+            for case in self._extremes(costs, absorbs=absorbs):
+                yield self._all_stored(case, costs)
+
+    def _all_stored(self, changed: Costs[Number], costs: Costs[Number]) -> Costs[Number]:
+        """A case of the change, if all of which that is not known was the storage's."""
+        # Of storage that takes next to no time, nothing of theirs is persistence.
+        waits = (costs.persist_s > LEAST_S) * 1.0
+        ratio = (self.persist_s or 0.0) / (costs.persist_s + (1.0 - waits))
+        part = waits * _positive(1.0 - ratio)
+        round_trips = changed.rpcs_per_file * changed.rtt_s
+        slow = round_trips - _positive(round_trips - costs.slow_s)
+        return replace(
+            changed,
+            other_s=changed.other_s - part * (costs.unsure_s + slow),
+            pauses_s=changed.pauses_s - part * costs.unseen_s * changed.files,
+        )
+
+    def _extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
+        """What the change comes to if its effects do not simply add up.
+
+        Storage that ends calls on a clock of its own absorbs what the round trip takes more.
+        Calls that are saved may save the client's time for them, too. Streams may share the
+        client's time as well, as programs on several processors do, and that of a link that is not
+        full; or not even the storage's, where it does one thing after the other, nor the wait for
+        an object that all of them need.
+        """
+        changed = self.of(costs)
+        if absorbs and self.rtt_added_s and self.persist_s is None:
+            yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
+        if self.rpcs_saved:
+            without = replace(self, rpcs_saved=0.0).of(costs)
+            yield replace(changed, pauses_s=without.pauses_s)
+        if self.streams is not None:
+            more = changed.concurrency / costs.concurrency
+            shared = changed.other_s - self.moving_s * (more - 1.0)
+            yield replace(changed, client_s=changed.client_s / more, other_s=shared)
+            waited = changed.other_s + self.put_off_s * (more - 1.0)
+            yield replace(changed, persist_s=changed.persist_s * more, other_s=waited)
+
+
+NONE = Change()
+"""All as it is."""
+
+
+class Base(Record):
+    """The inputs that a change starts from."""
+
+    costs: Costs[float]
+    """The inputs."""
+    resamples: Costs[Floats] | None
+    """The same of resamples; None with too few files."""
+    absorbs: bool
+    """Stable calls end on a clock of the storage."""
+    tick_s: float = 0.0
+    """What the capture's times are multiples of, seconds; 0 where that is next to nothing."""
+
+    def _cases(self, change: Change, costs: Costs[Number]) -> Iterator[Costs[Number]]:
+        """What the change comes to, with its extremes, whatever the clock could not tell."""
+        for told in _within(costs, self.tick_s):
+            yield change.of(told)
+            yield from change.extremes(told, absorbs=self.absorbs)
+
+    def spread(self, change: Change) -> tuple[float, float] | None:
+        """The ends of the interval of a forecast; None with too few files."""
+        if self.resamples is None:
+            return None
+        ends = [interval(case.forecast_s) for case in self._cases(change, self.resamples)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def range(self, change: Change) -> tuple[float, float]:
+        """From the least that a change may come to, to the most.
+
+        That is one call after the other, unless it is given how many are under way.
+        """
+        cases = list(self._cases(change, self.costs))
+        ends = [case.forecast_s for case in cases]
+        if change.streams is None:
+            ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
+        ends += self.spread(change) or ()
+        return min(ends), max(ends)
+
+
+class Scenario(Record):
+    """One change, and what it would bring."""
+
+    change: str
+    """`measured`, `given`, `async`, `log_device`, `rtt`, `streams`, `readdirplus`, `wsize` or
+    `local`."""
+    value: float | None
+    """What is assumed: seconds of persistence or of the network's round trip, the number of
+    streams, of calls saved, the bytes of a WRITE; None where the change has no number."""
+    forecast_s: float
+    """The forecast with the observed overlap of calls, seconds."""
+    low_s: float | None
+    """Lower end of its range, seconds: with the observed overlap, and what resampled files give.
+    With streams, also with given ones: the client's own work is shared as well, and the time of a
+    link that is not full. With fewer than 10 files nothing is resampled; None where the range then
+    has no width."""
+    high_s: float | None
+    """Upper end of its range, seconds: one call after the other, and what resampled files give.
+    With streams, also with given ones: the storage does one thing after the other. None
+    likewise."""
+    factor: float | None
+    """How many times as fast as what the changes start from; None when it takes no time."""
+
+
+def scenario(
+    name: str, value: float | None, base: Base, change: Change, *, given: Change = NONE
+) -> Scenario:
+    """The forecast of one change and its range.
+
+    Args:
+        name: Of the change.
+        value: What is assumed.
+        base: The inputs.
+        change: The change.
+        given: Another, which it comes on top of.
+    """
+    both = given.then(change)
+    forecast = both.of(base.costs).forecast_s
+    low, high = base.range(both)
+    # That other runs would take as long to the millisecond, nobody has seen.
+    known = base.resamples is not None or high - low > LEAST_S
+    return Scenario(
+        change=name,
+        value=value,
+        forecast_s=forecast,
+        low_s=low if known else None,
+        high_s=high if known else None,
+        factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
+    )
+
+
+def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
+    """The inputs, and with a round trip that is a tick longer or shorter.
+
+    What calls took in all is told well: persistence, and what they take beyond both, has the rest.
+    """
+    yield costs
+    for by in (tick_s, -tick_s) if tick_s else ():
+        rtt = _positive(costs.rtt_s + by)
+        persist = _positive(costs.persist_s - (rtt - costs.rtt_s))
+        yield replace(
+            costs,
+            rtt_s=rtt,
+            persist_s=persist,
+            other_s=costs.other_s
+            - costs.rpcs_per_file * (rtt - costs.rtt_s)
+            - costs.syncops_per_file * (persist - costs.persist_s),
+        )
+
+
+def _set(number: Number, value: float | None) -> Number:
+    """A number, or each element of an array, set to a value."""
+    return number if value is None else number * 0.0 + value
+
+
+def _positive(number: Number) -> Number:
+    """Not below 0; elements of arrays one by one."""
+    return (number + abs(number)) / 2.0

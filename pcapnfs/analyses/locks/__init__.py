@@ -1,0 +1,1 @@
+"""What waits for locks and for one another's opens."""

@@ -1,0 +1,277 @@
+"""Locks that had to wait: from the first refusal to the lock.
+
+Takes a trace; gives for each client and server the LOCKs (NFSv4, NLM) that were to wait for a lock
+of somebody else, how they were granted, and how long that took. A wait is of one client for one
+range of one file; it ends with a LOCK that succeeds, or with NLM's GRANTED callback. Of NFSv4,
+CB_NOTIFY_LOCK only tells the client to ask again (RFC 8881 section 20.11).
+
+Who only tries (flock -n, F_SETLK) has an answer when it is refused, and waits for nothing: the lock
+type tells (RFC 8881 section 18.10.3; NLM: `block`). Where it was cut off, LOCKs within a minute are
+taken to be of one wait.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import named_rows, population
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+WAITS_READS = columns.together(
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call mount client server callback call_frame call_time reply_time",
+        operations="call op status_name file offset requested lock_type",
+    ),
+)
+"""The columns that tell when clients waited."""
+
+READS = columns.together(WAITS_READS, columns.of(calls="protocol", files="file path"))
+"""The columns that the queries here read."""
+
+REFUSED = (
+    "NFS4ERR_DENIED",
+    "NLM4_DENIED",
+    "NLM4_BLOCKED",
+    "NLM_DENIED",
+    "NLM_BLOCKED",
+    "LCK_DENIED",
+    "LCK_BLOCKED",
+)
+"""Answers to a LOCK that somebody else's lock stands in the way of."""
+
+NEEDS = population.Operations(("LOCK",), names=REFUSED)
+"""Without a LOCK that was refused nobody waited."""
+
+GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
+"""Answers to one that took effect."""
+
+WAITING = (3, 4)
+"""Types of LOCKs that are to wait: READW_LT and WRITEW_LT."""
+
+POLLED_NS = 60_000_000_000
+"""Clients that wait ask again sooner: Linux after 1 to 30 s, as long as nobody tells it to."""
+
+
+class LockWaits(Record):
+    """What one client waited for locks on one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    protocols: tuple[str, ...]
+    """Protocols of its LOCKs: `nlm4`, `4.0` …"""
+    locks: int
+    """Its LOCKs."""
+    refused: int
+    """Those of them that were to wait, and met a lock of somebody else."""
+    waits: int
+    """Waits that they make up."""
+    granted: int
+    """Those of them that ended with the lock."""
+    told: int
+    """Those of them that a callback of the server ended, or that it told to ask again."""
+    polled: int
+    """LOCKs beyond the first of a wait that were refused again: the client asked in vain."""
+    interval_s: float | None
+    """Median time from one refused LOCK of a wait to the next LOCK, seconds; None without any."""
+    waited_s: float
+    """What the waits took of time, seconds; where several ran at once, counted once."""
+    longest_s: float | None
+    """The longest wait that ended with the lock, seconds; None when none did."""
+    late_s: float
+    """From the unlocking that was seen last before each lock, by another client, to the lock: sum,
+    seconds; the time for which the lock was free and nobody had it."""
+    holders: tuple[str, ...]
+    """Addresses of other clients that unlocked these files meanwhile."""
+    paths: tuple[str, ...]
+    """The files, the longest wait first; not escaped."""
+    frames: tuple[int, ...]
+    """Example frames: of the first LOCK of each wait, the longest first."""
+
+
+class Waits(Record):
+    """Each wait for a lock, as columns."""
+
+    mount: NDArray[np.unsignedinteger[Any]]
+    """Number of its client and server (table calls)."""
+    begin_ns: NDArray[np.int64]
+    """When the first LOCK was sent that was refused, nanoseconds since 1970."""
+    end_ns: NDArray[np.int64]
+    """When the lock was there, or the last LOCK refused, nanoseconds since 1970."""
+    locks: NDArray[np.unsignedinteger[Any]]
+    """The LOCKs of all of them (table calls), ascending."""
+
+
+def waits(trace: Trace) -> Waits | None:
+    """Each wait of each client; None where nobody waited."""
+    if not NEEDS.met(trace):
+        return None
+    _register(trace)
+    each, locks = trace.arrays(_EACH), trace.arrays(_LOCKS)
+    return Waits(each["mount"], each["begun"], each["ended"], locks["call"])
+
+
+def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
+    """Put together, for each client and server that waited, the longest first."""
+    if not NEEDS.met(trace):
+        return ()
+    _register(trace)
+    rows = named_rows.rows(trace, _WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES})
+    return tuple(
+        LockWaits(
+            client=row["client"],
+            server=row["server"],
+            protocols=tuple(sorted(row["protocols"])),
+            locks=integer(row["locks"]),
+            refused=integer(row["refused"]),
+            waits=integer(row["waits"]),
+            granted=integer(row["granted"]),
+            told=integer(row["told"]),
+            polled=integer(row["polled"]),
+            interval_s=seconds(row["interval"]),
+            waited_s=seconds(row["waited"]) or 0.0,
+            longest_s=seconds(row["longest"]),
+            late_s=seconds(row["late"]) or 0.0,
+            holders=tuple(sorted(set(row["holders"]))),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            frames=tuple(row["frames"]),
+        )
+        for row in rows
+    )
+
+
+@once
+def _register(trace: Trace) -> None:
+    """Make the table `lock_steps` of a trace, unless it is there."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_STEPS, {"refused": list(REFUSED), "granted": list(GRANTED)})
+
+
+# A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
+# names the file, of NLM the range as well; one that names no range is of all waits for the file.
+_STEPS = f"""
+    create table lock_steps as
+    with asked as (
+        select mount, client, server, operations.op, operations.file, "offset", requested,
+               call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
+               coalesce(operations.status_name in $refused, false) as refused,
+               callback, call, lock_type
+        from operations join calls using (call)
+        where operations.file is not null
+              and ((operations.op = 'LOCK' and not callback
+                    and (operations.status_name in $granted
+                         or operations.status_name in $refused
+                            and coalesce(lock_type in {WAITING}, true)))
+                   or (operations.op in ('GRANTED', 'GRANTED_MSG') and callback))
+    ),
+    contended as (
+        select distinct client, server, file, "offset", requested from asked where refused
+    ),
+    steps as (
+        select asked.*,
+               lag(refused, 1, false) over earlier
+                   and (callback or lock_type is not null
+                        or asked - lag(asked) over earlier < {POLLED_NS}) as refused_before,
+               asked - lag(asked) over earlier as since
+        from asked semi join contended using (client, server, file, "offset", requested)
+        window earlier as (
+            partition by client, server, file, "offset", requested order by asked, call
+        )
+    )
+    select *, sum((refused and not refused_before)::integer) over (
+               partition by client, server, file, "offset", requested order by asked, call
+               rows unbounded preceding
+           ) as wait
+    from steps where refused or refused_before
+"""
+
+_EACH = """
+    select min(mount) filter (not callback) as mount, min(asked) as begun, max(answered) as ended
+    from lock_steps group by client, server, file, "offset", requested, wait
+"""
+
+_LOCKS = "select call from lock_steps where not callback order by call"
+
+_WAITS = """
+    with waits as (
+        select client, server, file, "offset", requested, wait, min(asked) as begun,
+               max(answered) filter (not refused) as ended, max(answered) as last,
+               count(*) filter (refused) as refused, min(frame) as frame,
+               count(*) filter (refused) - 1 as polled,
+               count(*) filter (callback) > 0 as told
+        from lock_steps group by client, server, file, "offset", requested, wait
+    ),
+    notices as (
+        select client, server, operations.file, call_time as notified
+        from operations join calls using (call)
+        where operations.op = 'CB_NOTIFY_LOCK' and operations.file is not null
+    ),
+    unlocks as (
+        select min(client) as holder, server, operations.file, call_time as unlocked
+        from operations join (
+            select call, client, server, call_time from calls where not callback
+        ) using (call)
+        where operations.op in ('LOCKU', 'UNLOCK', 'FREE_ALL') and operations.file is not null
+        group by server, operations.file, call_time
+    ),
+    noticed as (
+        select waits.*, notified
+        from waits asof left join notices
+             on waits.client = notices.client and waits.server = notices.server
+                and waits.file = notices.file and waits.last >= notices.notified
+    ),
+    released as (
+        select noticed.*, holder, unlocked
+        from noticed asof left join unlocks
+             on noticed.server = unlocks.server and noticed.file = unlocks.file
+                and coalesce(noticed.ended, noticed.last) >= unlocks.unlocked
+    ),
+    judged as (
+        select released.*, unlocked >= begun and holder <> client as freed,
+               told or coalesce(notified >= begun, false) as notice,
+               greatest(begun, max(last) over (
+                   partition by client, server order by begun, frame
+                   rows between unbounded preceding and 1 preceding
+               )) as alone
+        from released
+    ),
+    asking as (
+        select client, server, median(since) filter (refused_before and not callback) as interval
+        from lock_steps group by client, server
+    ),
+    locks as (
+        select client, server, count(*) as locks, list(distinct protocol) as protocols
+        from operations join (
+            select call, client, server, protocol from calls where not callback
+        ) using (call)
+        where operations.op = 'LOCK' group by client, server
+    )
+    select client, server, any_value(protocols) as protocols, any_value(locks) as locks,
+           sum(refused) as refused, count(*) as waits, count(ended) as granted,
+           count(*) filter (notice) as told, sum(polled) as polled,
+           any_value("interval") as "interval",
+           sum(greatest(last - coalesce(alone, begun), 0)) as waited,
+           max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
+           list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
+           coalesce((list(path order by last - begun desc, frame, path)
+                filter (path is not null))[:10 * $files], []) as paths,
+           (list(frame order by last - begun desc, frame))[:$examples] as frames
+    from judged join locks using (client, server) left join asking using (client, server)
+                left join (select files.file, path from files) using (file)
+    group by client, server order by waited desc, client, server
+"""

@@ -1,0 +1,403 @@
+"""What a client's questions and transfers show of its mount options: counts, no judgement.
+
+Takes a connection with the tables `mounts` and `learned` (`change_ids`); gives an `Evidence` for
+each pair of client and server. `mount_options` draws the conclusions. Counts only what has one
+cause on Linux: a GETATTR may always be an open (close-to-open consistency), so a single one shows
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import walks
+from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking.by_mount import ByMount
+from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
+from pcapnfs.analyses.asking.texts import number
+from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
+from pcapnfs.analyses.caching import held_files
+from pcapnfs.analyses.caching.aged_files import aged_files
+from pcapnfs.analyses.caching.change_ids import age_s, tell
+from pcapnfs.analyses.data.asked_sizes import asked_sizes
+from pcapnfs.analyses.namespace import names_again
+from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+NEIGHBOURS_S = 3.0
+"""Steps in one directory that are closer together would not expire by default (acdirmin 30 s,
+acregmin 3 s)."""
+
+PAUSE_S = 3.0
+"""Knowledge of a directory that is younger expires only where that of files does too (acregmin 3 s
+by default), and files show it better."""
+
+DIRECTORY_DEFAULT_S = 29.5
+"""Knowledge of a directory that is older may have expired by default (acdirmin 30 s, less the
+rounding of a kernel's clock)."""
+
+
+class Evidence(Record):
+    """One client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    moves: int
+    """Times that the client went from one child of a directory to another within 3 s; READs, WRITEs
+    and the like, which need no way through the directory, do not count."""
+    moves_asked: int
+    """Times that it asked for the unchanged directory in between."""
+    visits: int
+    """Visits of a regular file: calls about it that are less than a second apart. Under a
+    delegation a client need not ask, whatever its options, so that those are not counted."""
+    files_delegated: int
+    """Files of which visits were left out for that."""
+    visits_asked: int
+    """Visits in which it asked though it had known for less than a second, and nothing had
+    changed."""
+    visits_asked_twice: int
+    """Visits in which it did so at least twice: more than one open explains."""
+    lookups_again: int
+    """LOOKUPs that found a file which an earlier one had found: a client that keeps no names."""
+    returns: int
+    """Times that it went from one name in a directory to another within 3 s, where it had looked
+    up the directory itself at some time; names that it made do not count."""
+    returns_looked_up: int
+    """Times that it looked that up again in between, though nothing shows that the name could have
+    changed."""
+    pauses_asked: int
+    """Times that it asked for a directory it had known for 3 to 29.5 s, and within a second opened
+    or changed a child."""
+    pauses_asked_twice: int
+    """Those of them in which it asked twice within a second, as an open of the directory after its
+    timeout makes it, and had known all attributes."""
+    pause_shortest_s: float | None
+    """The youngest knowledge among them, seconds; None without any."""
+    unasked_longest_s: float | None
+    """The oldest knowledge of a directory with which it opened, examined or changed a child without
+    asking, seconds; None when it never did, or never asked for one known for 3 to 29.5 s."""
+    files_aged: int
+    """NFSv4: times that it asked for a regular file that it had known for 0.9 to 2.5 s, with no
+    call about it since, and no delegation. An open brings its own question, so that this is none.
+    """
+    files_young: int
+    """The same of files that it had known for less."""
+    aged_objects: int
+    """Files in `files_aged`."""
+    aged_shortest_s: float | None
+    """The youngest knowledge among them, seconds; None without any."""
+    listings_plain: int
+    """Directories whose first listing did not ask for attributes."""
+    listings_plus: int
+    """Listings that asked for attributes."""
+    listings_unknown: int
+    """Listings of which it was cut off whether they did."""
+    listing_bytes: int | None
+    """The most that a listing asked for, bytes; None without listings."""
+    listings_continued: int
+    """Calls that continued a listing."""
+    read_bytes: int | None
+    """The most that a READ asked for, bytes; None without READ."""
+    reads: int
+    """READs."""
+    reads_continued: int
+    """READs of that size that the next READ of the file continued."""
+    write_bytes: int | None
+    """The most that a WRITE brought, bytes; None without WRITE."""
+    writes: int
+    """WRITEs."""
+    writes_continued: int
+    """WRITEs of that size, sent UNSTABLE, that the next WRITE of the file continued."""
+    writes_sync: int
+    """WRITEs sent DATA_SYNC or FILE_SYNC that the next WRITE of the file continued."""
+    files_sync: int
+    """Files with such WRITEs."""
+    writes_unstable: int
+    """WRITEs sent UNSTABLE that the next WRITE of the file continued."""
+    max_read_bytes: int | None
+    """What the server allows a READ, bytes; None when the capture does not tell."""
+    max_write_bytes: int | None
+    """What the server allows a WRITE, bytes; None when the capture does not tell."""
+    limits_withheld: bool
+    """NFSv4: the server does not say what it allows, and the client keeps to the little that it
+    takes then."""
+    reads_unasked: int
+    """NFSv3: first READs of files that the client knew from a listing with attributes, without
+    GETATTR or LOOKUP in between."""
+    reads_asked: int
+    """NFSv3: first READs of files after a GETATTR."""
+    frames: dict[str, tuple[int, ...]]
+    """Example frames: of `moves`, `visits`, `returns`, `pauses`, `aged`, `listing`, `read`,
+    `write` and `sync`."""
+
+
+def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
+    """Count, for each pair of client and server in the order of their addresses."""
+    delegated = held_files.register(trace, cursor)
+    moved = ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
+    found = [moved, delegated, *asked_sizes(trace, cursor), aged_files(cursor)]
+    if names_again.register(trace, cursor):
+        near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
+        found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
+    # Nothing could follow from pauses of the other mounts.
+    paused = [mount for mount in moved if moved.told(mount)["paused"]]
+    if paused:
+        parts.whole(cursor)
+        cursor.execute(f"create temp table if not exists steps as {_STEPS}")
+        cursor.execute(_PAUSED, {"paused": paused})
+        tell(trace, cursor, "told", calls=f"mount in ({_PAUSED_MOUNTS})", objects=_OF_DIRECTORY)
+        found.append(ByMount.of_query(cursor, _PAUSES))
+    addresses = cursor.execute(
+        "select mount, client, server from mounts order by client, server, mount"
+    ).fetchall()
+    for mount, client, server in addresses:
+        told = (rows.told(mount) for rows in found)
+        yield _evidence(client, server, {key: value for row in told for key, value in row.items()})
+
+
+def _steps(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, held: bool
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Moves, visits and first READs of each mount, by column.
+
+    Args:
+        trace: The trace.
+        cursor: A connection with the table `learned`.
+        held: The table `unasked` has rows.
+    """
+    walk = walks.Steps(
+        together_s=TOGETHER_S,
+        neighbours_s=NEIGHBOURS_S,
+        pause_s=(PAUSE_S, DIRECTORY_DEFAULT_S),
+        examples=OPTION_EXAMPLES,
+    )
+    cursor.execute(_KNOWN)
+    taken = _UNHELD_STEPS if held else _STEPS
+    many = parts.number(trace, entries=True)
+    if many == 1:
+        parts.whole(cursor)
+        walk.add(cursor.sql(taken), cursor.sql(_ENTRIES))
+        return walk.found()
+    parts.fill(trace, cursor, "steps", taken)
+    cursor.execute(f"create temp table listed as {_ENTRIES}")
+    for part, table in parts.divided(cursor, "steps", many, lambda some: _belong(some, many)):
+        of_part = parts.within("mount, file", range(part, part + 1), many)
+        walk.add(cursor.sql(steps(table, part, many)), cursor.sql(f"from listed where {of_part}"))
+    cursor.execute("drop table listed")
+    return walk.found()
+
+
+def steps(table: str, part: int, many: int) -> str:
+    """SQL: the rows of `_STEPS` for a part of the objects, from a table that has them and others.
+
+    A call may be about a file of it, and a directory of another one.
+    """
+    here, there = _places(range(part, part + 1), many)
+    return f"""
+        select * replace (of_file and here as of_file, of_directory and here as of_directory,
+                          case when there then directory end as directory)
+        from (select *, {here} as here, {there} as there from {table}) where here or there
+    """
+
+
+def _belong(some: range, many: int) -> str:
+    return " or ".join(_places(some, many))
+
+
+def _places(some: range, many: int) -> tuple[str, str]:
+    """SQL: the file that a call is about, and the directory, are of these parts of the objects."""
+    return parts.within("mount, file", some, many), parts.within("mount, directory", some, many)
+
+
+def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
+    def number(name: str) -> int | None:
+        return whole(row.get(name))
+
+    def age(name: str) -> float | None:
+        value = row.get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+    def frames(name: str) -> tuple[int, ...]:
+        value = row.get(f"{name}_frames")
+        return tuple(integer(frame) for frame in value) if isinstance(value, list) else ()
+
+    return Evidence(
+        client=client,
+        server=server,
+        moves=number("moves") or 0,
+        moves_asked=number("moves_asked") or 0,
+        visits=number("visits") or 0,
+        files_delegated=number("files_delegated") or 0,
+        visits_asked=number("visits_asked") or 0,
+        visits_asked_twice=number("visits_asked_twice") or 0,
+        lookups_again=number("lookups_again") or 0,
+        returns=number("returns") or 0,
+        returns_looked_up=number("returns_looked_up") or 0,
+        pauses_asked=number("pauses_asked") or 0,
+        pauses_asked_twice=number("pauses_asked_twice") or 0,
+        pause_shortest_s=age("pause_shortest"),
+        unasked_longest_s=age("unasked_longest"),
+        files_aged=number("files_aged") or 0,
+        files_young=number("files_young") or 0,
+        aged_objects=number("aged_objects") or 0,
+        aged_shortest_s=age("aged_shortest"),
+        listings_plain=number("listings_plain") or 0,
+        listings_plus=number("listings_plus") or 0,
+        listings_unknown=number("listings_unknown") or 0,
+        listing_bytes=number("listing_bytes"),
+        listings_continued=number("listings_continued") or 0,
+        read_bytes=number("read_bytes"),
+        reads=number("reads") or 0,
+        reads_continued=number("reads_continued") or 0,
+        write_bytes=number("write_bytes"),
+        writes=number("writes") or 0,
+        writes_continued=number("writes_continued") or 0,
+        writes_sync=number("writes_sync") or 0,
+        files_sync=number("files_sync") or 0,
+        writes_unstable=number("writes_unstable") or 0,
+        max_read_bytes=number("max_read"),
+        max_write_bytes=number("max_write"),
+        limits_withheld=bool(row.get("withheld")),
+        reads_unasked=number("reads_unasked") or 0,
+        reads_asked=number("reads_asked") or 0,
+        frames={
+            name: frames(name)
+            for name in (
+                "moves",
+                "visits",
+                "returns",
+                "pauses",
+                "aged",
+                "listing",
+                "read",
+                "write",
+                "sync",
+            )
+        },
+    )
+
+
+# A file that is open needs no way through its directory.
+_STREAMS = ("READ_PLUS", "WRITE", "COMMIT", "CLOSE", "LOCK", "LOCKT", "LOCKU", "DELEGRETURN")
+
+# READs, WRITEs and the like belong to a file that is open; a LOOKUP needs no knowledge of the
+# directory, and NFSv3 brings some.
+_TOUCHES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK")
+
+_KIND = {
+    **{op: op.lower() for op in ("GETATTR", "LOOKUP", "ACCESS", "READ", "READDIR")},
+    **dict.fromkeys(_STREAMS, "stream"),
+    **dict.fromkeys(_TOUCHES, "touch"),
+}
+"""What a call is to the questions here, the most frequent first; the others are `other`."""
+
+_NAMES = ("access", "getattr", "lookup", "read", "readdir", "stream", "touch", "other")
+"""Their names by number, as `core/src/walk/steps.rs` has them."""
+
+
+def _number(kind: str) -> int:
+    return _NAMES.index(kind)
+
+
+_NUMBERS = {op: _number(kind) for op, kind in _KIND.items()}
+"""The number of what a call is, by its operation."""
+
+
+# With a table of these DuckDB knows how few they are: calls are looked up there, not they among all
+# calls.
+_KNOWN = """
+    create temp table known as
+    select call, file, known_time from learned
+    where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
+"""
+
+_STEPS = f"""
+    with asked as (select call, file, known_time from known where of_stretch(call)),
+    objects as (
+        select file, parent, role = 'file' as of_file, role = 'directory' as of_directory from files
+    )
+    select mount, calls.call, call_frame, call_time, version = 3 as v3, version = 4 as v4,
+           coalesce({number("op", _NUMBERS)}, {_number("other")}) as kind,
+           file, of_file, of_directory, coalesce(directory, parent) as directory, known_time
+    from calls join objects using (file) left join asked using (call, file)
+    where of_stretch(calls.call) and not callback and program in {NFS_PROGRAMS}
+"""
+"""Every call about an object, with the directory that it is in; of those that asked, and nothing
+had changed, since when the client had known it."""
+
+_UNHELD_STEPS = f"""
+    select * replace (of_file and call not in (select call from unasked) as of_file) from ({_STEPS})
+"""
+"""The same, where calls about a file under a delegation are no visits of it."""
+
+_ENTRIES = """
+    select mount, entries.file, call, reply_time
+    from entries join calls using (call)
+    where version = 3 and entries.ctime is not null and entries.file is not null
+          and reply_time is not null
+"""
+"""What listings of NFSv3 told of files."""
+
+_PAUSED = "create temp table paused as select unnest($paused::uinteger[]) as mount"
+
+_PAUSED_MOUNTS = "select mount from paused"
+
+_OF_DIRECTORY = "file in (select file from files where role = 'directory')"
+
+_PAUSES = f"""
+    with aged_steps as (
+        select *, known_time is not null as asked, {age_s()} as age
+        from steps where mount in ({_PAUSED_MOUNTS})
+    ),
+    stream as (
+        select mount, file as directory, reply_time as moment, call, null::ubigint as call_frame,
+               null as age, true as told, true as by_reply, modified, false as asked,
+               false as touched, false as examined
+        from told
+        union all
+        -- NFSv4 listings bring no attributes of the directory, but change its access time.
+        select mount, file, call_time, call, null, null, true, false, true, false, false, false
+        from aged_steps where kind = {_number("readdir")} and v4
+        union all
+        select mount, file, call_time, call, call_frame, age, false, false, false, true, false,
+               false
+        from aged_steps where asked and of_directory
+        union all
+        select mount, directory, call_time, call, call_frame, null, false, false, false, false,
+               kind in ({_number("access")}, {_number("touch")}),
+               kind in ({_number("access")}, {_number("touch")}, {_number("getattr")})
+        from aged_steps where directory is not null
+    ),
+    ordered as (
+        select *, lag(case when by_reply then moment end ignore nulls) over earlier as told_at,
+               lag(case when told then modified end ignore nulls) over earlier as unsure,
+               lead(case when touched then moment end ignore nulls) over earlier as touched_at,
+               lead(case when asked then moment end ignore nulls) over earlier as asked_at
+        from stream
+        window earlier as (partition by mount, directory order by moment, told desc, call, asked)
+    ),
+    aged as (
+        select *, {age_s("moment - told_at")} as unasked,
+               asked and touched_at - moment < {TOGETHER_NS}
+               and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S} as paused
+        from ordered
+    )
+    select mount, count(*) filter (paused) as pauses_asked,
+           count(*) filter (paused and not unsure and asked_at - moment < {TOGETHER_NS})
+               as pauses_asked_twice,
+           min(age) filter (paused) as pause_shortest,
+           arg_min(call_frame, (moment, call_frame), {OPTION_EXAMPLES})
+               filter (paused) as pauses_frames,
+           max(unasked) filter (examined) as unasked_longest
+    from aged group by mount
+"""
+"""Only of mounts where there was a pause at all: elsewhere nothing could follow from it."""

@@ -1,0 +1,485 @@
+"""Which mount options a client's questions and transfers let one infer, and how surely.
+
+Takes a connection with the tables of `change_ids`; gives a `Mount` for each pair of client and
+server. A verdict names every option that would explain the traffic: options that send the same
+calls stand together. It is about a client that behaves as Linux does, and there is none from too
+little data; what there was stands in the `evidence`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from pcapnfs import units
+from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
+from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+Confidence = Literal["likely", "possible"]
+"""`likely`: the traffic has no other common cause. `possible`: a program may do the same, or there
+is little of it."""
+
+ENOUGH = 20
+"""Moves, visits, transfers or listings below which nothing is concluded."""
+
+MANY = 10
+"""Pieces of evidence from which on a rarer kind of them is `likely` or enough."""
+
+FEW = 3
+"""Transfers or files that make a size or a habit."""
+
+ASKS_ALWAYS, ASKS_NEVER = 0.8, 0.2
+"""Shares of moves with a question in between: with acdirmin=0 all, by default next to none."""
+
+ASKS_TWICE = 0.3
+"""Share of visits with two needless questions or more: without attribute cache all but those that
+only examine or remove."""
+
+ASKS_MOSTLY = 0.5
+"""The same where nothing else speaks for it."""
+
+LOOKS_UP_MOSTLY = 0.6
+"""Share of ways back into a directory with a LOOKUP of it: without a cache of names all but those
+of a program that works in the directory; by default none."""
+
+KNOWS_FILES = 0.3
+"""Share of visits with a needless question up to which the client keeps attributes: one that does
+not, nor names, is a program (libnfs), and no option makes it so."""
+
+ASKS_EARLIER = 0.05
+"""Share of questions about files that no timeout of a second or more explains, up to which one
+explains the others."""
+
+PAUSES = 2
+"""Pauses after which a directory was asked for and used, below which nothing is concluded."""
+
+SMALL_LISTING_BYTES = 32768
+"""Listings ask for less only when rsize or the server says so (Linux: 8 pages, later more)."""
+
+SMALL_READ_BYTES = 32768
+"""Larger READs may be as large as the client's read-ahead begins, whatever rsize is."""
+
+SMALL_WRITE_BYTES = 65536
+"""Larger WRITEs may be as large as what had been written when the client sent it."""
+
+
+class Verdict(Record):
+    """Mount options that would explain what was seen."""
+
+    options: tuple[str, ...]
+    """Each would explain it by itself (those joined by a comma: together); likeliest first."""
+    title: str
+    """The same in short."""
+    confidence: str
+    """`likely`: the traffic has no other common cause; `possible`: programs may do the same, or
+    there is little of it."""
+    evidence: str
+    """What was counted, in a sentence."""
+    frames: tuple[int, ...]
+    """Examples: frames of calls, up to three."""
+
+
+class Mount(Record):
+    """A client and a server. Several mounts between them are taken as one."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    verdicts: tuple[Verdict, ...]
+    """What can be said; empty when the traffic is that of default options, or too little."""
+    too_little: str | None
+    """Why nothing can be said of attribute caching, with what there was; None when there was
+    enough."""
+    moves: int
+    """Times that the client went from one child of a directory to another within 3 s; calls on a
+    file that is open (READ, WRITE …) do not count."""
+    moves_asked: int
+    """Times that it asked for the unchanged directory in between: with acdirmin=0 always."""
+    visits: int
+    """Visits of a regular file: calls about it that are less than a second apart."""
+    visits_asked_twice: int
+    """Visits in which it asked at least twice though it had known for less than a second, and
+    nothing had changed."""
+    returns: int
+    """Times that it went from one name in a directory that it had found by a LOOKUP to another
+    within 3 s; 0 also where it looked hardly any name up twice."""
+    returns_looked_up: int
+    """Times that it looked that directory up again in between: with lookupcache=none always."""
+    asked_shortest_s: float | None
+    """The youngest knowledge of a directory, from 3 to 29.5 s, for which it asked within a second
+    before it opened or changed a child, seconds; None: it never did."""
+    unasked_longest_s: float | None
+    """The oldest knowledge of a directory with which it opened, examined or changed a child without
+    asking, seconds: its timeout was longer than that; None: it never did, or never asked for one
+    known for 3 to 29.5 s."""
+
+
+def mounts(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Mount, ...]:
+    """Judge each pair of client and server, in the order of their addresses."""
+    return tuple(_mount(seen) for seen in evidence(trace, cursor))
+
+
+def _mount(seen: Evidence) -> Mount:
+    return Mount(
+        client=seen.client,
+        server=seen.server,
+        verdicts=(
+            *_attribute_cache(seen),
+            *_names(seen),
+            *_timeout(seen),
+            *_open_unasked(seen),
+            *_listings(seen),
+            *(() if seen.limits_withheld else (*_read_size(seen), *_write_size(seen))),
+            *_synchronous(seen),
+        ),
+        too_little=_too_little(seen),
+        moves=seen.moves,
+        moves_asked=seen.moves_asked,
+        visits=seen.visits,
+        visits_asked_twice=seen.visits_asked_twice,
+        returns=seen.returns,
+        returns_looked_up=seen.returns_looked_up,
+        asked_shortest_s=seen.pause_shortest_s,
+        unasked_longest_s=seen.unasked_longest_s,
+    )
+
+
+def _too_little(seen: Evidence) -> str | None:
+    if seen.moves >= ENOUGH or seen.visits >= ENOUGH:
+        return None
+    return _needed(seen.moves, seen.visits)
+
+
+@cache
+def _needed(moves: int, visits: int) -> str:
+    """One text for all mounts of a hundred thousand that have as little."""
+    return (
+        f"{units.counted(moves, 'move')} from one child of a directory to the next and "
+        f"{units.counted(visits, 'visit')} of files; {ENOUGH} of either are needed"
+    )
+
+
+def _asks_always(seen: Evidence) -> bool:
+    return seen.moves >= ENOUGH and seen.moves_asked >= ASKS_ALWAYS * seen.moves
+
+
+def _asks_files(seen: Evidence) -> bool:
+    return seen.visits >= ENOUGH and seen.visits_asked_twice >= ASKS_TWICE * seen.visits
+
+
+def _spares_files(seen: Evidence) -> bool:
+    """Whether fresh files are not asked for."""
+    return seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
+
+
+def _writes_through(seen: Evidence, files: int = FEW) -> bool:
+    """Whether data went out synchronously though more followed, in so many files."""
+    return (
+        seen.files_sync >= files
+        and seen.writes_sync >= MANY
+        and seen.writes_unstable <= ASKS_NEVER * seen.writes_sync
+    )
+
+
+def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
+    """`noac`, `actimeo=0`, `acdirmin=0` and `acregmin=0`."""
+    directories = (
+        f"asked for the unchanged directory between {units.count(seen.moves_asked)} of "
+        f"{units.counted(seen.moves, 'move')} from one child to the next"
+    )
+    files = (
+        f"asked at least twice within a second in {units.count(seen.visits_asked_twice)} of "
+        f"{units.counted(seen.visits, 'visit')} of files, and nothing had changed"
+    )
+    # A client that keeps nothing writes through if it is noac: one file is then as good as several.
+    through = _writes_through(seen, 1)
+    few = through and not _writes_through(seen)
+    whole = ("noac", "actimeo=0,sync") if through else ("noac", "actimeo=0")
+    wrote = f"; {_through(seen)}" if few else ""
+    frames = seen.frames["moves"]
+    if _asks_always(seen) and _asks_files(seen):
+        yield _verdict(
+            whole, "possible" if few else "likely", f"{directories}; {files}{wrote}", frames
+        )
+    elif _asks_always(seen):
+        if _spares_files(seen):
+            yield _verdict(
+                ("acdirmin=0",),
+                "likely",
+                f"{directories}; but for a fresh file only in {units.count(seen.visits_asked)} of "
+                f"{units.counted(seen.visits, 'visit')}",
+                frames,
+            )
+        else:
+            little = f"too few visits of files to tell which ({units.count(seen.visits)})"
+            if seen.files_delegated:
+                files_of = units.counted(seen.files_delegated, "file")
+                little += f": under the delegations of {files_of} none need ask"
+            some = (
+                f"{units.count(seen.visits_asked)} of "
+                f"{units.counted(seen.visits, 'visit')} of files asked"
+            )
+            yield _verdict(
+                (*whole, "acdirmin=0,sync") if through else ("acdirmin=0", *whole),
+                "possible",
+                f"{directories}; {little if seen.visits < ENOUGH else some}{wrote}",
+                frames,
+            )
+    elif (
+        seen.visits >= ENOUGH
+        and seen.visits_asked_twice >= ASKS_MOSTLY * seen.visits
+        and seen.moves >= ENOUGH
+        and seen.moves_asked <= ASKS_NEVER * seen.moves
+        # A client that looks names up again caches nothing (libnfs): no option makes it so.
+        and seen.lookups_again <= ASKS_NEVER * seen.visits_asked_twice
+    ):
+        yield _verdict(
+            ("acregmin=0",),
+            "possible",
+            f"{files}; directories were not asked for; programs that open a file again and again "
+            "do the same",
+            seen.frames["visits"],
+        )
+
+
+def _names(seen: Evidence) -> Iterator[Verdict]:
+    """`lookupcache=none`: a name is looked up however lately it was found."""
+    if (
+        seen.returns_looked_up < ENOUGH
+        or seen.returns_looked_up < LOOKS_UP_MOSTLY * seen.returns
+        or seen.visits_asked > KNOWS_FILES * seen.visits
+    ):
+        return
+    yield _verdict(
+        ("lookupcache=none",),
+        "likely",
+        f"looked up a directory again, though it was unchanged, in "
+        f"{units.count(seen.returns_looked_up)} of {units.counted(seen.returns, 'move')} from one "
+        "name in it to another; a client that has no cache of names does the same",
+        seen.frames["returns"],
+    )
+
+
+def _timeout(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acdirmin=N` between the ages that were trusted and those that were not."""
+    if _asks_always(seen):
+        return
+    if _expires(seen):
+        yield from _timeout_of_files(seen)
+        return
+    asked, trusted = seen.pause_shortest_s, seen.unasked_longest_s
+    if asked is None or trusted is None or trusted >= asked:
+        return
+    if seen.pauses_asked < PAUSES or not seen.pauses_asked_twice:
+        return
+    low, high = max(1, math.ceil(trusted)), math.floor(asked)
+    if low > high:
+        return
+    yield _of_seconds(
+        "acdirmin",
+        range(low, high + 1),
+        "likely" if seen.pauses_asked >= MANY else "possible",
+        (
+            "asked for a directory before it used it after "
+            f"{units.counted(seen.pauses_asked, 'pause')} "
+            f"({units.counted(seen.pauses_asked_twice, 'time')} twice), from an age of "
+            f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
+            f"{units.duration(trusted)}; programs that open directories may do the same"
+        ),
+        seen.frames["pauses"],
+    )
+
+
+def _expires(seen: Evidence) -> bool:
+    """Whether files are asked for that were known for a second or two, and no younger ones."""
+    return (
+        seen.files_aged >= ENOUGH
+        and seen.aged_objects >= MANY
+        and seen.files_young <= ASKS_EARLIER * seen.files_aged
+    )
+
+
+def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acregmin=N` below the 3 s of the default."""
+    shortest = seen.aged_shortest_s or 0.0
+    yield _of_seconds(
+        "acregmin",
+        range(1, max(1, math.floor(shortest)) + 1),
+        "likely",
+        f"asked {units.counted(seen.files_aged, 'time')} for "
+        f"{units.counted(seen.aged_objects, 'file')} known for {units.duration(shortest)} to "
+        f"{units.duration(FILE_DEFAULT_S)} at most, which no call had been about since, and "
+        f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
+        "asks otherwise)",
+        seen.frames["aged"],
+    )
+
+
+def _rarely(number: int) -> str:
+    return units.counted(number, "time") if number else "never"
+
+
+def _of_seconds(
+    option: str,
+    seconds: range,
+    confidence: Confidence,
+    evidence: str,
+    frames: tuple[int, ...],
+) -> Verdict:
+    """A timeout of that many seconds: of all objects, or by an option for some."""
+    low, high = units.count(seconds[0]), units.count(seconds[-1])
+    span = low if low == high else f"{low}\u2026{high}"
+    return Verdict(
+        options=tuple(f"{name}={value}" for name in ("actimeo", option) for value in seconds),
+        title=f"actimeo={span} or {option}={span}",
+        confidence=confidence,
+        evidence=evidence,
+        frames=frames,
+    )
+
+
+def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
+    """`nocto`: files known from a listing are read without asking."""
+    if seen.reads_unasked >= MANY and seen.reads_asked <= ASKS_NEVER * seen.reads_unasked:
+        yield _verdict(
+            ("nocto",),
+            "possible",
+            f"{units.counted(seen.reads_unasked, 'file')} known from a listing read without a "
+            f"GETATTR before, {units.count(seen.reads_asked)} with one",
+            (),
+        )
+
+
+def _listings(seen: Evidence) -> Iterator[Verdict]:
+    """`nordirplus`: Linux asks for attributes when it lists a directory for the first time."""
+    if seen.listings_plain < FEW or seen.listings_plus or seen.listings_unknown:
+        return
+    yield _verdict(
+        ("nordirplus",),
+        "likely" if seen.listings_plain >= ENOUGH else "possible",
+        f"{units.counted(seen.listings_plain, 'directory', 'directories')} listed without "
+        "attributes, none with them; a client that asks for them only with rdirplus (macOS, "
+        "FreeBSD), or a server that has none to give, does the same",
+        seen.frames["listing"],
+    )
+
+
+def _read_size(seen: Evidence) -> Iterator[Verdict]:
+    """`rsize` limits READ and, on Linux, what a listing asks for."""
+    read, listing = seen.read_bytes, seen.listing_bytes
+    if (
+        read is not None
+        and read <= SMALL_READ_BYTES
+        and _limited(read, seen.max_read_bytes, seen.reads_continued, ENOUGH)
+    ):
+        if listing is None or listing <= read:
+            yield _verdict(
+                (f"rsize={read}",),
+                "likely" if listing == read and seen.listings_continued else "possible",
+                f"no READ asked for more than {units.size(read)}, "
+                f"{units.count(seen.reads_continued)} of that size were continued by the next"
+                f"{_allowed(seen.max_read_bytes)}",
+                seen.frames["read"],
+            )
+    elif listing is not None and _small_listing(seen, listing):
+        yield _verdict(
+            (f"rsize={listing}",),
+            "likely" if seen.listings_continued >= FEW else "possible",
+            f"listings asked for {units.size(listing)} at a time, though "
+            f"{units.counted(seen.listings_continued, 'call')} had to go on; no READ or WRITE was "
+            f"larger{_allowed(seen.max_read_bytes)}",
+            seen.frames["listing"],
+        )
+
+
+def _small_listing(seen: Evidence, listing: int) -> bool:
+    """Whether listings were in small pieces, and transfers as large but no larger."""
+    largest = max(seen.read_bytes or 0, seen.write_bytes or 0)
+    return (
+        listing < SMALL_LISTING_BYTES
+        and seen.listings_continued > 0
+        and seen.reads + seen.writes >= ENOUGH
+        and largest == listing
+        and largest != seen.max_read_bytes
+    )
+
+
+def _write_size(seen: Evidence) -> Iterator[Verdict]:
+    """`wsize` limits WRITE: data that the client may send in one piece goes out in several."""
+    write, listing = seen.write_bytes, seen.listing_bytes
+    if write is None:
+        return
+    if write <= SMALL_WRITE_BYTES and _limited(
+        write, seen.max_write_bytes, seen.writes_continued, FEW
+    ):
+        yield _verdict(
+            (f"wsize={write}",),
+            "likely" if seen.max_write_bytes and seen.writes_continued >= ENOUGH else "possible",
+            f"no WRITE brought more than {units.size(write)}, "
+            f"{units.count(seen.writes_continued)} of that size were continued by the next"
+            f"{_allowed(seen.max_write_bytes)}",
+            seen.frames["write"],
+        )
+    elif listing == write and _small_listing(seen, write) and seen.writes >= ENOUGH:
+        yield _verdict(
+            (f"wsize={write}",),
+            "possible",
+            f"none of {units.counted(seen.writes, 'WRITE')} brought more than {units.size(write)}, "
+            f"which is also what listings asked for{_allowed(seen.max_write_bytes)}",
+            seen.frames["write"],
+        )
+
+
+def _limited(size: int, allowed: int | None, continued: int, needed: int) -> bool:
+    """Whether transfers went on at a size that is not the server's limit.
+
+    Where the limit is not known, many of them are needed.
+    """
+    if allowed is None:
+        return continued >= ENOUGH
+    return size < allowed and continued >= needed
+
+
+def _synchronous(seen: Evidence) -> Iterator[Verdict]:
+    """`sync`: data goes out at every write().
+
+    A file of one WRITE shows nothing: the client sends that FILE_SYNC by default, which spares it
+    the COMMIT.
+    """
+    told = _asks_always(seen) and (_asks_files(seen) or not _spares_files(seen))
+    if _writes_through(seen) and not told:
+        yield _verdict(
+            ("sync",),
+            "possible",
+            _through(seen),
+            seen.frames["sync"],
+        )
+
+
+def _through(seen: Evidence) -> str:
+    return (
+        f"{units.counted(seen.writes_sync, 'WRITE')} of "
+        f"{units.counted(seen.files_sync, 'file')} asked for stable storage though the next one "
+        "followed; programs that open with O_SYNC do the same"
+    )
+
+
+def _verdict(
+    options: tuple[str, ...], confidence: Confidence, evidence: str, frames: tuple[int, ...]
+) -> Verdict:
+    return Verdict(options, " or ".join(options), confidence, evidence, frames)
+
+
+def _allowed(limit: int | None) -> str:
+    if limit is None:
+        return "; what the server allows was not captured"
+    return f"; the server allows {units.size(limit)}"

@@ -1,0 +1,350 @@
+"""What came of mounts, where it is not for want of permission or of the export that they failed.
+
+Takes a trace; gives for each client and server the services that its portmapper does not know, the
+programs and versions that it does not have, the root or directory at which an NFSv4 mount ended,
+security flavours that it does not allow there, mounts that were granted and are all there is, and
+those granted for other flavours than the client used.
+Clients try one version after the other until one works: so each tells whether they went on.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN
+from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call mount client server callback program version protocol op status status_name "
+        "rpc_status flavor call_frame call_time reply_time file directory undecoded",
+        operations="call op text flavors",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+KINDS = {
+    "version": ("PROG_MISMATCH", "NFS4ERR_MINOR_VERS_MISMATCH"),
+    "program": ("PROG_UNAVAIL",),
+    "flavour": ("NFS4ERR_WRONGSEC",),
+    "invalid": (
+        "MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP", "EINVAL", "ENAMETOOLONG",
+    ),
+}  # fmt: skip
+"""Statuses by kind, of RPC (RFC 5531 section 9), NFSv4 (RFC 8881 section 15.1) and MOUNT (RFC 1813
+section 5.2.1, RFC 1094 section A.5); what else MNT answers is `failures`'."""
+
+ENDS = (
+    "NFS4ERR_NOENT", "NFS4ERR_ACCESS", "NFS4ERR_PERM", "NFS4ERR_NOTDIR", "NFS4ERR_NAMETOOLONG",
+    "NFS4ERR_BADNAME",
+)  # fmt: skip
+"""How a server refuses a directory on the way from its root to what is mounted."""
+
+ROOTS = ("PUTROOTFH", "PUTPUBFH")
+"""How an NFSv4 mount begins (RFC 8881 sections 18.21 and 18.20)."""
+
+WALK = ("LOOKUP", "GETATTR", "ACCESS", "GETFH", "READLINK", *ROOTS)
+"""What a client asks on its way from there."""
+
+BESIDE = (
+    *LOGIN, "NULL", "SECINFO", "DESTROY_SESSION", "DESTROY_CLIENTID", "SEQUENCE", "RENEW",
+    "OPEN_CONFIRM", "STARTTLS", "RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT",
+    "RPCSEC_GSS_DESTROY",
+)  # fmt: skip
+"""Calls of NFS that are about no file, or, as SECINFO, ask how to get at one."""
+
+FREE = ("NULL", "FSINFO", "FSSTAT", "PATHCONF", "GETATTR")
+"""What servers answer under any flavour, so that a mount finds out (RFC 2623 section 2.3.2)."""
+
+REFUSED_BY_STATUS = population.Calls(names=tuple(name for each in KINDS.values() for name in each))
+LOOKED_FOR = population.Calls(ops=FINDING)
+MOUNTED = population.Calls(ops=("MNT",))
+ENDED = population.Calls(names=ENDS)
+WALKED = population.Operations(ROOTS)
+
+AGAIN = 3
+"""So often a client asks the same that waits for it: one that unmounts, and one that mounts next,
+each ask once, however long after one another, and what they did in between may not be captured."""
+
+ASKED_SHOWN = 10
+"""Calls that are told, of those that differ."""
+
+
+class MountOutcome(Record):
+    """What one client's mounts from one server met with."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    kind: str
+    """`unregistered` (the portmapper knows no such service), `version`, `program`, `flavour`,
+    `invalid` (`KINDS`), `path` (an NFSv4 mount ended at a name: `ENDS`); where MNT granted it,
+    `unused` (for flavours with which the client made no call of NFS, nor reached a file otherwise),
+    or `alone`: no call of NFS is there, and the flavours, if they are told, hold AUTH_SYS."""
+    calls: int
+    """Calls that were answered so."""
+    asked: tuple[str, ...]
+    """What they asked for, the first first: a service as the portmapper names it, else an
+    operation and its protocol."""
+    statuses: tuple[str, ...]
+    """The RFCs' names of their statuses, the first first; empty for `unregistered`."""
+    paths: tuple[str, ...]
+    """Exports or names that were asked for, the first first; not escaped."""
+    flavours: tuple[str, ...]
+    """`unused` and `alone`: the flavours that MNT granted, the first first; empty where it names
+    none, and for other kinds."""
+    went_on: bool
+    """The client mounted from this server later, or reached files there; of `flavour` with another
+    one."""
+    tried_s: float
+    """For how long the client asked the same three times or more, and met with these answers
+    alone, from the first to the last, seconds; where a call in between reached a file, or MOUNT did
+    what it was asked for, each stretch for itself, added up."""
+    frames: tuple[int, ...]
+    """Frames of the first of them."""
+
+
+def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
+    """Put together, for each client, server and kind, the first first."""
+    refused, walked = REFUSED_BY_STATUS.met(trace), ENDED.met(trace) and WALKED.met(trace)
+    mounted = MOUNTED.met(trace)
+    if not (refused or walked or LOOKED_FOR.met(trace) or mounted):
+        return ()
+    met = _MET.format(
+        walks=_WALKS if walked else _NO_WALKS, any_refused=refused, any_mounted=mounted
+    )
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(met)
+        if cursor.execute("select 1 from met limit 1").fetchone() is None:
+            return ()
+        rows = cursor.execute(_OUTCOMES, {"asked": ASKED_SHOWN, "examples": EXAMPLES}).fetchall()
+    return tuple(
+        MountOutcome(
+            client=client,
+            server=server,
+            kind=kind,
+            calls=integer(calls),
+            asked=tuple(dict.fromkeys(asked))[:ASKED_SHOWN],
+            statuses=tuple(dict.fromkeys(statuses)),
+            paths=tuple(dict.fromkeys(paths))[:ASKED_SHOWN],
+            flavours=tuple(dict.fromkeys(" ".join(flavours).split())),
+            went_on=went_on,
+            tried_s=integer(tried_ns) / NANOSECONDS,
+            frames=tuple(frames),
+        )
+        for client, server, kind, calls, asked, statuses, paths, flavours, *rest in rows
+        for went_on, tried_ns, frames in (rest,)
+    )
+
+
+def _kind() -> str:
+    """SQL: the kind of a call, by its status."""
+    cases = " ".join(
+        f"when {among('answer', names)} then '{kind}'" for kind, names in KINDS.items()
+    )
+    return f"case {cases} end"
+
+
+# Versions that nobody has are of protocol `other`.
+_ASKED = f"""op || ' ' || case when protocol <> 'other' then protocol when program = {MOUNT}
+               then 'mount' || version else version::varchar end"""
+
+_REFUSED = f"""
+    refused as (
+        select call, client, server, {_kind()} as kind, answer, {_ASKED} as asked,
+               call_frame, call_time, reply_time, file, directory, flavor,
+               program = {NFS} as of_files
+        from (
+                 select *, coalesce(status_name, rpc_status) as answer from calls
+                 where {{any_refused}} and program in ({NFS}, {MOUNT}) and not callback
+             ) as answered
+        where kind is not null
+    ),
+    sought as (
+        select call, client, server, 'unregistered' as kind, null as answer, text as asked,
+               call_frame, call_time, reply_time, null as file, null as directory, flavor,
+               false as of_files
+        from (
+                 select * from calls
+                 where program = {PORTMAPPER} and {among("op", FINDING)} and not callback
+                       and rpc_status = 'SUCCESS' and undecoded is null
+             ) as calls join (
+                 select operations.call, text from operations where text is not null
+             ) as wanted using (call)
+        where split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}') and text not like '% port %'
+    ),
+    mounted as materialized (
+        select call, client, server, 'alone' as kind,
+               coalesce(status_name, rpc_status) as answer,
+               {_ASKED} as asked, call_frame, call_time, file, directory, flavor,
+               false as of_files, flavors as allowed
+        from calls left join (
+                 select operations.call, flavors from operations where flavors is not null
+             ) as told using (call)
+        where {{any_mounted}} and program = {MOUNT} and op = 'MNT' and status = 0 and not callback
+    ),
+    used as (
+        select client, server,
+               bool_or(coalesce(flavor like 'AUTH_SYS%', false)) as by_system,
+               bool_or(coalesce(flavor like 'RPCSEC_GSS%', false)) as by_kerberos,
+               bool_or(status = 0 and file is not null
+                       and not coalesce({among("op", FREE)}, false)) as reached,
+               bool_or(op <> 'NULL') as tried
+        from calls semi join mounted using (client, server)
+        where program = {NFS} and not callback group by client, server
+    ),
+    judged as (
+        select mounted.* exclude (kind),
+               not coalesce(by_system and contains(allowed, 'AUTH_SYS'), false)
+               and not coalesce(by_kerberos and regexp_matches(allowed, 'KRB5|RPCSEC_GSS'), false)
+               and not coalesce(reached, false) as unused,
+               tried,
+               coalesce(regexp_matches(allowed, 'AUTH_(SYS|NONE)'), true) as open_to_all
+        from mounted left join used using (client, server)
+    ),
+    granted as (
+        select * exclude (unused, tried, open_to_all),
+               case when tried is null and open_to_all then 'alone' else 'unused' end as kind
+        from judged
+        where tried is null or (unused and allowed is not null and (tried or not open_to_all))
+    )
+"""
+
+_FOR_FILES = f"""program = {NFS} and protocol like '4.%' and not callback
+              and not coalesce({among("op", BESIDE)}, false)"""
+
+# Only the last call for a file can end a mount: who goes on has reached what it looked for, or
+# goes without.
+_WALKS = f"""
+    latest as (
+        select mount, max(call_time) as call_time from calls where {_FOR_FILES} group by mount
+    ),
+    ends as (
+        select distinct client, server from calls semi join latest using (mount, call_time)
+        where {_FOR_FILES} and {among("coalesce(status_name, rpc_status)", ENDS)}
+    ),
+    walked as materialized (
+        select call, client, server, op, protocol, flavor, call_frame, call_time, reply_time, file,
+               directory, coalesce(status_name, rpc_status) as answer
+        from calls semi join ends using (client, server)
+        where {_FOR_FILES}
+    ),
+    begins as (
+        select client, server, max(call_time) as begun
+        from walked semi join (
+                 select operations.call from operations where {among("operations.op", ROOTS)}
+             ) as roots using (call)
+        group by client, server
+    ),
+    steps as (
+        select walked.*, call_time - lag(reply_time) over (
+                   partition by client, server order by call_time, call
+               ) as pause
+        from walked join begins using (client, server)
+        where call_time >= begun
+    ),
+    walks as (
+        select client, server from steps group by client, server
+        having bool_and({among("op", WALK)}) and coalesce(max(pause) <= {APART_NS}, true)
+    ),
+    ended as (
+        select call, client, server, 'path' as kind, answer, op || ' ' || protocol as asked,
+               call_frame, call_time, file, directory, flavor, true as of_files
+        from steps semi join walks using (client, server)
+        where {among("answer", ENDS)}
+        qualify row_number() over (
+                    partition by client, server order by call_time desc, call desc
+                ) = 1
+    )
+"""
+
+_NO_WALKS = "ended as (select * from refused where false)"
+
+_MET = f"""
+    create temp table met as
+    with {_REFUSED}, {{walks}}
+    from refused union all by name from sought union all by name from granted
+    union all by name from ended
+"""
+
+_OUTCOMES = f"""
+    with reached as (
+        select client, server, call_time, flavor
+        from calls semi join (select distinct client, server from met) as pairs
+             using (client, server)
+        where status = 0 and not callback
+              and (program = {NFS} and file is not null or program = {MOUNT} and op = 'MNT')
+    ),
+    told as (
+        select met.*, coalesce(mounted.text, named.path, above.path) as path
+        from met
+             left join (select file, path from files) as named on named.file = met.file
+             left join (select file, path from files) as above on above.file = met.directory
+             left join (
+                 select operations.call, text from operations
+                 where operations.op = 'MNT' and text is not null
+             ) as mounted using (call)
+    ),
+    worked as (
+        select client, server, call_time
+        from calls semi join (select distinct client, server from met) as pairs
+             using (client, server)
+        where rpc_status = 'SUCCESS' and coalesce(status, 0) = 0 and not callback
+              and (program = {NFS} and file is not null or program = {MOUNT} and op <> 'NULL')
+    ),
+    repeated as (
+        select told.client, told.server, kind, asked, worked.call_time as since,
+               max(greatest(coalesce(reply_time, told.call_time), told.call_time))
+               - min(told.call_time) as lasted, count(*) as times
+        from told asof left join worked
+             on told.client = worked.client and told.server = worked.server
+                and told.call_time >= worked.call_time
+        group by told.client, told.server, kind, asked, worked.call_time
+    ),
+    stretches as (
+        select client, server, kind, max(lasted) filter (times >= {AGAIN}) as lasted
+        from repeated group by client, server, kind, since
+    ),
+    tries as (
+        select client, server, kind, coalesce(sum(lasted), 0)::bigint as tried
+        from stretches group by client, server, kind
+    ),
+    together as (
+        select client, server, kind, count(*) as calls,
+               (list(asked order by call_frame, call))[:10 * $asked] as asked,
+               coalesce((list(answer order by call_frame, call)
+                    filter (answer is not null))[:10 * $asked], []) as answers,
+               coalesce((list(path order by call_frame, call)
+                    filter (path is not null))[:10 * $asked], []) as paths,
+               coalesce((list(allowed order by call_frame, call)
+                    filter (allowed is not null))[:$asked], []) as allowed,
+               list_sort(list_distinct(
+                   list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
+               max(call_time) as latest, bool_or(of_files) as of_files,
+               list_distinct(list(flavor)) as flavors
+        from told group by client, server, kind
+    )
+    select client, server, kind, calls, asked, answers, paths, allowed,
+           kind not in ('path', 'alone', 'unused') and exists (
+               from reached
+               where reached.client = together.client and reached.server = together.server
+                     and (reached.call_time > latest or not of_files)
+                     and (kind <> 'flavour' or not list_contains(flavors, reached.flavor))
+           ), tried, frames
+    from together join tries using (client, server, kind)
+    order by frames[1], client, server, kind
+"""

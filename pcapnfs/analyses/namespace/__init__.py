@@ -1,0 +1,1 @@
+"""Names, handles and directories: looked up, listed, made, renamed and gone stale."""

@@ -1,0 +1,105 @@
+"""Files made with an exclusive create, whose attributes took a call of their own.
+
+An exclusive create of NFSv3 and NFSv4.0 has no room for attributes: the server keeps the verifier
+where they would be, and the client sends a SETATTR at once, on stable storage like the create (RFC
+1813 section 3.3.8, RFC 7530 section 16.16.5). EXCLUSIVE4_1 has room for them.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server mount callback op file call_frame call_time reply_time",
+        operations="call create_mode executed status",
+    ),
+)
+"""The columns that the queries here read."""
+
+EXCLUSIVE = 2
+"""createmode3 and createmode4 EXCLUSIVE."""
+
+SOON_S = 1.0
+"""A SETATTR that comes later than this after the create is the application's."""
+
+
+class ExclusiveCreates(Record):
+    """Those of one client at one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    creates: int
+    """Exclusive creates that succeeded."""
+    all_creates: int
+    """All creates of files that succeeded."""
+    followed: Spared
+    """The SETATTRs that came next on the file; without those that have no reply, of which it is not
+    known what they took."""
+
+
+def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
+    """Count them, by client and server."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_MADE)
+        ((any_exclusive,),) = cursor.execute("select bool_or(exclusive) from made").fetchall()
+        if not any_exclusive:
+            return ()
+        shares.register(trace)
+        rows = cursor.execute(_FOLLOWED).fetchall()
+    return tuple(
+        ExclusiveCreates(
+            client=str(client),
+            server=str(server),
+            creates=integer(creates),
+            all_creates=integer(all_creates),
+            followed=spared.of_row(values),
+        )
+        for client, server, creates, all_creates, *values in rows
+    )
+
+
+_MADE = f"""
+    create temp table made as
+    select call, create_mode = {EXCLUSIVE} as exclusive from operations
+    where create_mode is not null and executed and status = 0
+"""
+
+_FOLLOWED = f"""
+    with steps as (
+        select call, client, server, mount, file, op, call_frame, call_time, reply_time,
+               exclusive
+        from calls join made using (call) where not callback and file is not null
+        union all
+        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null
+        from calls anti join made using (call)
+        where op = 'SETATTR' and not callback and file is not null
+    ),
+    followed as (
+        select *, op = 'SETATTR' and coalesce(
+            lag(exclusive) over around
+            and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
+        ) and reply_time is not null as tax
+        from steps
+        window around as (partition by mount, file order by call_time, call)
+    )
+    select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
+           {spared.columns("tax")}
+    from followed join shares using (call)
+    group by client, server having count(*) filter (exclusive) > 0
+    order by client, server
+"""

@@ -1,0 +1,343 @@
+"""What it cost to list directories without attributes, and what it cost to list them with.
+
+Takes a trace; gives for each client and server the calls that listings with attributes
+(READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs) would have spared: of each
+entry told without attributes the first LOOKUP or GETATTR, as long as one entry follows another, and
+those that follow within 3 s; by later ones the attributes would have expired. A directory that is
+opened is asked for in any case. And what listings with attributes took beyond what a small call
+takes, with the entries that nobody asked for afterwards.
+
+READDIR of NFSv3 tells no types either. Whoever walks a tree (ls -R, find) must then ask about each
+entry to learn whether it is a directory, also in later walks, when the client has the names and the
+attributes have expired. With attributes the client would have kept the type with the name. What a
+program asks that wants more than the type looks the same, and would be asked in any case.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.change_ids import ASKS_STATE
+from pcapnfs.analyses.caching.questions import FILE_FRESH_S
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import former_names, listings
+from pcapnfs.analyses.namespace.readdir import FOLLOW_UP_S
+from pcapnfs.analyses.times import shares
+from pcapnfs.programs import NFS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    listings.READS,
+    listings.USED_READS,
+    former_names.READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount callback program version op call_frame call_time reply_time file "
+        "directory",
+        operations="call op attributes",
+        files="file parent name path role",
+        entries="call position name file",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Operations(listings.LISTING)
+"""Only these list."""
+
+WALK_SHARE = 0.5
+"""Of the entries of a directory so many are asked about in a walk: others only look for some."""
+
+PLACES_SHOWN = 3
+"""Directories that are told."""
+
+
+class ListingCosts(Record):
+    """One client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    plain_calls: int
+    """Calls that listed without attributes."""
+    plain_versions: tuple[int, ...]
+    """Versions of NFS of these, 3 or 4."""
+    plain_entries: int
+    """Entries in their replies; without `.` and `..`."""
+    followed: Spared
+    """LOOKUPs and GETATTRs about these entries that attributes in the listing would have spared:
+    the first about each, at most 30 s after that about another one or the listing, and those at
+    most 3 s later."""
+    followed_entries: int
+    """Entries that these were about."""
+    untyped: Spared
+    """What later walks asked about entries whose listing had told no type, of a tree, and nothing
+    else was asked about: attributes in the listing would have spared them if the program only
+    wanted types (ls -R, find -name), and none of them if it wanted attributes (find -ls, du)."""
+    places: tuple[str, ...]
+    """The directories with most of them; paths, not escaped."""
+    plus_calls: int
+    """Calls that listed with attributes."""
+    plus_entries: int
+    """Entries in their replies; without `.` and `..`."""
+    plus_objects: int
+    """Objects among these, each once."""
+    touched: int
+    """Those of them that some later call of the client was about."""
+    plus: Spared
+    """These calls."""
+    plus_extra_s: float
+    """What they took of the clock beyond the median of GETATTR, LOOKUP and ACCESS for each,
+    seconds."""
+
+
+def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
+    """Add up, for each client and server that listed a directory, in the order of addresses."""
+    if not NEEDS.met(trace):
+        return ()
+    listings.register(trace)
+    former_names.register(trace)
+    shares.register(trace)
+    mounts = traffic.mounts(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_LISTED)
+        ((any_plain, any_plus),) = cursor.execute(
+            "select coalesce(bool_or(not plus), false), coalesce(bool_or(plus), false) from listed"
+        ).fetchall()
+        if not any_plain and not any_plus:
+            return ()
+        cursor.execute(_TOLD)
+        cursor.execute(_OBJECTS)
+        cursor.execute(_AFTER, {"plain": any_plain})
+        cursor.execute(_FOLLOWED)
+        cursor.execute(_UNTYPED)
+        found: dict[int, list[str]] = {}
+        for mount, path in cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall():
+            found.setdefault(mount, []).append(str(path))
+        rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
+    return tuple(
+        ListingCosts(
+            client=mounts[mount][0],
+            server=mounts[mount][1],
+            plain_calls=integer(plain),
+            plain_versions=tuple(versions or ()),
+            plain_entries=integer(plain_entries),
+            followed=spared.of_row(values[0:4]),
+            followed_entries=integer(followed),
+            untyped=spared.of_row(values[4:8]),
+            places=tuple(found.get(mount, ())),
+            plus_calls=integer(plus),
+            plus_entries=integer(plus_entries),
+            plus_objects=integer(objects),
+            touched=integer(touched),
+            plus=spared.of_row(values[8:12]),
+            plus_extra_s=seconds(extra) or 0.0,
+        )
+        for mount, plain, versions, plain_entries, plus, plus_entries, objects, touched,
+        followed, extra, *values
+        in rows
+    )  # fmt: skip
+
+
+_LISTED = f"""
+    create temp table listed as
+    select mount, version, call, position, directory, call_frame, reply_time, plus, untyped
+    from {listings.TABLE}
+    where directory is not null and version >= 3 and reply_time is not null
+"""
+
+_TOLD = """
+    create temp table told as
+    select mount, listed.directory, name, entries.file, listed.call, reply_time, plus,
+           coalesce(untyped, false) as untyped
+    from entries join listed using (call, position)
+    where name not in ('.', '..')
+"""
+
+_OBJECTS = """
+    create temp table objects as
+    select mount, file, max(reply_time) as told_at from told
+    where plus and file is not null group by mount, file
+"""
+
+# A name is what a listing always has; handles come with attributes alone.
+_AFTER = f"""
+    create temp table after as
+    with about as (
+        select mount, coalesce(former.directory, calls.directory, parent) as directory,
+               coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
+               version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
+        from calls join files using (file) left join {former_names.TABLE} as former using (call)
+        where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
+              and reply_time is not null
+              and coalesce(former.directory, calls.directory, parent)
+                  in (select directory from listed where not plus)
+    ),
+    asked as (
+        from about where not unsure
+        union all
+        from about where unsure and call in (
+            select call from operations where op = 'GETATTR' and {ASKS_STATE})
+    )
+    select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
+           opened, told.reply_time as told_time, told.call as listing, untyped,
+           min(call_time) over (
+               partition by asked.mount, asked.directory, asked.name, told.call) as first_time
+    from asked asof join told
+         on asked.mount = told.mount and asked.directory = told.directory
+            and asked.name = told.name and asked.call_time >= told.reply_time
+    where not plus
+"""
+
+_FOLLOWED = f"""
+    create temp table followed as
+    with
+    -- Entry by entry, until nothing comes for longer than a listing counts as the cause.
+    first as (
+        select mount, directory, name, listing, told_time, min(call_time) as first_time
+        from after group by mount, directory, name, listing, told_time
+    ),
+    paced as (
+        select *, first_time - greatest(told_time, coalesce(lag(first_time) over (
+                      partition by mount, directory order by first_time, name), told_time))
+                  > {FOLLOW_UP_S * NANOSECONDS} as late
+        from first
+    ),
+    caused as (
+        select mount, directory, name, listing
+        from paced
+        qualify not bool_or(late) over (partition by mount, directory, listing
+                                        order by first_time, name)
+    )
+    select mount, directory, name, listing, call, call_frame, call_time = first_time as first,
+           share, pause
+    from after semi join caused using (mount, directory, name, listing) join shares using (call)
+    where call_time = first_time
+          or not opened and call_time - first_time < {FILE_FRESH_S * NANOSECONDS}
+"""
+
+# A walk opens each directory, which Linux asks about at every open, then asks entry by entry.
+_UNTYPED = f"""
+    create temp table untyped as
+    with names as (
+        select mount, directory, count(distinct name) as entries
+        from told where untyped group by mount, directory
+    ),
+    tree as (
+        select names.*, parent from names join files on file = directory
+    ),
+    -- Only who goes on into directories needs types.
+    walked as (
+        select mount, directory, entries from tree
+        where (mount, parent) in (select (mount, directory) from names)
+              or (mount, directory) in (select (mount, parent) from tree)
+    ),
+    openings as (
+        select mount, file as directory, call_time
+        from calls semi join walked on calls.mount = walked.mount and file = walked.directory
+        where op = 'GETATTR' and not callback and program = {NFS}
+    ),
+    visits as (
+        select after.*, openings.call_time as opened_time
+        from after asof join openings
+             on after.mount = openings.mount and after.directory = openings.directory
+                and after.call_time >= openings.call_time
+        where untyped
+    ),
+    paced as (
+        select *, call_time - coalesce(lag(call_time) over (
+                      partition by mount, directory, opened_time order by call_time, call),
+                      opened_time) > {FOLLOW_UP_S * NANOSECONDS} as late
+        from visits
+    ),
+    kept as (
+        select * from paced
+        qualify not bool_or(late) over (partition by mount, directory, opened_time
+                                        order by call_time, call)
+    ),
+    walks as (
+        select mount, directory, opened_time
+        from kept join walked using (mount, directory)
+        group by mount, directory, opened_time, entries
+        having count(distinct name) >= {WALK_SHARE} * entries
+    ),
+    used as (
+        select distinct mount, file from calls
+        where not callback and op not in ('GETATTR', 'LOOKUP')
+              and file in (select file from visits)
+    )
+    select mount, call, call_frame, share, pause
+    from kept semi join walks using (mount, directory, opened_time)
+         anti join followed using (call) anti join used using (mount, file)
+         join shares using (call)
+    where not opened
+"""
+
+_PLACES = """
+    select mount, path
+    from (select mount, directory, count(*) as times from followed group by all)
+         join files on file = directory
+    qualify row_number() over (partition by mount order by times desc, path) <= $places
+    order by mount, times desc, path
+"""
+
+_SMALL = shares.where(f"""
+    {among("op", ("GETATTR", "LOOKUP", "ACCESS"))} and program = {NFS} and reply_time is not null
+""")
+
+_BY_MOUNT = f"""
+    with listings_by as (
+        select mount, count(*) filter (not listed.plus) as plain_calls,
+               list_sort(list(distinct version) filter (not listed.plus)) as plain_versions,
+               {spared.columns("listed.plus", "plus")}
+        from listed join shares using (call) group by mount
+    ),
+    followed_by as (
+        select mount, count(*) filter (first) as followed_entries,
+               {spared.columns("true", "followed")}
+        from followed group by mount
+    ),
+    untyped_by as (
+        select mount, {spared.columns("true", "untyped")} from untyped group by mount
+    ),
+    small as (
+        select mount, median(share) as usual
+        from calls join shares using (call)
+        where $plus and {_SMALL}
+        group by mount
+    ),
+    counted as (select mount, count(*) as objects from objects group by mount),
+    touched_by as (
+        select mount, count(*) as touched
+        from objects semi join ({listings.USED}) as used
+             on objects.mount = used.mount and objects.file = used.file
+                and objects.told_at <= used.call_time
+        group by mount
+    ),
+    entries_of as (
+        select mount, count(*) filter (not plus) as plain_entries,
+               count(*) filter (plus) as plus_entries
+        from told group by mount
+    )
+    select mount, plain_calls, plain_versions, coalesce(plain_entries, 0), plus_calls,
+           coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
+           coalesce(followed_entries, 0),
+           greatest(plus_share - plus_calls * coalesce(usual, 0), 0),
+           {spared.names("followed")}, {spared.names("untyped")}, {spared.names("plus")}
+    from listings_by left join followed_by using (mount) left join untyped_by using (mount)
+         left join small using (mount) left join counted using (mount)
+         left join touched_by using (mount) left join entries_of using (mount)
+    order by mount
+"""

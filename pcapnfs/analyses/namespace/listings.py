@@ -1,0 +1,90 @@
+"""The calls that listed directories, as several analyses begin with them.
+
+Takes a trace; makes a table of its READDIRs and READDIRPLUSes by clients.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.programs import NFS
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call mount callback program version op call_frame call_time reply_time srt reply_bytes",
+    operations="call position op status file attributes requested plus cookie entries",
+)
+"""The columns that this reads."""
+
+LISTING = ("READDIR", "READDIRPLUS")
+"""Operations that list."""
+
+TABLE = "listings"
+"""The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
+`call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and
+operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL where
+that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown; `srt` and
+`reply_bytes` of calls that did nothing else, else NULL."""
+
+
+@once
+def register(trace: Trace) -> None:
+    """Make the table `listings` of a trace, unless it is there."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_ASKED)
+        cursor.execute(_LISTINGS)
+
+
+_ASKS_NO_TYPE = "not contains('2367abef', substr(attributes, 8, 1))"
+"""SQL: an NFSv4 bitmap lacks the type, bit 1 of its first word, whose eighth digit has bits 0 to 3;
+NULL when it is unknown."""
+
+
+def with_attributes(op: str, version: str) -> str:
+    """SQL: whether a listing asks for attributes; NULL when that is unknown.
+
+    Args:
+        op: The operation: READDIRPLUS does, READDIR of NFSv4 where its `plus` says so.
+        version: The version of NFS.
+    """
+    return f"case when {op} = 'READDIRPLUS' then true when {version} < 4 then false else plus end"
+
+
+USED = """
+    select mount, file, call_time from calls where not callback
+    union all
+    select mount, directory, call_time from calls where not callback and directory is not null
+"""
+"""SQL: what calls of clients were about, when, and the directory in which they named it. Join it to
+a table of what was told, so that DuckDB knows how much that is: it looks the calls up there."""
+
+USED_READS = columns.of(calls="mount callback file directory call_time")
+"""The columns that this reads."""
+
+# Listings are few: with a table of them the join is by them, and not by all calls.
+_ASKED = f"""
+    create temp table asked as
+    select call, position, op, file as directory,
+           plus, {_ASKS_NO_TYPE} as asks_no_type,
+           cookie, case when status > 0 then coalesce(entries, 0) else entries end as entries,
+           requested
+    from operations where {among("op", LISTING)}
+"""
+
+_LISTINGS = f"""
+    create table {TABLE} as
+    select asked.call, position, mount, version, asked.directory,
+           {with_attributes("asked.op", "version")} as plus,
+           asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
+           cookie, entries, requested, call_frame, call_time, reply_time,
+           case when calls.op = asked.op then srt end as srt,
+           case when calls.op = asked.op then reply_bytes end as reply_bytes
+    from asked join calls using (call)
+    where not callback and program = {NFS}
+"""

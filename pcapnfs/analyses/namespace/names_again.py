@@ -1,0 +1,189 @@
+"""Names that a client looked up though it had found them: a client that keeps no names.
+
+Takes a connection with the table `learned` (`change_ids`); makes the table `again`, and gives what
+such LOOKUPs of each client and server took. Linux keeps a name for as long as its directory is
+unchanged, whatever its age. Not counted is a name in a directory that the client itself had
+changed, which it may have to look through anew, and one that it may have dropped for want of memory
+after a while.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.times import shares
+from pcapnfs.operations import modifying_operations
+from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+LOOKED_UP = population.Operations(("LOOKUP",), statuses=(0,))
+"""Without one there is none."""
+
+LEAST = 20
+"""LOOKUPs of what another one had found, below which nothing is concluded from those of a mount."""
+
+KEPT_S = 29.5
+"""A directory that was unchanged for longer may have been asked for by default (acdirmin 30 s), and
+names may have gone for want of memory."""
+
+NAMING = ("LOOKUP", "OPEN", "REMOVE", "RMDIR", "RENAME")
+"""Operations that use a name in a directory. One that makes a name is left out: Linux looks that up
+before, even if it knows it (mkdir -p)."""
+
+
+class NamesAgain(Record):
+    """What one client looked up again on one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    lookups: int
+    """Its LOOKUPs that found something."""
+    calls: int
+    """All its answered calls of NFS."""
+    needless: Spared
+    """LOOKUPs of what it had found in that directory shortly before, where nothing shows that the
+    directory had changed."""
+
+
+def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[NamesAgain, ...]:
+    """Add up, for each client and server with any, on a connection with `learned`."""
+    if not register(trace, cursor):
+        return ()
+    shares.register(trace)
+    answered, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
+    found = [
+        NamesAgain(*mounts[mount], lookups, answered[mount], spared.of_row(values))
+        for mount, lookups, *values in cursor.execute(_TOOK).fetchall()
+    ]
+    return tuple(sorted(found, key=lambda each: (each.client, each.server)))
+
+
+def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Make the table `again`, unless it is there. Whether it has rows.
+
+    `again` has a row for each LOOKUP that found an object, of mounts that found some more than
+    once: `mount`, `directory`, `file` (what it found), `call`, `call_time`, and `needless`: the
+    client had found it there shortly before, and nothing shows that the directory had changed.
+    """
+    cursor.execute(_TABLE)
+    if cursor.execute("select 1 from again limit 1").fetchone() is not None:
+        return True
+    if not LOOKED_UP.met(trace):
+        return False
+    cursor.execute(_MOUNTS)
+    if cursor.execute("select 1 from looking limit 1").fetchone() is None:
+        return False
+    cursor.execute(_again())
+    return cursor.execute("select 1 from again limit 1").fetchone() is not None
+
+
+_TABLE = """
+    create temp table if not exists again (
+        mount uinteger, directory uinteger, file uinteger, call ubigint, call_time bigint,
+        needless boolean
+    )
+"""
+
+_MOUNTS = f"""
+    create or replace temp table looking as
+    select mount from calls
+    where op = 'LOOKUP' and status = 0 and not callback and program in {NFS_PROGRAMS}
+          and file is not null and directory is not null
+    group by mount having count(*) - count(distinct file) >= {LEAST}
+"""
+
+
+def _again() -> str:
+    """SQL: fills the table `again`."""
+    return f"""
+        insert into again
+        with found as materialized (
+            select mount, directory, file, call, call_time,
+                   lag(reply_time) over (
+                       partition by mount, directory, file order by call_time, call) as before
+            from calls
+            where op = 'LOOKUP' and status = 0 and not callback and file is not null
+                  and directory is not null and reply_time is not null
+                  and mount in (select mount from looking)
+        ),
+        changing as (
+            select call, unnest([directory, target_directory]) as directory from operations
+            where {among("op", modifying_operations())} and executed
+                  and {among("stability", ("stable", "unstable_write", "unknown"))}
+        ),
+        own as (
+            select mount, changing.directory, min(call_time) as since
+            from changing join calls using (call)
+            where changing.directory is not null and not callback
+            group by all
+        ),
+        -- As a rule these are few: what changed is looked up for them alone.
+        shortly as (
+            select * from found
+            where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
+        ),
+        others as (
+            select mount, file as directory, reply_time as moment
+            from learned
+            where finding = 'other'::finding and file in (select directory from shortly)
+        ),
+        needless as (
+            select call
+            from shortly left join own using (mount, directory)
+                 asof left join others
+                 on shortly.mount = others.mount and shortly.directory = others.directory
+                    and shortly.call_time >= others.moment
+            where coalesce(since > shortly.call_time, true) and coalesce(moment < before, true)
+        )
+        select mount, directory, file, call, call_time, call in (select call from needless)
+        from found
+    """
+
+
+_TOOK = f"""
+    select mount, count(*) as lookups, {spared.columns("needless")}
+    from again join (select call, call_frame from calls) using (call) join shares using (call)
+    group by mount having count(*) filter (needless) > 0
+"""
+
+RETURNS = f"""
+    with named as (
+        select mount, directory, file, call, call_time, call_frame,
+               lag(file) over steps as file_before, lag(call_time) over steps as time_before
+        from calls
+        where {among("op", NAMING)} and not callback and program in {NFS_PROGRAMS}
+              and directory is not null and file is not null
+              and mount in (select mount from looking) and directory in (select file from again)
+        window steps as (partition by mount, directory order by call_time, call)
+    ),
+    moves as (
+        select * from named where file_before <> file and call_time - time_before < $near
+    ),
+    ways as (
+        select moves.mount, moves.call_frame, moves.call_time,
+               again.call_time > time_before as looked_up, needless
+        from moves asof join again
+             on moves.mount = again.mount and moves.directory = again.file
+                and moves.call_time >= again.call_time
+        where needless or not again.call_time > time_before
+    )
+    select mount, count(*) as returns, count(*) filter (looked_up) as returns_looked_up,
+           arg_min(call_frame, (call_time, call_frame), $examples) filter (looked_up)
+               as returns_frames
+    from ways group by mount
+"""
+"""SQL: how often a client went from one name in a directory to another, and whether it had looked
+up the directory itself in between."""

@@ -1,0 +1,313 @@
+"""Names that were looked for and never were: what a search path costs.
+
+Takes a trace; counts LOOKUPs, and OPENs that look a name up, answered NOENT. A name that came into
+being in that directory later in the capture does not count: whoever creates a file looks first
+whether it is there. Nor does one that may have (names, directories or whole operations that may
+create something were cut off later), or that was to be made and was refused.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import joined, population
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount client server callback op stability status call_frame",
+        operations="call op executed status stability file directory name target_directory "
+        "new_name",
+        names="call directory name file",
+        files="file path parent",
+    ),
+)
+"""The columns that the queries here read."""
+
+NOENT = 2
+"""NFS3ERR_NOENT, NFS4ERR_NOENT (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
+
+NEEDS = population.Operations(("LOOKUP", "OPEN"), statuses=(NOENT,))
+"""Without one that found nothing there is none."""
+
+APPLE_DOUBLE = "._"
+"""How the name of the file begins that macOS keeps beside another one, for its extended attributes
+and resource fork."""
+
+MAKES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "LINK", "RENAME")
+"""Operations that give something a name."""
+
+NAMES_SHOWN = 5
+"""Names that are told."""
+
+PLACES_SHOWN = 6
+"""Directories of a name, or of a search order, that are told."""
+
+ORDERS_SHOWN = 3
+"""Search orders that are told."""
+
+
+class MissingName(Record):
+    """A name that was looked for in vain."""
+
+    name: str
+    """The name; not escaped."""
+    searches: int
+    """How often it was looked for."""
+    directories: int
+    """In how many directories."""
+    places: tuple[str, ...]
+    """The first of them, in the order in which they were searched; not escaped."""
+
+
+class SearchOrder(Record):
+    """Directories in which names were looked for one after the other."""
+
+    places: tuple[str, ...]
+    """The first of them, in their order; not escaped."""
+    searches: int
+    """How often names were looked for in just these, in this order."""
+    names: int
+    """How many names."""
+
+
+class NotFound(Record):
+    """What one client looked for in vain on one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    lookups: int
+    """Its LOOKUPs, and OPENs by name that create nothing, answered."""
+    missing: int
+    """Those of them that found nothing, of a name that did not come into being there later, nor was
+    to, for all that was not cut off or lost."""
+    again: int
+    """Those of them that the client had looked for in the same directory before."""
+    apple_double: int
+    """Those of them whose names are such as macOS gives to files of extended attributes."""
+    names: tuple[MissingName, ...]
+    """The names looked for most."""
+    orders: tuple[SearchOrder, ...]
+    """The orders of two directories or more in which most names were looked for in vain."""
+    climbing: int
+    """Searches that went from a directory to its parent, and so on: node_modules, configuration
+    files."""
+    time_s: float
+    """What they took of the clock (`shares`), seconds."""
+    pause_s: float
+    """The client's own time that they took beside it (`shares`), seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of calls."""
+
+
+def not_found(trace: Trace) -> tuple[NotFound, ...]:
+    """Count, for each client and server, by the time it took."""
+    if not NEEDS.met(trace):
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_GONE)
+        cursor.execute(_MAYBE_MADE)
+        cursor.execute(_MISSED)
+        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES, **traffic.named(trace)}).fetchall()
+        names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
+        cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
+        orders = cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall()
+        climbs = cursor.execute(_CLIMBS).fetchall()
+    found: dict[tuple[str, str], list[MissingName]] = {}
+    for client, server, name, searches, directories, places in names:
+        found.setdefault((client, server), []).append(
+            MissingName(str(name), integer(searches), integer(directories), tuple(places))
+        )
+    searched: dict[tuple[str, str], list[SearchOrder]] = {}
+    for client, server, places, searches, told in orders:
+        searched.setdefault((client, server), []).append(
+            SearchOrder(tuple(places), integer(searches), integer(told))
+        )
+    climbed = {(client, server): integer(searches) for client, server, searches in climbs}
+    return tuple(
+        NotFound(
+            client=str(client),
+            server=str(server),
+            lookups=integer(lookups),
+            missing=integer(missing),
+            again=integer(again),
+            apple_double=integer(apple_double),
+            names=tuple(found.get((client, server), ())),
+            orders=tuple(searched.get((client, server), ())),
+            climbing=climbed.get((client, server), 0),
+            time_s=seconds(time) or 0.0,
+            pause_s=seconds(pause) or 0.0,
+            frames=tuple(frames),
+        )
+        for client, server, lookups, missing, again, apple_double, time, pause, frames in pairs
+    )
+
+
+_GONE = f"""
+    create temp table gone as
+    select call, directory, name from operations
+    where {among("op", ("LOOKUP", "OPEN"))} and executed and status = {NOENT}
+          and name is not null and directory is not null
+"""
+
+_MADE_IN = "case when op = 'RENAME' then target_directory else directory end"
+"""SQL: the directory in which an operation makes a name,"""
+
+_MADE_AS = "case when op = 'RENAME' then new_name else name end"
+"""and that name."""
+
+# Without a reply, only an OPEN by handle is about an object and has no name.
+_MAYBE_MADE = f"""
+    create temp table maybe_made as
+    with made as (
+        select call, {_MADE_IN} as directory, {_MADE_AS} as name,
+               status is null as unheard
+        from operations
+        where {among("op", MAKES)}
+              and case when status is null then file is null or name is not null
+                       else stability in ('stable', 'unknown') end
+    ),
+    hidden as (
+        select call, null::uinteger as directory, null::varchar as name from calls
+        where op = 'COMPOUND' and stability = 'unknown' and coalesce(status, 0) = 0 and not callback
+        union all
+        select call, directory, name from made where unheard or directory is null or name is null
+    ),
+    refused as (
+        select call, {_MADE_IN} as directory, {_MADE_AS} as name
+        from operations
+        where {among("op", MAKES)} and status not in (0, {NOENT})
+              and {_MADE_IN} is not null and {_MADE_AS} is not null
+    )
+    select case when directory is null then server end as server, directory,
+           case when directory is not null then name end as name, max(call) as call
+    from (from hidden union all from refused) join (select call, server from calls) using (call)
+    group by all
+"""
+"""The last operation that may have made a name in a directory, any name there if none is told, any
+name of a server if no directory is told: what came of it is not in the capture, or where; or that
+was to make it and was refused."""
+
+# A lock file may be looked for, made and removed a hundred thousand times: its last name is enough.
+_MISSED = """
+    create temp table missed as
+    with made_last as (
+        select directory, name, max(call) as call
+        from names semi join gone using (directory, name) where file is not null group by all
+    )
+    select call, client, server, call_frame, gone.directory, name
+    from gone join calls using (call)
+    where not callback and not exists (
+        select 1 from made_last as made where made.directory = gone.directory
+                                          and made.name = gone.name and made.call > gone.call
+    ) and not exists (
+        select 1 from maybe_made as made where made.directory = gone.directory
+                                           and made.name = gone.name and made.call > gone.call
+    ) and not exists (
+        select 1 from maybe_made as made where made.directory = gone.directory
+                                           and made.name is null and made.call > gone.call
+    ) and not exists (
+        select 1 from maybe_made as made where made.server = calls.server
+                                           and made.call > gone.call
+    )
+"""
+
+_PAIRS = f"""
+    with looked as (
+        select client, server, sum(of_mount)::bigint as lookups
+        from (
+            select mount, count(*) as of_mount
+            from operations join (select call, mount, callback from calls) using (call)
+            where {among("op", ("LOOKUP", "OPEN"))} and executed and name is not null
+                  and directory is not null and {joined.condition("not callback", other="op")}
+            group by mount
+        ) join {traffic.NAMED} using (mount)
+        group by client, server
+    ),
+    told as (
+        select *, row_number() over (
+            partition by client, server, directory, name order by call
+        ) > 1 as again
+        from missed
+    ),
+    counted as (
+        select client, server, count(*) as missing, count(*) filter (again) as again,
+               count(*) filter (starts_with(name, '{APPLE_DOUBLE}') and name <> '{APPLE_DOUBLE}')
+                   as apple_double,
+               sum(share) as share, sum(pause) as pause,
+               list(call_frame order by call_frame)[:$examples] as frames
+        from told left join shares using (call)
+        group by client, server
+    )
+    select client, server, lookups, missing, again, apple_double, share, pause, frames
+    from counted join looked using (client, server)
+    order by share desc, client, server
+"""
+
+_NAMES = """
+    with places as (
+        select client, server, name, directory, count(*) as searches, min(call) as first
+        from missed group by client, server, name, directory
+    ),
+    located as (
+        select places.*, path from places join (select file, path from files) on file = directory
+    )
+    select client, server, name, sum(searches)::bigint, count(*),
+           list(path order by first, path)[:$places]
+    from located
+    group by client, server, name
+    qualify row_number() over (
+        partition by client, server order by sum(searches) desc, name
+    ) <= $names
+    order by client, server, sum(searches) desc, name
+"""
+
+# A search goes through each directory once: the n-th time of a name there is the n-th search.
+_SEARCHES = """
+    create temp table searches as
+    with turns as (
+        select client, server, name, call, directory,
+               row_number() over (
+                   partition by client, server, name, directory order by call) as turn
+        from missed
+    ),
+    steps as (
+        select turns.*, path, parent, lead(directory) over (
+                   partition by client, server, name, turn order by call, directory) as next
+        from turns join (select file, path, parent from files) on file = directory
+    )
+    select client, server, name, list(path order by call, directory)[:$places] as places,
+           bool_and(next is null or coalesce(next = parent, false)) as climbs
+    from steps
+    group by client, server, name, turn having count(*) > 1
+"""
+
+_ORDERS = """
+    select client, server, places, count(*), count(distinct name)
+    from searches
+    group by client, server, places
+    qualify row_number() over (
+        partition by client, server order by count(*) desc, places
+    ) <= $orders
+    order by client, server, count(*) desc, places
+"""
+
+_CLIMBS = """
+    select client, server, count(*) from searches where climbs group by client, server
+"""

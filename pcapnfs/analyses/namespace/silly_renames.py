@@ -1,0 +1,130 @@
+"""Files removed while open: the client renames them, and removes them when they are closed.
+
+Takes a trace; gives for each client and server its RENAMEs to the names that clients make up for
+this (`.nfs` and a number in hexadecimal: 24 digits on Linux, fewer on Solaris, BSD and macOS), the
+path that each file had, and whether the REMOVE that has to follow is in the capture.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    shares.READS,
+    columns.of(
+        calls="call client server callback call_frame call_time stability",
+        operations="call op status directory target_directory name new_name",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Operations(("RENAME",), statuses=(0,))
+"""Without a RENAME that succeeded there is none."""
+
+SILLY_NAME = r"\.nfs[0-9A-Fa-f.]{4,32}"
+"""The names that clients make up."""
+
+
+class SillyRenames(Record):
+    """What one client removed while it was open."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    renames: int
+    """Successful RENAMEs to such a name."""
+    removed: int
+    """Those of them whose file the same client removed later by that name."""
+    longest_s: float | None
+    """The longest time from RENAME to REMOVE, seconds; None without any removed."""
+    paths: tuple[str, ...]
+    """Paths that the files had, in the order of time; not escaped."""
+    left: tuple[str, ...]
+    """Paths of those that were not removed in the capture, under their new name; not escaped."""
+    time_s: float
+    """What these RENAMEs took of the clock, seconds: a REMOVE alone would have done."""
+    frames: tuple[int, ...]
+    """Example frames: of the RENAMEs."""
+
+
+def silly_renames(trace: Trace) -> tuple[SillyRenames, ...]:
+    """Put together, for each client and server, most first."""
+    if not NEEDS.met(trace):
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(
+            _RENAMES, {"silly": SILLY_NAME, "files": FILES_SHOWN, "examples": EXAMPLES}
+        ).fetchall()
+    return tuple(
+        SillyRenames(
+            client=client,
+            server=server,
+            renames=integer(renames),
+            removed=integer(removed),
+            longest_s=seconds(longest),
+            paths=tuple(paths),
+            left=tuple(left),
+            time_s=seconds(time) or 0.0,
+            frames=tuple(frames),
+        )
+        for client, server, renames, removed, longest, paths, left, time, frames in rows
+    )
+
+
+_RENAMES = """
+    with renamed as (
+        select call, client, server, call_frame as frame, call_time as renamed,
+               operations.directory, name,
+               coalesce(target_directory, operations.directory) as target,
+               new_name
+        from operations join (
+            select call, client, server, call_frame, call_time from calls where not callback
+        ) using (call)
+        where op = 'RENAME' and status = 0 and regexp_full_match(new_name, $silly)
+    ),
+    removals as (
+        select client, server, directory as target, name as new_name, call_time as removed
+        from operations join (
+            select call, client, server, call_time from calls where not callback
+        ) using (call)
+        where op = 'REMOVE' and status = 0 and starts_with(name, '.nfs')
+    ),
+    told as (
+        select renamed.*, removed
+        from renamed asof left join removals
+             on renamed.client = removals.client and renamed.server = removals.server
+                and renamed.target = removals.target and renamed.new_name = removals.new_name
+                and renamed.renamed <= removals.removed
+    ),
+    placed as (
+        select told.*, coalesce(share, 0) as share,
+               case when origin.path in ('', '.') or origin.path is null then name
+                    else rtrim(origin.path, '/') || '/' || name end as path,
+               case when goal.path in ('', '.') or goal.path is null then new_name
+                    else rtrim(goal.path, '/') || '/' || new_name end as new_path
+        from told left join shares using (call)
+             left join (select file, path from files) as origin on origin.file = told.directory
+             left join (select file, path from files) as goal on goal.file = told.target
+    )
+    select client, server, count(*), count(removed), max(removed - renamed),
+           (list(path order by frame, path))[:$files],
+           coalesce((list(new_path order by frame, new_path)
+                filter (removed is null))[:$files], []),
+           sum(share), (list(frame order by frame))[:$examples]
+    from placed group by client, server order by count(*) desc, client, server
+"""

@@ -1,0 +1,228 @@
+"""Handles that the server no longer knew: their last good use, and who removed the object.
+
+Takes a trace; gives for each client and server the calls answered STALE or FHEXPIRED, and for the
+files that they named what the capture shows of their end.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.programs import NFS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    columns.of(
+        calls="call client server callback op call_frame call_time reply_time program status",
+        operations="call op status file directory name executed",
+        names="file directory name",
+        files="file identity path",
+    ),
+)
+"""The columns that the queries here read."""
+
+STALE = (70, 10014)
+"""NFS3ERR_STALE and NFS4ERR_STALE, NFS4ERR_FHEXPIRED (RFC 1813 section 2.6, RFC 8881 section
+15.1)."""
+
+NEEDS = population.Calls(statuses=STALE)
+"""Without a call that was refused so there is none."""
+
+FILES_MOST = 60
+"""Files that are told of all clients and servers: each is looked for among all removals, and many
+may have had the same name."""
+
+
+class StaleFile(Record):
+    """A file whose handle was refused."""
+
+    path: str
+    """Its path; not escaped."""
+    calls: int
+    """Calls that were refused for it."""
+    operations: tuple[str, ...]
+    """Their operations."""
+    last_use_frame: int | None
+    """Frame of the last call before them with which any client used the handle successfully; None
+    when the capture has none."""
+    unused_s: float | None
+    """From the reply to it to the first refusal, seconds; None likewise."""
+    next_use_frame: int | None
+    """Frame of the first call after the first refusal with which any client used the handle
+    successfully; None when the capture has none: the file is gone."""
+    remover: str | None
+    """Address of the client that removed or replaced it before; None when the capture does not
+    show it."""
+    remover_op: str | None
+    """`REMOVE`, `RMDIR` or `RENAME` (another file took its name); None likewise."""
+    remover_frame: int | None
+    """Frame of that call; None likewise."""
+
+
+class StaleHandles(Record):
+    """The handles of one client that one server no longer knew."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """Calls that were refused."""
+    files: int
+    """Files that they named; those whose handles were cut off do not count."""
+    expired: int
+    """Those calls that were answered FHEXPIRED: the server's handles are volatile."""
+    shown: tuple[StaleFile, ...]
+    """The files refused most often."""
+    frames: tuple[int, ...]
+    """Example frames: of the calls refused."""
+
+
+def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
+    """Put together, for each client and server, most calls first."""
+    if not NEEDS.met(trace):
+        return ()
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_FAILED)
+        cursor.execute(_REFUSED)
+        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
+        cursor.execute(_FIRST, {"files": FILES_SHOWN, "most": FILES_MOST})
+        cursor.execute(_NAMED)
+        cursor.execute(_TOUCHED)
+        cursor.execute(_UNBOUND)
+        rows = cursor.execute(_FILES).fetchall()
+    shown: dict[tuple[str, str], list[StaleFile]] = {}
+    for client, server, path, calls, ops, use, unused, later, remover, removal, frame in rows:
+        shown.setdefault((client, server), []).append(
+            StaleFile(
+                path=path,
+                calls=integer(calls),
+                operations=tuple(ops),
+                last_use_frame=whole(use),
+                unused_s=seconds(unused),
+                next_use_frame=whole(later),
+                remover=text(remover),
+                remover_op=text(removal),
+                remover_frame=whole(frame),
+            )
+        )
+    return tuple(
+        StaleHandles(
+            client=client,
+            server=server,
+            calls=integer(calls),
+            files=integer(files),
+            expired=integer(expired),
+            shown=tuple(shown.get((client, server), ())),
+            frames=tuple(frames),
+        )
+        for client, server, calls, files, expired, frames in pairs
+    )
+
+
+_FAILED = f"""
+    create temp table failed as
+    select call, client, server, op, status, call_frame, call_time from calls
+    where status in {STALE} and program = {NFS} and not callback
+"""
+
+# A compound fails at the operation that names the handle (PUTFH, mostly), an NFSv3 call as a whole.
+_REFUSED = f"""
+    create temp table refused as
+    with named as (
+        select call, min(identity) as identity
+        from operations semi join failed using (call)
+             join (select file, identity from files) using (file)
+        where operations.status in {STALE} group by call
+    )
+    select call, client, server, op, status = 10014 as expired, identity, call_frame, call_time
+    from failed left join named using (call)
+"""
+
+_PAIRS = """
+    select client, server, count(distinct call), count(distinct identity),
+           count(distinct call) filter (expired),
+           list_sort(list_distinct(
+               list(call_frame order by call_frame)[:2 * $examples]))[:$examples]
+    from refused group by client, server order by 3 desc, client, server
+"""
+
+_FIRST = """
+    create temp table first as
+    select client, server, identity, count(distinct call) as calls, min(call_time) as refused,
+           list_sort(list(distinct op)) as ops
+    from refused where identity is not null group by client, server, identity
+    qualify row_number() over (
+        partition by client, server order by count(distinct call) desc, identity
+    ) <= $files
+    order by calls desc, client, server, identity limit $most
+"""
+
+# Few files are told. With tables of what concerns them, no later join is with all operations.
+_NAMED = """
+    create temp table named as
+    select file, identity, path from files semi join first using (identity)
+"""
+
+_TOUCHED = """
+    create temp table touched as
+    select call, op, executed, identity
+    from operations join named using (file) where operations.status = 0
+"""
+
+_UNBOUND = f"""
+    create temp table unbound as
+    with bound as (
+        select distinct directory, name, identity from names join named using (file)
+    )
+    select call, op, identity
+    from operations join bound using (directory, name)
+    where {among("op", ("REMOVE", "RMDIR"))} and status = 0
+    union all
+    select call, op, identity from touched where {among("op", ("REMOVE", "RMDIR"))}
+"""
+
+_FILES = """
+    with uses as (
+        select identity, call_frame as frame, reply_time as used
+        from touched join (
+                 select call, call_frame, reply_time from calls where not callback
+             ) using (call)
+             anti join refused using (call)
+        where executed and reply_time is not null and op not in ('REMOVE', 'RMDIR')
+    ),
+    removals as (
+        select identity, call_frame as frame, call_time as removed, client as remover, unbound.op
+        from unbound join (
+                 select call, client, call_frame, call_time from calls where not callback
+             ) using (call)
+    ),
+    told as (
+        select first.*, uses.frame as used_frame, refused - used as unused
+        from first asof left join uses
+             on first.identity = uses.identity and first.refused > uses.used
+    ),
+    revived as (
+        select told.*, uses.frame as later_frame
+        from told asof left join uses
+             on told.identity = uses.identity and told.refused < uses.used
+    ),
+    ended as (
+        select revived.*, remover, removals.op as removal, removals.frame as removal_frame
+        from revived asof left join removals
+             on revived.identity = removals.identity and revived.refused >= removals.removed
+    )
+    select client, server, (select min(path) from named where named.identity = ended.identity),
+           calls, ops, used_frame, unused, later_frame, remover, removal, removal_frame
+    from ended order by client, server, calls desc, identity
+"""

@@ -1,0 +1,1 @@
+"""What servers answer late, refuse, or never answer, and why."""

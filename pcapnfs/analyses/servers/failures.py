@@ -1,0 +1,182 @@
+"""What the server refused for good: no space, no permission, errors of its own, state it took away.
+
+Takes a trace; gives for each client, server and kind of refusal its calls. What programs provoke
+themselves (names that are not there, or there already) is none of it, nor what goes over by itself
+(DELAY, GRACE) or tells of a restart (`restarts`) or of files that are gone (`stale_handles`).
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    columns.of(
+        calls="call client server callback op status_name rpc_status call_frame uid file directory",
+        operations="call op text",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+KINDS = {
+    "space": ("NFSERR_NOSPC", "NFS3ERR_NOSPC", "NFS4ERR_NOSPC"),
+    "quota": ("NFSERR_DQUOT", "NFS3ERR_DQUOT", "NFS4ERR_DQUOT"),
+    "fault": (
+        "NFSERR_IO", "NFS3ERR_IO", "NFS4ERR_IO", "NFSERR_NXIO", "NFS3ERR_NXIO", "NFS4ERR_NXIO",
+        "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT", "MNT3ERR_IO", "MNT3ERR_SERVERFAULT",
+        "EIO",
+    ),
+    "permission": (
+        "NFSERR_PERM", "NFS3ERR_PERM", "NFS4ERR_PERM", "NFSERR_ACCES", "NFS3ERR_ACCES",
+        "NFS4ERR_ACCESS",
+    ),
+    "mount": ("MNT3ERR_PERM", "MNT3ERR_ACCES", "EPERM", "EACCES"),
+    "export": ("MNT3ERR_NOENT", "MNT3ERR_NOTDIR", "ENOENT", "ENOTDIR"),
+    "read_only": ("NFSERR_ROFS", "NFS3ERR_ROFS", "NFS4ERR_ROFS"),
+    "credential": (
+        "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
+        "AUTH_FAILED",
+    ),
+    "owner": ("NFS4ERR_BADOWNER",),
+    "revoked": ("NFS4ERR_EXPIRED", "NFS4ERR_ADMIN_REVOKED", "NFS4ERR_DELEG_REVOKED"),
+    "in_use": ("NFS4ERR_CLID_INUSE",),
+    "no_locks": ("LCK_DENIED_NOLOCKS", "NLM4_DENIED_NOLOCKS"),
+}  # fmt: skip
+"""Statuses by kind (RFC 1813 sections 2.6, 5.2.1 and 6.1.2, RFC 1094 sections 2.3.1 and A.5, RFC
+8881 section 15.1, RFC 5531 section 9). Contexts of Kerberos that a server knows no longer are made
+anew and not among them."""
+
+STATUSES = tuple(name for names in KINDS.values() for name in names)
+"""All of them."""
+
+NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO' or op = 'STARTTLS')"
+"""How SEEK says that there is no more data (RFC 7862 section 15.11.3), and a server that it has no
+TLS (RFC 9289 section 4.1)."""
+
+SESSIONS = (
+    "EXCHANGE_ID", "CREATE_SESSION", "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SETCLIENTID",
+    "SETCLIENTID_CONFIRM",
+)  # fmt: skip
+"""Operations that store nothing in a file system: NFS4ERR_NOSPC says of them that the server has no
+room for a client or its session (RFC 8881 section 18.36)."""
+
+NEEDS = population.Calls(names=STATUSES)
+"""Without a call that was answered so there is none."""
+
+USERS_SHOWN = 3
+"""Users that are told."""
+
+
+class Failures(Record):
+    """What one server refused one client for one kind of reason."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    kind: str
+    """`space`, `quota`, `fault`, `permission`, `mount`, `export`, `read_only`, `credential`,
+    `owner`, `revoked`, `in_use` or `no_locks` (`KINDS`), or `session` (NFS4ERR_NOSPC of
+    `SESSIONS`)."""
+    calls: int
+    """Calls that were refused."""
+    statuses: tuple[str, ...]
+    """The RFC's names of their statuses, the most frequent first."""
+    operations: tuple[str, ...]
+    """Their main operations, the most frequent first."""
+    users: tuple[int, ...]
+    """AUTH_SYS users that asked, the most frequent first; empty where no call tells."""
+    paths: tuple[str, ...]
+    """Objects that were asked for, or the directories in which they were named, or exports (MNT),
+    the most frequent first; not escaped."""
+    frames: tuple[int, ...]
+    """Frames of the first of them."""
+
+
+def failures(trace: Trace) -> tuple[Failures, ...]:
+    """Put together, for each client, server and kind, most calls first."""
+    if not NEEDS.met(trace):
+        return ()
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(
+            _FAILURES, {"files": FILES_SHOWN, "users": USERS_SHOWN, "examples": EXAMPLES}
+        ).fetchall()
+    return tuple(
+        Failures(
+            client=client,
+            server=server,
+            kind=kind,
+            calls=integer(calls),
+            statuses=tuple(statuses),
+            operations=tuple(operations),
+            users=tuple(integer(user) for user in users),
+            paths=tuple(paths),
+            frames=tuple(frames),
+        )
+        for client, server, kind, calls, statuses, operations, users, paths, frames in rows
+    )
+
+
+def _kind() -> str:
+    """SQL: the kind of a call, by its status."""
+    cases = " ".join(
+        f"when {among('status_name', names)} then '{kind}'" for kind, names in KINDS.items()
+    )
+    session = f"status_name = 'NFS4ERR_NOSPC' and {among('op', SESSIONS)}"
+    return f"case when {session} then 'session' {cases} end"
+
+
+def _most(value: str, limit: str) -> str:
+    """SQL: the values of a column by client, server and kind, the most frequent first.
+
+    Of equals the first to come by: redaction replaces names, and is to change nothing else.
+    """
+    return f"""
+        (select list(value order by calls desc, first)[:{limit}] from (
+             select {value} as value, count(*) as calls,
+                    min((call_frame, {value})) as first
+             from failed
+             where failed.client = told.client and failed.server = told.server
+                   and failed.kind = told.kind and {value} is not null
+             group by {value}
+         ))"""
+
+
+_FAILURES = f"""
+    with failed as materialized (
+        select client, server, {_kind()} as kind, status_name, op, uid, call_frame,
+               coalesce(mounted.text, named.path, above.path) as path
+        from (
+                 select * replace (coalesce(status_name, rpc_status) as status_name) from calls
+                 where {among("coalesce(status_name, rpc_status)", STATUSES)}
+                       and not callback and not coalesce({NO_ERROR}, false)
+             ) as refused
+             left join (select file, path from files) as named on named.file = refused.file
+             left join (select file, path from files) as above on above.file = refused.directory
+             left join (
+                 select operations.call, text from operations
+                 where operations.op = 'MNT' and text is not null
+             ) as mounted using (call)
+    ),
+    told as (
+        select client, server, kind, count(*) as calls,
+               list_sort(list_distinct(
+                   list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames
+        from failed group by client, server, kind
+    )
+    select client, server, kind, calls, {_most("status_name", "10")}, {_most("op", "10")},
+           coalesce({_most("uid", "$users")}, []), coalesce({_most("path", "$files")}, []), frames
+    from told order by calls desc, client, server, kind
+"""

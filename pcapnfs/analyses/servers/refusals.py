@@ -1,0 +1,176 @@
+"""What the server was not ready for: how long clients waited until it was.
+
+Takes a trace; gives for each client, server and status the calls that were put off (JUKEBOX, DELAY
+…, not those of a grace period) and the waits that they make up. A wait lasts from the first call
+that was put off to the reply to the same call that was not: same client, operations and objects.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.named_rows import by_name
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.servers import same_calls
+from pcapnfs.analyses.servers.same_calls import PUT_OFF
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.times.outstanding import PAUSE_LIMIT_NS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    same_calls.READS,
+    shares.READS,
+    columns.of(
+        calls="call server call_time",
+        operations="call op file",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Calls(names=PUT_OFF)
+"""Without a call that was answered so there is none."""
+
+RECALL_NS = 1_000_000_000
+"""A delegation recalled so long before or after a call was put off is why: a server sends both at
+once, or the recall a little later."""
+
+
+class Refusals(Record):
+    """What one server put off for one client with one status."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    status: str
+    """The RFC's name of the status."""
+    calls: int
+    """Calls that were answered with it."""
+    waits: int
+    """Waits that they make up: calls of the same operations on the same objects that followed one
+    another until the server did what was asked, or the client stopped asking."""
+    unfinished: int
+    """Those of them that the capture does not show the end of."""
+    recalled: int
+    """Those of them for whose object the server recalled a delegation at the same time."""
+    operations: tuple[str, ...]
+    """Operations that were put off, most first."""
+    paths: tuple[str, ...]
+    """Their objects, the longest wait first; not escaped."""
+    longest_s: float | None
+    """The longest wait, seconds, from the first call to the reply that did not put it off; None
+    when none ended."""
+    time_s: float
+    """What they took of the clock, pauses until the client asked again included, seconds."""
+    recalled_s: float
+    """The part of it in waits for recalled delegations, seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of the first call of each wait, the longest first."""
+
+
+def refusals(trace: Trace) -> tuple[Refusals, ...]:
+    """Put together, for each client, server and status, what took longest first."""
+    if not NEEDS.met(trace):
+        return ()
+    parameters = {
+        "pause": PAUSE_LIMIT_NS,
+        "recall": RECALL_NS,
+        "files": FILES_SHOWN,
+        "examples": EXAMPLES,
+    }
+    same_calls.register(trace)
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        rows = by_name(cursor.execute(_REFUSALS, parameters))
+    return tuple(
+        Refusals(
+            client=row["client"],
+            server=row["server"],
+            status=row["status"],
+            calls=integer(row["calls"]),
+            waits=integer(row["waits"]),
+            unfinished=integer(row["unfinished"]),
+            recalled=integer(row["recalled"]),
+            operations=tuple(row["operations"]),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            longest_s=seconds(row["longest"]),
+            time_s=seconds(row["time"]) or 0.0,
+            recalled_s=seconds(row["recalled_time"]) or 0.0,
+            frames=tuple(row["frames"]),
+        )
+        for row in rows
+    )
+
+
+# A wait ends with an answer of another status, or when the client pauses for longer than it would.
+_REFUSALS = f"""
+    with asked as (
+        select *, coalesce({among("status_name", PUT_OFF)}, false) as refused
+        from {same_calls.TABLE} where reply_time is not null
+    ),
+    ordered as (
+        select asked.*, lag(refused, 1, false) over same as refused_before,
+               call_time - lag(reply_time, 1, call_time) over same as pause
+        from asked semi join (select kind from asked where refused) as put_off using (kind)
+        window same as (partition by kind order by call_time, call)
+    ),
+    told as (
+        select *, sum((refused and (not refused_before or pause > $pause))::integer) over (
+            partition by kind order by call_time, call rows unbounded preceding
+        ) as wait
+        from ordered
+        where refused or (refused_before and pause <= $pause)
+    ),
+    recalls as (
+        select server, operations.file, call_time as recalled
+        from operations join calls using (call)
+        where operations.op = 'CB_RECALL' and operations.file is not null
+    ),
+    waits as (
+        select any_value(client) as client, any_value(server) as server, any_value(op) as op,
+               any_value(file) as file, any_value(directory) as directory,
+               min(status_name) filter (refused) as status,
+               count(*) filter (refused) as calls, min(call_time) as begun,
+               max(reply_time) filter (not refused) as ended, min(call_frame) as frame,
+               sum(share) filter (refused) as time
+        from told left join shares using (call)
+        group by kind, wait
+    ),
+    placed as (
+        select waits.*, coalesce(
+                   (begun - recalled <= $recall and recalled <= coalesce(ended, begun + $recall)),
+                   false
+               ) as was_recalled,
+               coalesce(named.path, above.path) as path
+        from waits asof left join recalls
+             on waits.server = recalls.server and waits.file = recalls.file
+                and coalesce(waits.ended, waits.begun + $recall) >= recalls.recalled
+        left join (select file, path from files) as named on named.file = waits.file
+        left join (select file, path from files) as above on above.file = waits.directory
+    ),
+    operations_told as (
+        select client, server, status, list(op order by calls desc, op) as operations from (
+            select client, server, status, op, sum(calls) as calls from placed group by all
+        ) group by client, server, status
+    )
+    select client, server, status, sum(calls) as calls, count(*) as waits,
+           count(*) filter (ended is null) as unfinished,
+           count(*) filter (was_recalled) as recalled, any_value(operations) as operations,
+           coalesce((list(path order by coalesce(ended, begun) - begun desc, frame, path)
+                filter (path is not null))[:10 * $files], []) as paths,
+           max(ended - begun) as longest, sum(placed.time) as "time",
+           sum(placed.time) filter (was_recalled) as recalled_time,
+           (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples] as frames
+    from placed join operations_told using (client, server, status)
+    group by client, server, status order by sum(placed.time) desc, client, server, status
+"""

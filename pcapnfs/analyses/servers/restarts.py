@@ -1,0 +1,394 @@
+"""Servers that restarted: how that shows, what clients waited for it, and what they sent again.
+
+Takes a trace; gives each server with its signs: a write verifier that replaces another one (RFC
+1813 section 3.3.7, RFC 8881 section 18.32), client state that it does not know any more, and calls
+that it refused because of its grace period. A verifier that comes back after another one is no
+restart: such a server answers with several at a time. Nor is a new one that is first told on a
+connection that had the old one before, since no TCP connection outlives a restart: Linux gives
+itself another after a WRITE or COMMIT of any client failed (commit_reset_write_verifier in
+fs/nfsd/vfs.c), so that clients write again what they had not committed.
+
+What clients sent again on a new connection belongs to the restart if that connection was begun
+while the verifier changed, or is one on which state was lost; connections break for other reasons,
+too.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import joined, population
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+RECONNECTED_READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server connection callback op call_frame reply_frame call_first_time "
+        "call_time reply_time status_name transmissions",
+        operations="call op status_name verifier",
+        connections="connection server transport first_time",
+    ),
+)
+"""The columns that `reconnected` and all that builds on it read."""
+
+READS = columns.together(
+    population.CALLS_READS,
+    RECONNECTED_READS,
+    columns.of(operations="file offset requested committed"),
+)
+"""The columns that the queries here read."""
+
+LOST_STATE = (
+    "NFS4ERR_BADSESSION", "NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
+)  # fmt: skip
+"""Answers of a server that does not know the client's session, client id or state any more (RFC
+8881 section 15.1, RFC 7530 section 13.1)."""
+
+BEGINNING = ("CREATE_SESSION", "DESTROY_SESSION", "SETCLIENTID_CONFIRM", "DESTROY_CLIENTID")
+"""Calls that may meet such an answer without a restart: what is left of a mount of earlier."""
+
+LOGIN = ("EXCHANGE_ID", "SETCLIENTID")
+"""Calls by which a client makes itself known: at each mount, and again after its state was lost."""
+
+GRACE = ("NFS4ERR_GRACE", "LCK_DENIED_GRACE_PERIOD", "NLM4_DENIED_GRACE_PERIOD")
+"""Answers of a server that waits for clients to reclaim what they had before the restart."""
+
+NOT_STORED = (
+    "NFS3ERR_NOSPC", "NFS4ERR_NOSPC", "NFS3ERR_DQUOT", "NFS4ERR_DQUOT", "NFS3ERR_FBIG",
+    "NFS4ERR_FBIG", "NFS3ERR_IO", "NFS4ERR_IO", "NFS3ERR_NXIO", "NFS4ERR_NXIO",
+    "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT",
+)  # fmt: skip
+"""Answers to a WRITE or COMMIT whose data could not be stored."""
+
+NEEDS = population.Calls(names=(*LOST_STATE, *GRACE))
+"""Without a call that was answered so, only a verifier tells of a restart."""
+
+MOST = 20
+"""Changes of the verifier up to which they are taken for restarts; a server that gives more does
+not keep to the protocol."""
+
+
+class Restart(Record):
+    """A server that restarted, or was in its grace period."""
+
+    server: str
+    """Address of the server."""
+    verifiers: int
+    """Write verifiers that it had, one after the other; 0 without WRITEs and COMMITs, or when they
+    alternate."""
+    after_errors: int
+    """Changes of the verifier that follow an error of a WRITE or COMMIT, on an older connection."""
+    errors: tuple[str, ...]
+    """The RFC's names of the statuses of these errors."""
+    outlived: int
+    """Other changes of the verifier, that a TCP connection outlived."""
+    writes: int
+    """WRITEs and COMMITs that tell the verifier."""
+    lost_state: int
+    """Calls answered with `LOST_STATE`, those of `BEGINNING` aside."""
+    statuses: tuple[str, ...]
+    """Their statuses."""
+    losers: int
+    """Clients that were answered so."""
+    logins: int
+    """EXCHANGE_IDs and SETCLIENTIDs of all clients that it answered."""
+    moved: int
+    """Calls that had to be sent again on a new connection because of it."""
+    unreachable_s: float
+    """What they waited for that connection, of the clock (`shares`), seconds."""
+    refused: int
+    """Calls refused because of the grace period."""
+    grace_s: float
+    """What they, and the pauses until they came again, took of the clock, seconds."""
+    grace_span_s: float
+    """From the first such refusal to the last, seconds."""
+    reclaims: int
+    """RECLAIM_COMPLETEs: clients of NFSv4.1 that were done with reclaiming."""
+    rewritten: int
+    """WRITEs of a range that the same client had written UNSTABLE before the verifier changed."""
+    rewritten_bytes: int
+    """What they brought, bytes."""
+    frames: tuple[int, ...]
+    """Example frames: the first reply with a new verifier that follows no error, and calls that met
+    lost state."""
+    refused_frames: tuple[int, ...]
+    """Example frames: calls that were refused."""
+
+    @property
+    def changes(self) -> int:
+        """Changes of the verifier that only a restart explains."""
+        return max(self.verifiers - 1, 0) - self.after_errors - self.outlived
+
+
+def restarts(trace: Trace) -> tuple[Restart, ...]:
+    """Look for the signs, by server."""
+    shares.register(trace)
+    _register(trace)
+    with closing(trace.cursor()) as cursor:
+        told = cursor.execute(_VERIFIERS).fetchall()
+        if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
+            return ()
+        verifiers = _verifiers(cursor, told)
+        changes = {
+            str(server): (integer(after_errors), tuple(errors), integer(outlived), frame)
+            for server, after_errors, errors, outlived, frame in cursor.execute(_CHANGES).fetchall()
+        }
+        rewritten = {}
+        if any(number > 1 for number, _ in verifiers.values()):
+            rewritten = {
+                str(server): (integer(calls), integer(size))
+                for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
+            }
+        states = {
+            str(row[0]): row[1:]
+            for row in cursor.execute(_STATES, {"examples": EXAMPLES}).fetchall()
+        }
+        reconnected(trace, cursor)
+        moved = {
+            str(server): (integer(calls), seconds(share) or 0.0)
+            for server, calls, share in cursor.execute(_MOVED).fetchall()
+        }
+    found = []
+    for server in sorted(verifiers.keys() | states.keys()):
+        number, writes = verifiers.get(server, _NO_VERIFIERS)
+        after_errors, errors, outlived, frame = changes.get(server, _NO_CHANGES)
+        (
+            lost, names, lost_frames, losers,
+            refused, grace, span, refused_frames, reclaims, logins,
+        ) = states.get(server, _NO_STATES)  # fmt: skip
+        if number < 2 and not lost and not refused:
+            continue
+        calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
+        resent, waited_s = moved.get(server, (0, 0.0))
+        shown = [*([] if frame is None else [frame]), *lost_frames]
+        found.append(
+            Restart(
+                server=server,
+                verifiers=number,
+                after_errors=after_errors,
+                errors=errors,
+                outlived=outlived,
+                writes=writes,
+                lost_state=integer(lost),
+                statuses=tuple(names),
+                losers=integer(losers),
+                logins=integer(logins),
+                moved=resent,
+                unreachable_s=waited_s,
+                refused=integer(refused),
+                grace_s=seconds(grace) or 0.0,
+                grace_span_s=seconds(span) or 0.0,
+                reclaims=integer(reclaims),
+                rewritten=calls,
+                rewritten_bytes=size,
+                frames=tuple(integer(each) for each in shown[:EXAMPLES]),
+                refused_frames=tuple(integer(each) for each in refused_frames),
+            )
+        )
+    return tuple(found)
+
+
+def _verifiers(
+    cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
+) -> dict[str, tuple[int, int]]:
+    """By server: its verifiers, and the replies that told one.
+
+    Args:
+        cursor: A connection to the trace.
+        told: The rows of `_VERIFIERS`.
+    """
+    servers = cursor.execute("select distinct server from verifiers").fetchall()
+    found = {str(server): _NO_VERIFIERS for (server,) in servers}
+    for server, number, writes, again in told:
+        known = 1 if again or number > MOST + 1 else integer(number)
+        found[str(server)] = (known, integer(writes))
+    return found
+
+
+def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
+    """Make the table `reconnected`: each `connection` that a client began because of a restart."""
+    _register(trace)
+    cursor.execute(_RECONNECTED)
+
+
+@once
+def _register(trace: Trace) -> None:
+    """Make the tables `verifiers` and `verifier_changes` of a trace, unless they are there."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_TABLE)
+        cursor.execute(_CHANGES_TABLE)
+        if any_change(cursor):
+            cursor.execute(_CHANGED)
+
+
+def any_change(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether any server has two verifiers, by the table `verifiers`."""
+    return cursor.execute(_ANY_CHANGE).fetchone() is not None
+
+
+_NO_VERIFIERS = (0, 0)
+_NO_CHANGES: tuple[int, tuple[str, ...], int, int | None] = (0, (), 0, None)
+
+_NO_STATES: tuple[Any, ...] = (0, [], [], 0, 0, 0, 0, [], 0, 0)
+"""A row of `_STATES` without calls."""
+
+_TOLD = """
+    told as (
+        select call, client, server, reply_time, reply_frame, verifier, operations.op,
+               operations.file, "offset", requested, committed
+        from operations join calls using (call)
+        where verifier is not null and not callback and reply_time is not null
+    )
+"""
+
+_TABLE = f"""
+    create table verifiers as
+    select server, verifier, count(reply_time) as writes, min(reply_time) as first,
+           max(reply_time) as last, max(call_time) as asked,
+           arg_min({{frame: reply_frame, connection: connection}}, (reply_time, call))
+               filter (reply_time is not null) as told
+    from operations join calls using (call)
+    where verifier is not null and {joined.condition("not callback", other="verifier")}
+    group by server, verifier
+"""
+"""Each verifier of each server, with the replies that told it."""
+
+_ORDERED = """
+    ordered as (
+        select *, coalesce(first <= max(last) over before, false) as again,
+               max(last) over before as ended, max(asked) over before as old_asked,
+               row_number() over (partition by server order by first, verifier) as place
+        from verifiers where writes > 0
+        window before as (partition by server order by first, verifier
+                          rows between unbounded preceding and 1 preceding)
+    )
+"""
+"""The verifiers of each server, one after the other."""
+
+_VERIFIERS = f"""
+    with {_ORDERED}
+    select server, count(*), sum(writes), bool_or(again) from ordered group by server
+"""
+
+_CHANGES_TABLE = """
+    create table verifier_changes (
+        server varchar, ended bigint, begun bigint, frame ubigint, alternating boolean,
+        errors varchar[], outlived boolean
+    )
+"""
+
+_ANY_CHANGE = """
+    select 1 from verifiers where writes > 0 group by server having count(*) > 1 limit 1
+"""
+
+# A call that was sent after the error and got the old verifier shows that the error left it alone.
+_CHANGED = f"""
+    insert into verifier_changes by name
+    with {_ORDERED},
+    changes as (
+        select server, ended, old_asked, first as begun, told.frame as frame,
+               told.connection as connection, place,
+               bool_or(again) over (partition by server) as alternating
+        from ordered
+        qualify place > 1 and count(*) over (partition by server) <= {MOST + 1}
+    ),
+    errors as (
+        select server, call_time, reply_time, operations.status_name as name
+        from operations join calls using (call)
+        where operations.op in ('WRITE', 'COMMIT')
+              and {among("operations.status_name", NOT_STORED)}
+    )
+    select changes.server as server, any_value(ended) as ended, any_value(begun) as begun,
+           any_value(frame) as frame, any_value(alternating) as alternating,
+           coalesce(list_sort(list(distinct name) filter (name is not null)), []) as errors,
+           coalesce(any_value(transport = 'TCP' and first_time <= ended), false) as outlived
+    from changes
+         left join (select connection, transport, first_time from connections) using (connection)
+         left join errors on errors.server = changes.server and first_time <= ended
+                             and call_time <= begun and reply_time >= old_asked
+    group by changes.server, place
+"""
+"""Each change of the verifier of a server with few of them: between which replies, the first with
+the new one, and which errors explain it; none where the connection is no older. `outlived`: it is,
+and TCP's."""
+
+_CHANGES = """
+    select server, count(*) filter (errors <> []),
+           list_sort(list_distinct(flatten(list(errors)))),
+           count(*) filter (errors = [] and outlived), min(frame) filter (errors = [])
+    from verifier_changes where not alternating group by server
+"""
+
+_RECONNECTED = f"""
+    create or replace temp table reconnected as
+    select connection from connections join verifier_changes using (server)
+    where not alternating and errors = []
+          and not outlived and first_time between ended and begun
+    union
+    select connection from calls
+    where {among("status_name", LOST_STATE)} and op not in {BEGINNING}
+          and not callback and reply_time is not null
+"""
+
+_REWRITTEN = f"""
+    with {_TOLD},
+    before as (
+        select server, client, file, "offset", min(reply_time) as first,
+               arg_min(verifier, (reply_time, call)) as old
+        from told where op = 'WRITE' and committed = 'UNSTABLE' and file is not null
+        group by server, client, file, "offset"
+    )
+    select told.server, count(*), sum(requested)
+    from told join before using (server, client, file, "offset")
+    where told.op = 'WRITE' and told.reply_time > first and verifier <> old
+    group by told.server
+"""
+"""Ranges written again under another verifier; at one offset of a file, so that the join does not
+grow beyond the WRITEs."""
+
+_STATES = f"""
+    with answered as (
+        select server, client, call, op, call_frame, reply_time, share,
+               coalesce({among("status_name", LOST_STATE)}, false)
+                   and op not in {BEGINNING} as lost,
+               coalesce({among("status_name", GRACE)}, false) as grace, status_name
+        from calls join shares using (call)
+        where not callback and reply_time is not null
+              and ({among("status_name", (*LOST_STATE, *GRACE))}
+                   or {among("op", (*LOGIN, "RECLAIM_COMPLETE"))})
+    )
+    select server, count(*) filter (lost),
+           coalesce(list_sort(list(distinct status_name) filter (lost)), []),
+           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (lost), []),
+           count(distinct client) filter (lost), count(*) filter (grace), sum(share) filter (grace),
+           max(reply_time) filter (grace) - min(reply_time) filter (grace),
+           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), []),
+           count(*) filter (op = 'RECLAIM_COMPLETE'), count(*) filter ({among("op", LOGIN)})
+    from answered group by server
+"""
+
+_MOVED = """
+    select server, count(*),
+           sum((share * least(1.0, (first_time - call_time)
+                                   / greatest(reply_time - call_first_time, 1)))::bigint)
+    from calls join connections using (connection, server) join shares using (call)
+               semi join reconnected using (connection)
+    where not callback and transmissions > 1 and first_time > call_time
+          and reply_time is not null
+    group by server
+"""

@@ -1,0 +1,86 @@
+"""Calls that a server was not ready for, and those with which clients asked the same again.
+
+Takes a trace; makes a table of the calls of clients that were answered so (JUKEBOX, DELAY, GRACE …)
+and of all that ask for the same: client, server, operations, objects and user are equal. They are
+few, so that what follows which is told without a look at all calls.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import traffic
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    traffic.READS,
+    columns.of(
+        calls="call client server callback op signature file directory uid call_frame "
+        "call_first_time call_time reply_time status_name"
+    ),
+)
+"""The columns that this reads."""
+
+TABLE = "same_calls"
+"""The table that `register` makes: columns of the table calls, with -1 for an object or a user that
+is not known, so that equal ones are found equal; and `kind`, a number for all that ask for the
+same."""
+
+NOT_READY = (
+    "NFS3ERR_JUKEBOX",
+    "NFS4ERR_DELAY",
+    "NFS4ERR_GRACE",
+    "NFS4ERR_LAYOUTTRYLATER",
+    "NFS4ERR_RECALLCONFLICT",
+    "LCK_DENIED_GRACE_PERIOD",
+    "NLM4_DENIED_GRACE_PERIOD",
+)
+"""Answers that ask the client to come again later (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
+
+PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
+"""Those of them that are about an object, and not about the whole server as in a grace period."""
+
+NEEDS = population.Calls(names=NOT_READY)
+"""Without a call that was answered so there is none."""
+
+_OBJECTS = """
+    coalesce(file::bigint, -1) as file, coalesce(directory::bigint, -1) as directory,
+    coalesce(uid::bigint, -1) as uid
+"""
+
+# A table of their own, since DuckDB knows how few these are: it looks each call up among them.
+_KINDS = f"""
+    create temp table kinds as
+    select *, row_number() over () as kind from (
+        select distinct client, server, op, signature, {_OBJECTS}
+        from calls
+        where {{asked}} and reply_time is not null and {among("status_name", NOT_READY)}
+    )
+"""
+
+_SAME = f"""
+    create table {TABLE} as
+    select calls.*, kind
+    from (
+        select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
+               call_time, reply_time, status_name
+        from calls where {{asked}}
+    ) as calls join kinds using (client, server, op, signature, file, directory, uid)
+"""
+
+
+@once
+def register(trace: Trace) -> None:
+    """Make the table `same_calls` of a trace, unless it is there."""
+    with closing(trace.cursor()) as cursor:
+        asked = traffic.asked(trace)
+        cursor.execute(_KINDS.format(asked=asked))
+        cursor.execute(_SAME.format(asked=asked))

@@ -1,0 +1,233 @@
+"""Small calls that a server answered only when it was done with another call.
+
+Takes the answered calls of all clients at a server; gives the small calls that came while others
+were under way there, and how many of them waited until another one, of another file and directory,
+was answered, and were answered right after that. A server that has a thread to spare answers them
+at once, whatever others wait for. Two calls of one directory may wait for each other on any server,
+which locks it (so CREATE and LOOKUP), and what comes behind much data waits for the link; they are
+no proof. Of servers where nearly all wait so, also for how long each client's do. What waits
+for its connection instead is in `queued_replies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.arrays import median, quantiles
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.times.timeline import LEAST_CALLS, SMALL_OPERATIONS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server connection callback op stability call_frame call_first_time "
+        "call_time reply_time transmissions file directory call_bytes reply_bytes"
+    ),
+)
+"""The columns that the query here reads."""
+
+TIMES_AS_LONG = 3
+"""A small call that waited took at least so many times what it takes alone; and it came at most so
+long after the answer of another."""
+
+LEAST_NS = 500_000
+"""A shorter wait is none."""
+
+MUCH_BYTES = 16384
+"""A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
+millisecond and more."""
+
+ALONE = 5
+"""Small calls without others that tell how long one takes by itself."""
+
+NEARLY_ALL = 0.8
+"""Share of the small calls that came while others were under way which must have waited for one."""
+
+
+class ServerQueue(Record):
+    """Small calls at one server."""
+
+    alone: int
+    """Those that came while no other call was under way there."""
+    alone_s: float
+    """Their median service time, seconds."""
+    behind: int
+    """Those that came while another one was."""
+    waited: int
+    """Those of them that were answered right after another call, and waited for it."""
+    elsewhere: int
+    """Those of these whose other call was on another connection."""
+    waited_s: float
+    """Their median service time, seconds."""
+    time_s: float
+    """What waiting took of the clock (`shares`), seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of those that waited longest."""
+
+
+class ClientWaits(Record):
+    """Small calls of one client to a server at which calls queue."""
+
+    client: str
+    """Its address."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """Those that were sent once and answered, whether they waited or not."""
+    time_s: float
+    """For how long they waited until another call was answered, added up, seconds."""
+
+
+def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
+    """Whether `waits_by_client` can find any: to ask what each call waited for takes a while.
+
+    Args:
+        alone: Service times of the small calls that came while no other was under way, seconds.
+        behind: Those of the other small ones.
+    """
+    if len(alone) < ALONE or len(behind) < LEAST_CALLS:
+        return False
+    usual = median(alone)
+    (most,) = quantiles(behind, (1 - NEARLY_ALL,))
+    return most >= max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS)
+
+
+def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
+    """What small calls waited at servers where nearly all that came behind another one did."""
+    rows = trace.rows(
+        _WAITS,
+        {
+            "times": TIMES_AS_LONG,
+            "least": LEAST_NS,
+            "much": MUCH_BYTES,
+            "alone": ALONE,
+            "enough": LEAST_CALLS,
+            "share": NEARLY_ALL,
+        },
+    )
+    return tuple(
+        ClientWaits(client, server, integer(calls), seconds(time_ns) or 0.0)
+        for client, server, calls, time_ns in rows
+    )
+
+
+def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue]:
+    """Measure these servers; one without such calls is not in it."""
+    if not servers:
+        return {}
+    shares.register(trace)
+    rows = trace.rows(
+        _QUEUED,
+        {
+            "servers": list(servers),
+            "times": TIMES_AS_LONG,
+            "least": LEAST_NS,
+            "much": MUCH_BYTES,
+            "examples": EXAMPLES,
+        },
+    )
+    return {
+        server: ServerQueue(
+            alone=integer(alone),
+            alone_s=seconds(alone_ns) or 0.0,
+            behind=integer(behind),
+            waited=integer(waited),
+            elsewhere=integer(elsewhere),
+            waited_s=seconds(waited_ns) or 0.0,
+            time_s=seconds(time_ns) or 0.0,
+            frames=tuple(frames),
+        )
+        for server, alone, alone_ns, behind, waited, elsewhere, waited_ns, time_ns, frames in rows
+    }
+
+
+def _small(servers: str) -> str:
+    """The small calls to some servers, with whether each waited, as parts of a query."""
+    return f"""
+    asked as (
+        select call, client, server, connection, call_frame, call_first_time, call_time, reply_time,
+               file, directory,
+               stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
+                   and transmissions = 1 as small,
+               call_bytes::bigint + coalesce(reply_bytes, 0) > $much as much
+        from calls
+        where not callback and reply_time is not null and {servers}
+    ),
+    came as (
+        select *, coalesce(max(reply_time) over before > call_time, false) as behind,
+               coalesce(max(reply_time) filter (much) over before > call_time, false)
+                   as behind_data
+        from asked
+        window before as (partition by server order by call_time, call
+                          rows between unbounded preceding and 1 preceding)
+    ),
+    went as (
+        select *, lag({{
+                   answered: reply_time, file: file, directory: directory, connection: connection,
+                   much: much
+               }}) over (partition by server order by reply_time, call_time, call) as before
+        from came
+    ),
+    alone as (
+        select server, count(*) as alone, median(reply_time - call_time) as usual
+        from went where small and not behind group by server
+    ),
+    told as materialized (
+        select went.*, alone, usual, reply_time - call_time as took,
+               coalesce(
+                   behind and not behind_data and not before.much
+                   and took >= $times * usual and took >= usual + $least
+                   and before.answered > call_time
+                   and reply_time - before.answered <= $times * usual
+                   and coalesce(file, directory) is not null
+                   and coalesce(before.file, before.directory) is not null
+                   and not coalesce(
+                       before.file = file or before.directory = directory
+                       or before.file = directory or before.directory = file, false
+                   ), false
+               ) as waited
+        from went join alone using (server)
+        where small
+    )
+    """
+
+
+_WAITS = f"""
+    with {_small("true")},
+    queues as (
+        select server from told group by server
+        having any_value(alone) >= $alone and count(*) filter (waited) >= $enough
+            and count(*) filter (waited) >= $share * count(*) filter (behind)
+    )
+    select client, server, count(*), coalesce(
+        sum(before.answered - call_time) filter (waited), 0
+    )::bigint
+    from told semi join queues using (server) group by client, server order by client, server
+"""
+
+_QUEUED = f"""
+    with {_small("list_contains($servers, server)")},
+    shared as (
+        select told.*, coalesce(share, 0)::double * (before.answered - call_time)
+                   / greatest(reply_time - call_first_time, 1) as part
+        from told left join shares using (call)
+    )
+    select server, any_value(alone), any_value(usual), count(*) filter (behind),
+           count(*) filter (waited),
+           count(*) filter (waited and before.connection <> connection),
+           median(took) filter (waited), coalesce(sum(part) filter (waited), 0)::bigint,
+           coalesce(arg_max(call_frame, (took, call), $examples) filter (waited), [])
+    from shared group by server
+"""

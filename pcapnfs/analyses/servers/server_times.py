@@ -1,0 +1,128 @@
+"""How long servers take for calls that wait for no stable storage, by operation.
+
+Takes a trace; gives for each server and operation the service time, without the network's round
+trip between capture and server, nor the time for which a reply had to wait for those before it on
+its connection. Calls sent again, those that stood still for lost segments or were under way while
+the path was longer, and calls that failed are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.times.timeline import SMALL_OPERATIONS
+from pcapnfs.analyses.wire import queued_replies, round_trip, slower_path, tcp_stalls
+from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    queued_replies.READS,
+    round_trip.READS,
+    shares.READS,
+    slower_path.READS,
+    tcp_stalls.STALLED_READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount server op stability call_frame call_time reply_first_time srt "
+        "transmissions status"
+    ),
+)
+"""The columns that the queries here read."""
+
+
+class ServerTime(Record):
+    """One operation at one server."""
+
+    server: str
+    """Address of the server."""
+    op: str
+    """Procedure, or main operation of the compounds."""
+    kind: str
+    """`small`, `read` or `write`."""
+    row: str
+    """The row of the time budget that it is booked in."""
+    calls: int
+    """Calls that succeeded, were sent once and held up neither by a lost segment nor by a longer
+    path."""
+    median_s: float
+    """Median time from the call to the first byte of the reply, less the network's round trip
+    between capture and server and the time for which other replies held this one up,
+    seconds, not below 0."""
+    mean_s: float
+    """The same of the mean."""
+    time_s: float
+    """What they took of the clock (`shares`), seconds."""
+    frames: tuple[int, ...]
+    """Example frames: those that took longest."""
+
+
+def server_times(trace: Trace) -> tuple[ServerTime, ...]:
+    """Measure each, costliest first."""
+    shares.register(trace)
+    halves = {
+        (pair.client, pair.server): round((pair.server_side.rtt_s or 0.0) * NANOSECONDS)
+        for pair in round_trips(trace).pairs
+        if pair.server_side.source in ("handshake", "acks")
+    }
+    mounts = traffic.mounts(trace)
+    # By how much a path is longer changes while a queue on it fills: of that, the least is known.
+    longer = ""
+    if slower_path.register(trace):
+        longer = f"anti join (select call from {slower_path.TABLE}) using (call)"
+    answered = shares.where(f"""
+        srt is not null and transmissions = 1 and coalesce(status = 0, true)
+        and ({among("stability", ("read", "unstable_write"))}
+             or stability = 'unstable' and {among("op", SMALL_OPERATIONS)})
+    """)
+    rows = trace.rows(
+        f"""
+        with halves as (
+            select {given.rows("mounts", "uinteger")} as mount,
+                   {given.rows("halves", "bigint")} as network
+        ),
+        queues as ({queued_replies.rows(trace)}),
+        timed as (
+            select server, op, stability, call_frame, share,
+                   greatest(reply_first_time - call_time - coalesce(network, 0)
+                            - coalesce(queued, 0), 0) as took
+            from calls join shares using (call) left join halves using (mount)
+                 left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
+            where {answered}
+        )
+        select server, op, stability, count(*), median(took), avg(took), sum(share),
+               arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES})
+        from timed group by server, op, stability order by sum(share) desc, server, op
+        """,
+        {
+            "mounts": given.text(mounts),
+            "halves": given.text(halves.get(pair, 0) for pair in mounts.values()),
+        },
+    )
+    return tuple(
+        ServerTime(
+            server=str(server),
+            op=str(op),
+            kind=_KINDS[str(row)],
+            row=str(row),
+            calls=integer(calls),
+            median_s=seconds(median) or 0.0,
+            mean_s=seconds(mean) or 0.0,
+            time_s=seconds(time) or 0.0,
+            frames=tuple(frames),
+        )
+        for server, op, row, calls, median, mean, time, frames in rows
+    )
+
+
+_KINDS = {"read": "read", "unstable_write": "write", "unstable": "small"}
+"""The kind of an operation, by the row of the time budget."""

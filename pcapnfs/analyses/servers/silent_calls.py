@@ -1,0 +1,181 @@
+"""Calls of which the capture shows for how long nobody answered them.
+
+Takes a trace; makes a table of the calls without a reply that were seen to wait for longer than any
+answered one, and for a second at least. A call waits until a side ends its connection (a client
+that gave up, a server that stopped), else until the last packet of it; one that was sent again,
+until the last packet of either side. Where the server acknowledged all that was sent on a
+connection that is still open, the last packet between the two counts, which shows that the capture
+went on. Over TCP what is not sent again was acknowledged, if its connection went on; over UDP only
+calls that were sent again count. Calls whose reply the capture may merely lack are left out: on
+connections of which packets were cut or are missing, or of which nothing that the server sent was
+captured though the client did not repeat itself; and where the capture lacks packets of client and
+server, all that were not sent again.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
+from pcapnfs.analyses.wire.tcp_timeouts import SLOW_TIMEOUT_NS, TIMEOUT_NS
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client server connection callback op xid call_frame call_time call_bytes "
+    "reply_time srt transmissions file directory",
+    connections="connection transport client server first_time last_time segment_size "
+    "client_resent server_segments server_acks syn_rtt missing_bytes truncated_bytes "
+    "sealed_bytes client_fin_time client_rst_time server_fin_time server_rst_time "
+    "client_unacked",
+    notes="reason connection xid time",
+)
+"""The columns that this reads."""
+
+TABLE = "silent"
+"""The table that `register` makes: columns of the table calls; `transport`; `lossy`: the capture
+lacks packets between the two; `large`: the call does not fit one segment; `last_time`: the last
+packet of its connection; `waited`: for how long, ns; `given_up`, `cut_short`: the client or the
+server ended the connection meanwhile; `resent`: TCP segments that the client sent again since."""
+
+WAIT_NS = 1_000_000_000
+"""What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
+
+SEGMENT_BYTES = 1448
+"""What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
+
+
+@once
+def any_silent(trace: Trace) -> bool:
+    """Whether any call of a client has no reply: most captures have none to ask further about."""
+    ((found,),) = trace.rows(
+        "select exists (select 1 from calls where reply_time is null and not callback)"
+    )
+    return bool(found)
+
+
+@once
+def register(trace: Trace) -> None:
+    """Make the table `silent` of a trace, unless it is there."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(
+            _SILENT,
+            {
+                "wait": WAIT_NS,
+                "segment": SEGMENT_BYTES,
+                "timeout": TIMEOUT_NS,
+                "slow_timeout": SLOW_TIMEOUT_NS,
+                "orphan": ORPHAN_REPLY,
+                "start": trace.meta.start_ns,
+                "dropped": any(file.dropped_packets for file in trace.meta.files),
+            },
+        )
+
+
+def certain(trace: Trace) -> dict[str, NDArray[Any]]:
+    """Calls that waited for certain, `call`, and until when, `until`, nanoseconds since 1970.
+
+    Not those that were merely sent again where the capture lacks packets.
+    """
+    register(trace)
+    return trace.arrays(f"select call, call_time + waited as until from {TABLE} where not lossy")
+
+
+# NLM's procedures of this kind are answered by another call, if at all (X/Open XNFS chapter 10);
+# CALLIT only where it succeeds (RFC 1833 section 3); nor need anybody answer what is sent
+# to many.
+_SILENT = rf"""
+    create table {TABLE} as
+    with waiting as (
+        select call, client, server, connection, op, xid, call_frame, call_time, call_bytes,
+               transmissions, file, directory
+        from calls
+        where reply_time is null and not callback
+              and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')
+    ),
+    pairs as (select distinct client, server from waiting),
+    of_clients as (select client, max(last_time) as ended from connections group by client),
+    of_servers as (select server, max(last_time) as ended from connections group by server),
+    slowest as (
+        select client, server, max(srt) as srt
+        from calls semi join pairs using (client, server)
+        where not callback and srt is not null group by client, server
+    ),
+    orphans as (
+        select connection, xid, time from notes where reason = $orphan
+    ),
+    of_pairs as (
+        select client, server, max(first_time) as newest, max(last_time) as seen,
+               $dropped or coalesce(sum(missing_bytes), 0) > 0
+               or coalesce(bool_or(lonely > $start + coalesce(srt, 0)), false) as lossy
+        from (
+                 select connection, client, server, first_time, last_time, missing_bytes
+                 from connections
+             )
+             semi join pairs using (client, server)
+             left join (
+                 select connection, max(time) as lonely from orphans group by connection
+             ) as late using (connection)
+             left join slowest using (client, server)
+        group by client, server
+    ),
+    answers as (
+        select connection, max(call_time) as latest
+        from calls where reply_time is not null and not callback group by connection
+    ),
+    judged as (
+        select waiting.*, transport, lossy, client_resent,
+               call_bytes > coalesce(segment_size, $segment) as large,
+               coalesce(latest > call_time, false) as overtaken,
+               transmissions > 1 and newest <= call_time as repeated_here,
+               last_time, last_time - call_time as lasted,
+               coalesce(srt, 0) as slowest,
+               coalesce(client_ended > call_time
+                        and client_ended <= coalesce(server_ended, client_ended), false)
+                   as given_up,
+               coalesce(server_ended > call_time
+                        and server_ended < coalesce(client_ended, server_ended + 1), false)
+                   as cut_short,
+               case when transmissions > 1 then greatest(of_clients.ended, of_servers.ended)
+                    when least(client_ended, server_ended) > call_time
+                        then least(client_ended, server_ended)
+                    when client_unacked = 0 and coalesce(client_ended, server_ended) is null
+                        then greatest(last_time, seen)
+                    else last_time
+               end - call_time as waited
+        from waiting join of_pairs using (client, server)
+                     join (
+                         select connection, transport, last_time, segment_size, client_resent,
+                                server_segments, server_acks, syn_rtt, missing_bytes,
+                                truncated_bytes, sealed_bytes, client_unacked,
+                                least(client_fin_time, client_rst_time) as client_ended,
+                                least(server_fin_time, server_rst_time) as server_ended
+                         from connections
+                     ) as its using (connection)
+                     left join of_clients using (client) left join of_servers using (server)
+                     left join slowest using (client, server)
+                     left join answers using (connection)
+        where missing_bytes = 0 and truncated_bytes = 0 and sealed_bytes = 0
+              and (server_segments > 0 or server_acks > 0 or syn_rtt is not null
+                   or client_resent > 0 or transmissions > 1)
+              and not (transport = 'UDP' and server_segments = 0
+                       and regexp_matches(server, '^2(2[4-9]|3[0-9])\.|\.255$|^[fF][fF]'))
+    )
+    select call, client, server, connection, op, call_frame, call_time, transmissions, file,
+           directory, transport, lossy, large, last_time, waited, given_up, cut_short,
+           case when transport = 'TCP' and not overtaken and not repeated_here
+                     and lasted between $timeout and $slow_timeout * power(2, client_resent)
+               then client_resent else 0
+           end as resent
+    from judged anti join orphans using (connection, xid)
+    where waited >= greatest($wait, slowest)
+          and (transmissions > 1 or (transport = 'TCP' and not lossy))
+"""

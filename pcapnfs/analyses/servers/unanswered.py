@@ -1,0 +1,159 @@
+"""Calls that were never answered although the capture went on: a server that hangs, or is cut off.
+
+Takes a trace; gives for each client and server the calls without a reply that were seen to wait
+(`silent_calls`) for longer than any answered one.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.named_rows import by_name
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.servers import silent_calls
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    silent_calls.READS,
+    columns.of(calls="client server callback call_time reply_time", files="file path"),
+)
+"""The columns that the queries here read."""
+
+
+class Unanswered(Record):
+    """What one server never answered one client."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """Calls without an answer."""
+    asked: int
+    """All its calls there."""
+    answered: int
+    """Those of them that were answered."""
+    answered_later: int
+    """Those of them that were sent after the first call without an answer and answered while any
+    such call waited, or its connection was in use."""
+    answered_again: int
+    """Those of them that were answered after that."""
+    operations: tuple[str, ...]
+    """Main operations of the calls without an answer, the most frequent first."""
+    paths: tuple[str, ...]
+    """Their objects, the first first; not escaped."""
+    large: int
+    """Those of them that do not fit one segment."""
+    resent: int
+    """TCP segments that the client sent again on their connections, where the server did not get
+    what came before: it answered nothing later there."""
+    repeated: int
+    """How often the client sent calls of them again (RPC)."""
+    given_up: int
+    """Those whose connection the client ended while they waited."""
+    cut_short: int
+    """Those whose connection the server ended."""
+    datagrams: bool
+    """All of them went over UDP, where nothing acknowledges them."""
+    lossy: bool
+    """The capture lacks packets of theirs: bytes on any connection, calls of replies, or some that
+    were dropped. Then only calls that were sent again are counted."""
+    longest_s: float
+    """How long the one that waited longest was seen to wait: until its connection was ended, or its
+    last packet; that of any connection of the pair, where the server got all of it; where it was
+    sent again, that of either side; seconds."""
+    time_s: float
+    """What they took of the clock, seconds."""
+    frames: tuple[int, ...]
+    """Frames of the first of them."""
+
+
+def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
+    """Put together, for each client and server, what waited longest first."""
+    if not silent_calls.any_silent(trace):
+        return ()
+    shares.register(trace)
+    silent_calls.register(trace)
+    with closing(trace.cursor()) as cursor:
+        rows = by_name(cursor.execute(_PAIRS, {"files": FILES_SHOWN, "examples": EXAMPLES}))
+    return tuple(
+        Unanswered(
+            client=row["client"],
+            server=row["server"],
+            calls=integer(row["calls"]),
+            asked=integer(row["asked"]),
+            answered=integer(row["answered"]),
+            answered_later=integer(row["answered_later"]),
+            answered_again=integer(row["answered_again"]),
+            operations=tuple(row["operations"]),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            large=integer(row["large"]),
+            resent=integer(row["resent"]),
+            repeated=integer(row["repeated"]),
+            given_up=integer(row["given_up"]),
+            cut_short=integer(row["cut_short"]),
+            datagrams=row["datagrams"],
+            lossy=row["lossy"],
+            longest_s=seconds(row["longest"]) or 0.0,
+            time_s=seconds(row["share"]) or 0.0,
+            frames=tuple(row["frames"]),
+        )
+        for row in rows
+    )
+
+
+_PAIRS = """
+    with first as (
+        select client, server, min(call_time) as begun,
+               max(case when transmissions > 1 then last_time
+                        else greatest(last_time, call_time + waited) end) as ended
+        from silent group by client, server
+    ),
+    others as (
+        select client, server, count(*) as asked, count(reply_time) as answered,
+               count(*) filter (call_time > begun and reply_time <= ended) as answered_later,
+               count(*) filter (reply_time > ended) as answered_again
+        from calls join first using (client, server)
+        where not callback group by client, server
+    ),
+    of_connections as (
+        select client, server, sum(resent) as resent
+        from (
+            select client, server, connection, min(resent) as resent from silent group by all
+        )
+        group by client, server
+    ),
+    named as (
+        select silent.*, coalesce(share, 0) as share, coalesce(objects.path, above.path) as path
+        from silent left join shares using (call)
+             left join (select file, path from files) as objects on objects.file = silent.file
+             left join (select file, path from files) as above on above.file = silent.directory
+    ),
+    kinds as (
+        select client, server, list(op order by calls desc, op)[:10] as operations
+        from (select client, server, op, count(*) as calls from silent group by all)
+        group by client, server
+    )
+    select client, server, count(*) as calls, any_value(asked) as asked,
+           any_value(answered) as answered, any_value(answered_later) as answered_later,
+           any_value(answered_again) as answered_again, any_value(operations) as operations,
+           coalesce((list(path order by call_frame, path)
+                filter (path is not null))[:10 * $files], []) as paths,
+           count(*) filter (large) as large, any_value(of_connections.resent) as resent,
+           sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
+           count(*) filter (cut_short) as cut_short, bool_and(transport = 'UDP') as datagrams,
+           any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,
+           list_sort(list_distinct(
+               list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames
+    from named join others using (client, server) join of_connections using (client, server)
+               join kinds using (client, server)
+    group by client, server order by longest desc, client, server
+"""

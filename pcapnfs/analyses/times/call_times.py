@@ -1,0 +1,129 @@
+"""What calls take, of all clients or of one: the round trip that they show, and persistence.
+
+Takes the service times of calls as the client saw them, and what TCP tells of the network; gives
+means and medians, each with what it rests on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs.analyses.asking.arrays import median
+from pcapnfs.analyses.times.timeline import LEAST_CALLS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.wire.network_path import Way
+
+    Floats = NDArray[np.float64]
+
+
+class KindOfStable(Record):
+    """What one kind of stable call takes for persistence."""
+
+    op: str
+    """Procedure, or main operation of the compounds."""
+    calls: int
+    """Calls that the mean rests on."""
+    persist_s: float | None
+    """Mean service time as the client saw it, less the round trip, seconds, not below 0; None with
+    fewer than 30 calls, or without a round trip."""
+
+
+MEANS = ("calls", "few_calls")
+"""Sources of a round trip that is the mean of small calls."""
+
+BOUND = "gaps"
+"""The source of one that is an upper bound: what of it is the server's, nothing tells."""
+
+
+def slow_s(rtt_s: float | None, usual_s: float | None, calls: int) -> float:
+    """What round trips of some calls take beyond what half of the small calls take at most, s.
+
+    Args:
+        rtt_s: The round trip, seconds; None where nothing tells it.
+        usual_s: What these take, seconds; None where it is not their mean.
+        calls: The calls.
+    """
+    return 0.0 if rtt_s is None or usual_s is None else max(0.0, rtt_s - usual_s) * calls
+
+
+def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple[float | None, str]:
+    """The round trip that the client saw, seconds, and what it rests on; None when nothing tells.
+
+    Args:
+        small: Service times of the calls that show it, seconds.
+        network: What TCP tells.
+        enough: Whether a mean may rest on the calls; None: if there are 30.
+    """
+    if len(small) >= LEAST_CALLS if enough is None else enough:
+        return float(small.mean()), "calls"
+    if network.source == BOUND and len(small):
+        # An upper bound of the network says less than a few calls, whose times it is in.
+        return median(small), network.source
+    if network.rtt_s is not None:
+        # What the server takes for the least of them.
+        floor = network.rtt_s if network.floor_s is None else network.floor_s
+        base = max(0.0, float(small.min()) - floor) if len(small) else 0.0
+        return network.rtt_s + base, network.source
+    return (float(small.mean()), "few_calls") if len(small) else (None, "none")
+
+
+def kinds_of_stable(
+    service_s: Floats, operation: NDArray[np.int16], operations: tuple[str, ...], rtt: float | None
+) -> tuple[KindOfStable, ...]:
+    """Persistence by kind of stable call, longest sum first.
+
+    Args:
+        service_s: Service times of the stable calls that show it, seconds.
+        operation: Which of `operations` each is.
+        operations: Names of the stable operations.
+        rtt: The round trip, seconds; None when nothing tells.
+    """
+    count = np.bincount(operation, minlength=len(operations))
+    total = np.bincount(operation, service_s, minlength=len(operations))
+    return tuple(
+        KindOfStable(
+            op=operations[place],
+            calls=int(count[place]),
+            persist_s=None
+            if rtt is None or count[place] < LEAST_CALLS
+            else max(0.0, float(total[place] / count[place]) - rtt),
+        )
+        for place in np.argsort(-total, kind="stable")
+        if count[place]
+    )
+
+
+SENT_ONCE = 0.5
+"""Share of some calls that were sent once, below which they do not show what a call takes: most of
+their time is that until they were sent again."""
+
+
+def mostly_resent(once: int, calls: int) -> bool:
+    """Whether most of some calls were sent again before they were answered.
+
+    Args:
+        once: How many of them were sent once.
+        calls: All of them.
+    """
+    return once < SENT_ONCE * calls
+
+
+def persistence(mean_s: float | None, calls: int, rtt_s: float | None) -> float | None:
+    """What a stable call takes longer than a round trip, seconds, not below 0.
+
+    None with fewer than 30 calls, or without a round trip.
+
+    Args:
+        mean_s: Mean service time of the stable calls, seconds; None without any.
+        calls: How many the mean rests on.
+        rtt_s: The round trip, seconds; None when nothing tells.
+    """
+    if rtt_s is None or mean_s is None or calls < LEAST_CALLS:
+        return None
+    return max(0.0, mean_s - rtt_s)

@@ -1,0 +1,346 @@
+"""Each client's own clock, and what tells its causes apart: for captures of several clients.
+
+Takes when calls were outstanding, and the line of time of all calls; gives for each client its time
+budget, and what its own calls show of round trip and persistence. Promises that the causes of a
+client add up to its clock, and that each lies within the rows of its budget that it is taken from:
+so a verdict on a client says of its time what the budget says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs.analyses.asking.arrays import by_group, median, pieces
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.captured.traffic import OTHERS
+from pcapnfs.analyses.mounts.logins import Logins
+from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.budget import Booked, Budget, budgets
+from pcapnfs.analyses.times.call_times import (
+    BOUND,
+    MEANS,
+    KindOfStable,
+    kinds_of_stable,
+    mostly_resent,
+    persistence,
+    round_trip,
+)
+from pcapnfs.analyses.times.idle_time import IdleTime, divided
+from pcapnfs.analyses.times.outstanding import KINDS
+from pcapnfs.analyses.wire.network_path import NOTHING, Way
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.times.outstanding import Outstanding
+    from pcapnfs.analyses.times.timeline import Timeline
+
+    Floats = NDArray[np.float64]
+
+CLIENTS = 1000
+"""Clients that have a clock of their own, those that waited longest. A capture may name as many
+addresses as it has packets; each takes a tenth of a millisecond."""
+
+
+class ClientClock(Record):
+    """Where one client's clock went, and what its calls show."""
+
+    client: str
+    """Its address."""
+    budget: Budget
+    """Its time budget, over the capture's span."""
+    waited_s: float
+    """Time in which any of its calls was outstanding, seconds."""
+    active_s: float
+    """From the begin of its first call to the end of its last, seconds; what lies outside is time
+    in which nobody knows whether the mount was in use."""
+    means_s: tuple[float, ...]
+    """For each of `KINDS`, what a call was outstanding on average, without transfer and waiting,
+    seconds; 0 without calls."""
+    calls: int
+    """Its calls of NFS and NFSACL, answered or not."""
+    stable_calls: int
+    """Stable ones."""
+    timed_calls: int
+    """Those of them that show what storage takes."""
+    timed_once: int
+    """Those of these that were sent once."""
+    small_calls: int
+    """Calls that show the round trip."""
+    rtt_s: float | None
+    """Round trip that it saw of a call that needs no storage, seconds; where nothing tells its own,
+    that of all clients. None when nothing tells that either."""
+    network_rtt_s: float | None
+    """The network's part of it, seconds; None when TCP does not tell."""
+    bounded: bool
+    """The round trip is an upper bound, and so is that part."""
+    small_median_s: float | None
+    """Median service time of the calls that show it, as the client saw it, seconds; None without
+    any."""
+    usual_s: float | None
+    """The same, where the round trip is their mean; None where it is not."""
+    stable_mean_s: float | None
+    """Mean service time of the stable calls as the client saw it, seconds; None without any."""
+    stable_median_s: float | None
+    """Median of the same; None without any."""
+    kinds: tuple[KindOfStable, ...]
+    """Persistence by kind of stable call, longest sum first."""
+    lost_s: Mapping[str, float]
+    """By row of the budget, for how long calls stood still until TCP sent again what was lost,
+    seconds."""
+    longer_s: Mapping[str, float]
+    """By row of the budget, what calls took longer because the path was longer for a while,
+    seconds."""
+    locked_s: float
+    """The part of its own time in which it waited for locks, seconds."""
+    unreached_s: float
+    """The part of its own time in which it waited for a connection, seconds."""
+    vain_s: float
+    """The same after its last call, where it had none to the end, seconds."""
+    stood_still: StoodStill
+    """What a few of its calls stood still."""
+    apart_s: float
+    """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
+    its clock."""
+    lacking: bool
+    """The capture lacks so much that calls may have been under way where none is (trust)."""
+    login_s: float
+    """What calls that log in took longer than a round trip each, seconds: no work on files."""
+    queue_s: float
+    """What of the round trip a call waited until its server was done with others, mean, seconds."""
+
+    @property
+    def persist_s(self) -> float:
+        """What a stable call took longer than a round trip, mean, seconds; 0 without any."""
+        return max(0.0, (self.stable_mean_s or 0.0) - (self.rtt_s or 0.0))
+
+    @property
+    def resent(self) -> bool:
+        """Whether most stable calls were sent again, so that their time is not the storage's."""
+        return mostly_resent(self.timed_once, self.timed_calls)
+
+    @property
+    def told_network_s(self) -> float | None:
+        """The network's part of its round trip, seconds; None also where that is a bound."""
+        return None if self.bounded else self.network_rtt_s
+
+    @property
+    def few(self) -> int | None:
+        """Its stable calls where they are too few for a mean; None where they are not."""
+        told = persistence(self.stable_mean_s, self.timed_calls, self.rtt_s)
+        return self.stable_calls if told is None and self.stable_calls else None
+
+    def part(self, row: str, time_s: float) -> float:
+        """What so much of each call's time comes to in a row of the budget, seconds.
+
+        The row is divided as its calls' mean time is.
+
+        Args:
+            row: One of `KINDS`.
+            time_s: What each call spends on it, seconds.
+        """
+        booked, mean = float(getattr(self.budget, f"{row}_s")), self.means_s[KINDS.index(row)]
+        return booked * min(1.0, time_s / mean) if mean > 0 else 0.0
+
+    def causes(self) -> dict[str, float]:
+        """The clock by causes of a verdict, seconds.
+
+        Transfer, waiting and client are rows of the budget, without what of them is loss. What of
+        the last it waited for locks stands apart, what it waited for a connection is in waiting.
+        The others are divided: a round trip of each call; of stable calls, what they take beyond
+        it, is persistence; what calls took longer for a longer path is the path's; what they stood
+        still is loss; of calls without a known outcome, nobody knows; the rest is the server's,
+        with what a round trip waited there.
+        """
+        rtt = self.rtt_s or 0.0
+        round_trips = sum(self.part(row, rtt - self.queue_s) for row in KINDS)
+        persisted = self.part("stable", rtt + self.persist_s) - self.part("stable", rtt)
+        unknown = self.budget.unknown_s - self.part("unknown", rtt)
+        path = min(unknown, self.longer_s.get("unknown", 0.0))
+        unknown -= path
+        unsure = min(unknown, self.lost_of("unknown"))
+        unknown -= unsure
+        called = sum(float(getattr(self.budget, f"{row}_s")) for row in KINDS)
+        left = max(0.0, called - round_trips - persisted - unknown - unsure - path)
+        known = min(left, sum(self.longer_s.get(row, 0.0) for row in KINDS if row != "unknown"))
+        left -= known
+        lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
+        moving, idle = self.lost_of("transfer"), self.idle
+        return {
+            "persistence": persisted,
+            "round_trips": round_trips,
+            "transfer": self.budget.transfer_s - moving,
+            "waiting": self.budget.waiting_s + idle.unreached_s,
+            "path": path + known,
+            "loss": lost + unsure + moving + idle.late_s,
+            "server": left - lost,
+            "unknown": unknown,
+            "locks": idle.locks_s,
+            "client": idle.client_s,
+        }
+
+    @property
+    def idle(self) -> IdleTime:
+        """The time in which it had no call under way."""
+        return divided(
+            self.budget.client_s,
+            late_s=self.lost_of("client"),
+            locks_s=self.locked_s,
+            connecting_s=self.unreached_s,
+            vain_s=self.vain_s,
+        )
+
+    def lost_of(self, row: str) -> float:
+        """For how long calls stood still for what was lost, of a row of the budget, seconds.
+
+        Args:
+            row: One of `budget.ROWS`.
+        """
+        return min(self.lost_s.get(row, 0.0), float(getattr(self.budget, f"{row}_s")))
+
+
+class ByClient(Record):
+    """What is known of clients besides their calls, by address; who is not there has none of it."""
+
+    ways: Mapping[str, Way]
+    """What TCP tells of its network."""
+    lost_s: Mapping[str, Mapping[str, float]]
+    """By row of the budget, for how long calls stood still for what was lost, seconds."""
+    longer_s: Mapping[str, Mapping[str, float]]
+    """The same of what calls took longer because the path was longer for a while."""
+    locked_s: Mapping[str, float]
+    """What of its own time it waited for locks, seconds."""
+    unreached_s: Mapping[str, float]
+    """The same of what it waited for a connection."""
+    vain_s: Mapping[str, float]
+    """The same after its last call, where it had none to the end."""
+    logins: Mapping[str, Logins]
+    """Its calls that log in."""
+    stood_still: Mapping[str, StoodStill]
+    """What a few of its calls stood still."""
+    queued_s: Mapping[str, float]
+    """What its small calls waited until a server was done with others, together, seconds."""
+
+
+class ClientClocks(Record):
+    """The clocks of several clients."""
+
+    total: Budget
+    """All of them added up."""
+    each: tuple[ClientClock, ...]
+    """The clock of each, who waited longest first; the first thousand, without those that are told
+    as one (`traffic.OTHERS`)."""
+    waited_s: float
+    """Time in which calls were outstanding, of all clients added up, seconds."""
+
+
+def client_clocks(
+    calls: Outstanding,
+    line: Timeline,
+    booked: Booked,
+    known: ByClient,
+    *,
+    rtt_s: float | None,
+    queue_s: float,
+    lacking: bool,
+) -> ClientClocks:
+    """The clock of each client.
+
+    Args:
+        calls: When calls were outstanding.
+        line: The calls of all clients on one line of time.
+        booked: The calls added up.
+        known: What else is known of each client.
+        rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
+        queue_s: What of it a call waited until its server was done with others, seconds.
+        lacking: The capture lacks so much that calls may have been under way where none is.
+    """
+    total, own = budgets(calls, booked, top=CLIENTS)
+    # Under TLS, time without any call that is seen is not the client's own.
+    waited = booked.waited_ns.sum(axis=1) / NANOSECONDS
+    number = {client: place for place, client in enumerate(calls.clients)}
+    means, active = _means(calls), _active(calls)
+    members = by_group(line.client, len(calls.clients))
+    found = []
+    for budget in own:
+        client = budget.client or ""
+        if client == OTHERS:
+            continue
+        place = number[client]
+        mine = members[place]
+        small = line.service_s[mine[line.own_small[mine]]]
+        timed = mine[line.own_timed[mine]]
+        service = line.service_s[timed]
+        way = known.ways.get(client, NOTHING)
+        rtt, source = round_trip(small, way, bool(line.own_enough[place]))
+        queue = 0.0
+        if rtt is None:
+            rtt, queue = rtt_s, queue_s
+        elif source in MEANS:
+            queue = min(rtt, known.queued_s.get(client, 0.0) / len(small))
+        found.append(
+            ClientClock(
+                client=client,
+                budget=budget,
+                waited_s=float(waited[place]),
+                active_s=float(active[place]) / NANOSECONDS,
+                means_s=tuple((means[place] / NANOSECONDS).tolist()),
+                calls=int(line.counted[mine].sum()),
+                stable_calls=int(line.stable[mine].sum()),
+                timed_calls=len(timed),
+                timed_once=int(line.once[timed].sum()),
+                small_calls=len(small),
+                rtt_s=rtt,
+                network_rtt_s=way.rtt_s,
+                bounded=source == BOUND,
+                small_median_s=median(small) if len(small) else None,
+                usual_s=median(small) if source in MEANS else None,
+                stable_mean_s=float(service.mean()) if len(service) else None,
+                stable_median_s=median(service) if len(service) else None,
+                kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
+                lost_s=known.lost_s.get(client, {}),
+                longer_s=known.longer_s.get(client, {}),
+                locked_s=known.locked_s.get(client, 0.0),
+                unreached_s=known.unreached_s.get(client, 0.0),
+                vain_s=known.vain_s.get(client, 0.0),
+                stood_still=known.stood_still.get(client, StoodStill()),
+                apart_s=float(line.apart_s[place]),
+                lacking=lacking,
+                login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
+                queue_s=queue,
+            )
+        )
+    return ClientClocks(total, tuple(found), float(waited.sum()))
+
+
+def _means(calls: Outstanding) -> Floats:
+    """By client and kind, what a call was outstanding on average without its parts, ns."""
+    intervals, width = calls.intervals, len(KINDS) + 2
+    cells = intervals.groups * width
+    count, length, inner = np.zeros(cells, np.int64), np.zeros(cells), np.zeros(cells)
+    for piece in pieces(len(calls.kind)):
+        cell = intervals.group[piece].astype(np.int64) * width + calls.kind[piece]
+        count += np.bincount(cell, minlength=cells)
+        np.add.at(length, cell, intervals.end[piece] - intervals.begin[piece])
+    for piece in pieces(len(intervals.part_of)):
+        of = intervals.part_of[piece]
+        cell = intervals.group[of].astype(np.int64) * width + calls.kind[of]
+        np.add.at(inner, cell, intervals.part_end[piece] - intervals.part_begin[piece])
+    length -= inner
+    means: Floats = np.maximum(length, 0.0) / np.maximum(count, 1)
+    return means.reshape(-1, width)[:, : len(KINDS)]
+
+
+def _active(calls: Outstanding) -> NDArray[np.int64]:
+    """By client, from the begin of its first call to the end of its last, ns."""
+    intervals = calls.intervals
+    first = np.full(intervals.groups, calls.span_ns, np.int64)
+    last = np.zeros(intervals.groups, np.int64)
+    np.minimum.at(first, intervals.group, intervals.begin)
+    np.maximum.at(last, intervals.group, intervals.end)
+    active: NDArray[np.int64] = np.maximum(last - first, 0)
+    return active

@@ -1,0 +1,83 @@
+"""Where the time of each client went, by the clock: what it waited for, and when it did not wait.
+
+Every instant at which calls of a client are outstanding is shared equally among them and booked to
+what each of them is outstanding for (budget.py); an instant without any is the client's own. The
+capture is also divided into what each client did one after the other (phases.py), each with a
+budget of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
+from pcapnfs.analyses.locks.lock_gaps import LockGaps, lock_gaps
+from pcapnfs.analyses.times import phases as _phases
+from pcapnfs.analyses.times.budget import Booked, Budget, budgets
+from pcapnfs.analyses.times.outstanding import outstanding
+from pcapnfs.analyses.times.phases import Phase, phases
+from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
+from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.times.outstanding import Outstanding
+    from pcapnfs.trace import Trace
+
+READS = columns.together(_lock_gaps.READS, _phases.READS, _slower_path.READS)
+"""The columns that this reads."""
+
+CLIENTS = 20
+"""Clients that have a budget of their own; the total has them all."""
+
+
+class TimeBudget(Record):
+    """The clocks of all clients over the capture's span."""
+
+    total: Budget
+    """All clients together: the sum of their clocks."""
+    clients: tuple[Budget, ...]
+    """Each client, the one that waited longest first."""
+    phases: tuple[Phase, ...]
+    """What each of these clients did one after the other, client by client."""
+    slower_paths: tuple[SlowerPath, ...] = ()
+    """When the path between a client and a server was longer than otherwise, in order of time, and
+    what of the rows calls took longer for it."""
+    lock_gaps: tuple[LockGaps, ...] = ()
+    """What of the row `client` clients waited for locks that others held: each that did, who waited
+    longest first."""
+
+
+def time_budget(
+    trace: Trace,
+    calls: Outstanding | None = None,
+    booked: Booked | None = None,
+    gaps: tuple[LockGaps, ...] | None = None,
+    *,
+    top: int = CLIENTS,
+) -> TimeBudget:
+    """Book the capture's span, for each client, to what it waited for.
+
+    Args:
+        trace: The trace.
+        calls: Its calls, where they are known already.
+        booked: They added up, likewise.
+        gaps: What clients waited for locks, likewise.
+        top: Clients that get a budget and phases of their own; 0 for all.
+
+    Raises:
+        UsageError: `top` is negative.
+    """
+    if top < 0:
+        raise UsageError("the number of clients cannot be negative; 0 shows all")
+    found = calls or outstanding(trace)
+    total, clients = budgets(found, booked, top=top)
+    return TimeBudget(
+        total=total,
+        clients=clients,
+        phases=phases(trace, found, [budget.client or "" for budget in clients]),
+        slower_paths=slower_paths(trace),
+        lock_gaps=lock_gaps(trace, found) if gaps is None else gaps,
+    )

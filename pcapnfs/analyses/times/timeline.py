@@ -1,0 +1,627 @@
+"""The calls of all clients on one line of time: what each waited for, and when nobody waited.
+
+Takes a trace and what the client waited beyond it; gives NumPy arrays with one element for each
+call, in order of its first byte. Every instant at which calls are under way is shared equally among
+them, whichever client they are of; an instant without any belongs to the clients, and is booked to
+the call that ends it. Both together are the time from the first call to the last reply, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import objects as _objects
+from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking.arrays import added as added_up
+from pcapnfs.analyses.asking.arrays import counted, find, pieces
+from pcapnfs.analyses.asking.equal_shares import Intervals, equal_shares
+from pcapnfs.analyses.asking.objects import NO_FILE, objects
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.asking.texts import among, position
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
+from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
+from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
+from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
+from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times import outstanding as _outstanding
+from pcapnfs.analyses.times.outstanding import KINDS, TRANSFER, WAITING, outstanding
+from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.wire.slower_path import slowed
+from pcapnfs.analyses.wire.tcp_stalls import stalled
+from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
+from pcapnfs.programs import NFS_PROGRAMS, NLM
+from pcapnfs.record import Record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.asking.objects import Objects
+    from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.times.outstanding import Added, Outstanding
+    from pcapnfs.analyses.wire.tcp_stalls import Stalled
+    from pcapnfs.trace import Trace
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+READS = columns.together(
+    _lock_gaps.READS,
+    _objects.READS,
+    _outstanding.READS,
+    _slower_path.READS,
+    _stalled_calls.CALLS_READS,
+    _tcp_stalls.STALLED_READS,
+    columns.of(
+        calls="call callback connection program op reply_time srt transmissions status_name "
+        "stability file",
+        notes="reason time",
+    ),
+)
+"""The columns that this reads."""
+
+SMALL_OPERATIONS = (
+    "GETATTR", "LOOKUP", "ACCESS", "READLINK", "STATFS", "FSSTAT", "FSINFO", "PATHCONF",
+    "CLOSE", "LOOKUPP", "NVERIFY", "VERIFY", "GETACL",
+)  # fmt: skip
+"""Operations that a server answers from memory in a few bytes, and that so show the round trip:
+those that docs/operations.md calls small."""
+
+PROGRAMS = (*NFS_PROGRAMS, NLM)
+"""NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
+not counted. What mounts and unmounts (MOUNT, portmapper) is before and after the run."""
+
+UNKNOWN = KINDS.index("unknown")
+"""Kind of a call without a known outcome."""
+
+LEAST_CALLS = 30
+"""Calls that a mean must rest on: below, the mean of times with so long a tail says little. Few of
+each of several clients and servers are as few together: what made one of the first clients slow, as
+mounting does, makes one of each."""
+
+
+PAUSE_S = 1.0
+"""A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
+that it takes for a call: it is counted once, not by call."""
+
+
+class Units(Record):
+    """Files, directories and what belongs to neither, in order of their first call."""
+
+    number: NDArray[np.int32]
+    """The number of each (table files), or `NO_FILE`."""
+    regular: Flags
+    """It is a regular file."""
+    directory: Flags
+    """It is a directory."""
+    waited_s: Floats
+    """How long its calls were outstanding, added up, seconds."""
+    share_s: Floats
+    """Their shares of the time in which calls were outstanding, added up, seconds."""
+    unsure: Floats
+    """Calls without a known outcome."""
+    unsure_s: Floats
+    """How long these were outstanding, without transfer and waiting, added up, seconds."""
+    unseen: Floats
+    """Replies without their call that came in the gaps before its calls."""
+    unseen_s: Floats
+    """What of these gaps was before such a reply, added up, seconds."""
+
+
+class Lost(Record):
+    """For how long calls stood still until TCP sent again what was lost, seconds."""
+
+    calls_s: float = 0.0
+    """While they were outstanding, added up over calls."""
+    transfer_s: float = 0.0
+    """The part of it in which their own bytes were moving."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+    cut_s: float = 0.0
+    """The part of it of calls that stood still for so long (`tcp_timeouts.CUT_S`) that the path was
+    cut, whoever else was on it."""
+    idle_s: float = 0.0
+    """Before they came by, while none was outstanding."""
+
+
+class Longer(Record):
+    """What calls took longer because the path was longer for a while, seconds."""
+
+    calls_s: float = 0.0
+    """In their service times, added up over calls."""
+    calls: int = 0
+    """How many calls these are."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+
+
+class Locked(Record):
+    """The time between calls in which a client waited for a lock, seconds."""
+
+    gaps_s: float = 0.0
+    """In gaps that are no pauses."""
+    pauses_s: float = 0.0
+    """In pauses."""
+
+
+class Timeline(Record):
+    """Arrays with an element for each call of a client, in order of its first byte."""
+
+    clients: tuple[str, ...]
+    """Addresses of the clients; `client` counts them from 0."""
+    client: NDArray[np.unsignedinteger[Any]]
+    """Whose call it is."""
+    unit: NDArray[np.int32]
+    """What the call belongs to: the place in `units`."""
+    units: Units
+    """What calls belong to."""
+    counted: Flags
+    """It is a call of NFS or NFSACL."""
+    small: Flags
+    """It shows the round trip: small, unstable, answered, not postponed, and none of a few that
+    stood still; sent once if 30 are; of a client and server with 30 such calls, if there are
+    any."""
+    small_enough: bool
+    """There are any."""
+    stable: Flags
+    """It was stable, and answered."""
+    timed: Flags
+    """It shows what persistence takes: stable, answered, not postponed, and none of a few that
+    stood still; sent once if 30 are."""
+    once: Flags
+    """It was sent once."""
+    own_small: Flags
+    """Like `small`, but sent once if 30 of its client's are, and of its client and a server with
+    30, if there is any."""
+    own_enough: Flags
+    """By client, whether there is any."""
+    own_timed: Flags
+    """Like `timed`, likewise."""
+    operation: NDArray[np.int16]
+    """Which of `operations` a stable call is; -1 for others."""
+    operations: tuple[str, ...]
+    """The stable operations."""
+    service_s: Floats
+    """From the complete call to the complete reply, as the client saw it, seconds; 0 without
+    reply. Without what the call stood still until TCP sent again what was lost, and what it took
+    longer because the path was longer for a while."""
+    idle_s: Floats
+    """The time right before it in which none was, seconds."""
+    alone: Flags
+    """No other call was outstanding while it was, nor right before."""
+    waited_s: float
+    """How long calls were outstanding, added up, seconds: with their transfer, and the time until
+    they were tried again."""
+    busy_s: float
+    """How long any was, seconds."""
+    transfer_s: float
+    """The part of all calls' time in which their bytes were moving, or those that their replies had
+    to wait for, seconds."""
+    postponed_s: float
+    """The part of it in which the client waited until the server was ready or reachable, seconds;
+    with the whole of calls that the server asked to send again later, or never answered."""
+    put_off_s: float
+    """The part of that for which it put off calls on an object (DELAY, JUKEBOX), seconds."""
+    unknown_s: float
+    """How long calls without a known outcome were outstanding, without these parts, seconds."""
+    unknown_calls: int
+    """Such calls that are counted."""
+    lost: Lost
+    """What TCP's retransmission timer took of all this."""
+    longer: Longer
+    """What a path that was longer for a while took of it."""
+    stood_still: StoodStill
+    """What of it a few calls stood still (stalled_calls.py)."""
+    locked: Locked
+    """What of the time between calls clients waited for locks."""
+    lock_gaps: tuple[_lock_gaps.LockGaps, ...]
+    """What each client waited for them while it had no call outstanding itself."""
+    apart_s: Floats
+    """By client, how long the other calls, which mount and unmount, were outstanding, added up,
+    seconds."""
+
+    def __len__(self) -> int:
+        """Number of calls."""
+        return len(self.unit)
+
+
+def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) -> Timeline:
+    """Put the calls in order, and share the time among them.
+
+    Args:
+        trace: The trace.
+        added_ns: By client and server, how much longer than the capture shows the client waited,
+            ns.
+        calls: When calls were outstanding, with what was added, where it is known already.
+    """
+    calls = calls or outstanding(trace, added_ns=added_ns)
+    operations, known, facts = _facts(trace)
+    # Captures hold millions of calls: each column goes as soon as nothing needs it any more.
+    refused, chosen = facts.pop("refused") | (calls.kind == WAITING), facts.pop("program")
+    intervals, client = calls.intervals, calls.intervals.group
+    transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
+    put_off = _whole(intervals, facts.pop("put_off") & chosen)
+    outcome = chosen & (calls.kind == UNKNOWN)
+    unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
+    unsure_calls = _each(intervals, outcome)
+    del outcome
+    apart = _whole_by_client(intervals, ~chosen)
+    pairs, longer = _pairs(trace, added_ns)
+    pair, service = pairs[facts.pop("connection")], facts.pop("srt")
+    answered = service >= 0
+    for piece in pieces(len(service)):
+        service[piece] += longer[pair[piece]]
+    service[~answered] = 0
+    still = stalled(trace)
+    lost = Lost() if still is None else _losses_taken_out(still, calls, service, chosen)
+    longer_path = _path_taken_out(trace, calls, service, chosen)
+    shows = answered & ~refused
+    stood_still = _stood_still(trace, calls, shows)
+    del refused, answered
+    intervals = _together(intervals, chosen)
+    share_ns = equal_shares(intervals).whole
+    order, idle_s, alone = _idle(intervals, int(chosen.sum()))
+    del chosen
+    unit = facts.pop("unit")[order]
+    number = _in_order(unit)
+    busy, shares = _added(share_ns, order, unit, len(number))
+    del share_ns
+    waited, waits = _added(intervals.end - intervals.begin, order, unit, len(number))
+    gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
+    places_of, lasted = _in_line(*unsure_calls, order)
+    units = Units(
+        number=number,
+        regular=known.regular[number],
+        directory=known.directory[number],
+        waited_s=waits,
+        share_s=shares,
+        unsure=counted(unit[places_of], len(number)).astype(np.float64),
+        unsure_s=added_up(unit[places_of], lasted, len(number)),
+        unseen=added_up(unit[gaps], replies, len(number)),
+        unseen_s=added_up(unit[gaps], before, len(number)),
+    )
+    waited_for = _lock_gaps.stretches(trace, calls)
+    locked = _locked(waited_for, intervals.begin, order, idle_s)
+    del intervals
+    if still is not None:
+        lost = replace(lost, idle_s=_late_s(still, calls, order, idle_s))
+    service_s = _seconds(service, order)
+    del service
+    once, shows, pair = facts.pop("once")[order], shows[order], pair[order]
+    small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
+    whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
+    operation = facts.pop("operation")[order]
+    showing, (enough,) = _of_pairs(_undisturbed(small, once), pair)
+    own_showing, own_enough = _of_pairs(
+        _undisturbed(small, once, whose), pair, whose, len(calls.clients)
+    )
+    del pair
+    return Timeline(
+        clients=calls.clients,
+        client=whose,
+        unit=unit,
+        units=units,
+        counted=facts.pop("counted")[order],
+        small=showing,
+        small_enough=bool(enough),
+        stable=operation >= 0,
+        timed=_undisturbed(timed, once),
+        once=once,
+        own_small=own_showing,
+        own_enough=own_enough,
+        own_timed=_undisturbed(timed, once, whose),
+        operation=operation,
+        operations=operations,
+        service_s=service_s,
+        idle_s=idle_s,
+        alone=alone,
+        waited_s=waited,
+        busy_s=busy,
+        transfer_s=transfer / NANOSECONDS,
+        postponed_s=postponed / NANOSECONDS,
+        put_off_s=put_off / NANOSECONDS,
+        unknown_s=unknown / NANOSECONDS,
+        unknown_calls=unknown_calls,
+        lost=lost,
+        longer=longer_path,
+        stood_still=stood_still,
+        locked=locked,
+        lock_gaps=_lock_gaps.added_up(waited_for),
+        apart_s=apart / NANOSECONDS,
+    )
+
+
+def _locked(
+    waited: Mapping[str, Stretches], begin: NDArray[np.int64], order: NDArray[np.int32],
+    idle_s: Floats,
+) -> Locked:  # fmt: skip
+    """What of the gaps before calls in order, seconds, their clients waited for locks."""
+    if not waited:
+        return Locked()
+    idle = np.flatnonzero(idle_s > 0)
+    end = begin[order[idle]]
+    gaps = end - np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64), end
+    begins, ends = zip(*waited.values(), strict=True)
+    of_all = _lock_gaps.joined(np.concatenate(begins), np.concatenate(ends))
+    first, last = _lock_gaps.common(gaps, of_all)
+    pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
+    length = (last - first) / NANOSECONDS
+    return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
+
+
+def _losses_taken_out(
+    still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
+) -> Lost:
+    """Take from service times, ns, what calls stood still for what was lost; say how much."""
+    places = find(calls.call, still.call)
+    service[places] = np.maximum(service[places] - still.inside_ns, 0)
+    longer = np.where(chosen[places], still.longer_ns, 0)
+    unsure = (calls.kind[places] == UNKNOWN) & ~still.transfer
+    return Lost(
+        calls_s=float(longer.sum()) / NANOSECONDS,
+        transfer_s=float(longer[still.transfer].sum()) / NANOSECONDS,
+        unknown_s=float(longer[unsure].sum()) / NANOSECONDS,
+        cut_s=float(longer[longer >= CUT_S * NANOSECONDS].sum()) / NANOSECONDS,
+    )
+
+
+def _late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
+    """How much later calls in order came for what was lost, while none was outstanding, seconds."""
+    late = np.zeros(len(calls.call))
+    late[find(calls.call, still.call)] = still.late_ns
+    return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
+
+
+def _unseen(
+    trace: Trace, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Gaps before calls in order in which replies without their call came.
+
+    The places of the calls, how many replies came before each, and what of the gap was before the
+    last of them, seconds: the client may have waited for it.
+    """
+    asked = f"select time from notes where reason = '{ORPHAN_REPLY}' and time is not null"
+    came = np.sort(trace.arrays(asked)["time"].astype(np.int64)) - (trace.meta.start_ns or 0)
+    idle = np.flatnonzero(idle_s > 0) if len(came) else np.zeros(0, np.int64)
+    end = begin[order[idle]]
+    length = np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64)
+    first, last = np.searchsorted(came, end - length, "right"), np.searchsorted(came, end, "right")
+    some = np.flatnonzero(last > first)
+    before = came[last[some] - 1] - (end - length)[some]
+    return idle[some], (last - first)[some].astype(np.float64), before / NANOSECONDS
+
+
+def _each(intervals: Intervals, which: Flags) -> tuple[NDArray[np.int64], Floats]:
+    """The places of some calls, and how long each was outstanding without its parts, seconds."""
+    places = np.flatnonzero(which)
+    length = (intervals.end - intervals.begin)[places].astype(np.float64)
+    of = np.flatnonzero(which[intervals.part_of])
+    inner = (intervals.part_end - intervals.part_begin)[of]
+    np.subtract.at(length, np.searchsorted(places, intervals.part_of[of]), inner)
+    return places, length / NANOSECONDS
+
+
+def _in_line(
+    places: NDArray[np.int64], values: Floats, order: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Floats]:
+    """The places of some calls in their order, and their values in it."""
+    chosen = np.zeros(int(order.max(initial=-1)) + 1, np.bool_)
+    chosen[places] = True
+    found = np.flatnonzero(chosen[order])
+    return found, values[np.searchsorted(places, order[found])]
+
+
+def _stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:
+    """What a few calls took while the server stood still: they show nothing of others."""
+    found = _stalled_calls.excess(trace)
+    if found is None:
+        return StoodStill()
+    shows[find(calls.call, found.call)] = False
+    return StoodStill(calls_s=float(found.longer_ns.sum()) / NANOSECONDS, calls=len(found.call))
+
+
+def _path_taken_out(
+    trace: Trace, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
+) -> Longer:
+    """Take from service times, ns, what they hold because the path was longer; say how much."""
+    slow = slowed(trace)
+    if slow is None:
+        return Longer()
+    places = find(calls.call, slow.call)
+    service[places] = np.maximum(service[places] - slow.inside_ns, 0)
+    theirs = chosen[places]
+    unsure = theirs & (calls.kind[places] == UNKNOWN)
+    return Longer(
+        calls_s=float(slow.inside_ns[theirs].sum()) / NANOSECONDS,
+        calls=int(theirs.sum()),
+        unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
+    )
+
+
+def _together(intervals: Intervals, chosen: Flags) -> Intervals:
+    """The chosen intervals as one group, without parts."""
+    nobody = np.zeros(0, np.int64)
+    return replace(
+        intervals,
+        # What is of no group shares nothing.
+        group=np.where(chosen, np.int32(0), np.int32(-1)),
+        groups=1,
+        part_of=nobody.astype(np.int32),
+        part_begin=nobody,
+        part_end=nobody,
+    )
+
+
+def _idle(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats, Flags]:
+    """The order of so many calls; in it, the time before each without any, s, and who is alone."""
+    order, before = np.zeros(number, np.int32), np.zeros(number, np.int64)
+    walks.put_in_order((intervals.begin, intervals.end, intervals.group), order, before)
+    alone = np.ones(number, np.bool_)
+    np.greater(before[1:], 0, out=alone[1:])
+    # Behind a gap, what was reached is the call's own end.
+    alone[:-1] &= before[1:] >= 0
+    # In the place of what it is worked out from.
+    idle_s = before.view(np.float64)
+    for piece in pieces(number):
+        idle_s[piece] = np.maximum(before[piece], 0) / NANOSECONDS
+    return order, idle_s, alone
+
+
+def _seconds(times_ns: NDArray[np.int64], order: NDArray[np.int32]) -> Floats:
+    """The times of calls in order, seconds."""
+    found = np.empty(len(order))
+    for piece in pieces(len(order)):
+        np.divide(times_ns[order[piece]], NANOSECONDS, out=found[piece])
+    return found
+
+
+def _added(
+    times_ns: NDArray[Any], order: NDArray[np.int32], unit: NDArray[np.int32], units: int
+) -> tuple[float, Floats]:
+    """The times of calls in order added up, of all and by unit, seconds."""
+    found, whole = np.zeros(units), 0.0
+    for piece in pieces(len(order)):
+        times_s = times_ns[order[piece]] / NANOSECONDS
+        np.add.at(found, unit[piece], times_s)
+        whole += float(times_s.sum())
+    return whole, found
+
+
+def _in_order(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The different ones of numbers from `NO_FILE` on as they first come.
+
+    In the array, the place of each among them takes the number's place.
+    """
+    numbers -= NO_FILE
+    first = np.full(int(numbers.max(initial=0)) + 1, -1, np.int32)
+    # Of what is written to one place, the last stays.
+    for piece in reversed(list(pieces(len(numbers)))):
+        first[numbers[piece][::-1]] = np.arange(piece.start, piece.stop, dtype=np.int32)[::-1]
+    met = np.flatnonzero(first >= 0).astype(np.int32)
+    met = met[np.argsort(first[met])]
+    place = first
+    place[met] = np.arange(len(met), dtype=np.int32)
+    for piece in pieces(len(numbers)):
+        numbers[piece] = place[numbers[piece]]
+    return met + np.int32(NO_FILE)
+
+
+def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | None = None) -> Flags:
+    """Without calls sent again, whose time holds the wait for that, if a group has enough left.
+
+    Args:
+        calls: The calls.
+        once: What was sent once.
+        group: The group of each; None: all are of one.
+    """
+    left = calls & once
+    if group is None:
+        return left if left.sum() >= LEAST_CALLS else calls
+    enough = counted(group, int(group.max(initial=0)) + 1, left) >= LEAST_CALLS
+    found: Flags = np.where(enough[group], left, calls)
+    return found
+
+
+def _of_pairs(
+    calls: Flags, pair: NDArray[np.integer[Any]], group: NDArray[np.integer[Any]] | None = None,
+    groups: int = 1,
+) -> tuple[Flags, Flags]:  # fmt: skip
+    """Those of pairs with enough of them; of a group without, all; by group, whether it has any.
+
+    Args:
+        calls: The calls.
+        pair: The client and server of each.
+        group: The group of each; None: all are of one.
+        groups: How many there are.
+    """
+    enough = counted(pair, int(pair.max(initial=0)) + 1, calls) >= LEAST_CALLS
+    theirs: Flags = calls & enough[pair]
+    if group is None:
+        found = bool(enough.any())
+        return (theirs if found else calls), np.array([found])
+    have: Flags = counted(group, groups, theirs) > 0
+    return theirs | (calls & ~have[group]), have
+
+
+def _parts(
+    intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags, chosen: Flags
+) -> tuple[float, float]:
+    """What the chosen calls spent on transfer, and until the server was ready, ns."""
+    theirs = chosen[intervals.part_of]
+    durations = (intervals.part_end - intervals.part_begin)[theirs]
+    transfer = part_kind[theirs] == TRANSFER
+    waited = refused & chosen
+    whole = (intervals.end[waited] - intervals.begin[waited]).sum()
+    return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
+
+
+def _whole(intervals: Intervals, which: Flags) -> float:
+    """For how long some calls were outstanding without their parts, added up, ns."""
+    of = which[intervals.part_of]
+    inner = (intervals.part_end - intervals.part_begin)[of].sum()
+    return float((intervals.end - intervals.begin)[which].sum() - inner)
+
+
+def _whole_by_client(intervals: Intervals, which: Flags) -> Floats:
+    """The same of each client's, ns."""
+    own, of = np.flatnonzero(which), np.flatnonzero(which[intervals.part_of])
+    whole = np.bincount(
+        intervals.group[own], intervals.end[own] - intervals.begin[own], intervals.groups
+    )
+    inner = np.bincount(
+        intervals.group[intervals.part_of[of]],
+        intervals.part_end[of] - intervals.part_begin[of],
+        intervals.groups,
+    )
+    return np.asarray(whole - inner, np.float64)
+
+
+def _pairs(trace: Trace, added_ns: Added) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Clients and servers: which each connection is between, and what is added to its calls, ns."""
+    numbers, mounts = traffic.of_clients(trace).numbers, traffic.mounts(trace)
+    # A client and a server may have several mounts: of several parts of a trace.
+    different = sorted(set(mounts.values()))
+    place = {pair: number for number, pair in enumerate(different)}
+    known = np.array(sorted(mounts), np.int64)
+    of_mount = np.array([place[mounts[mount]] for mount in known.tolist()], np.int64)
+    pairs = np.zeros(
+        int(numbers["connection"].max(initial=0)) + 1, np.min_scalar_type(len(different))
+    )
+    pairs[numbers["connection"]] = of_mount[np.searchsorted(known, numbers["mount"])]
+    added = np.array([added_ns.get(pair, 0) for pair in different], np.int64)
+    return pairs, added
+
+
+def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[Any]]]:
+    """The stable operations, objects, and what the table calls says of each call, by number."""
+    stable = "stability = 'stable' and not callback"
+    named = trace.rows(f"select distinct op from calls where {stable} order by op")
+    operations = tuple(str(op) for (op,) in named)
+    # Written out: DuckDB takes far longer to hand over the rows of a query with parameters.
+    rows = parts.by_call(
+        trace,
+        f"""
+        select call, coalesce(file::integer, {NO_FILE}) as unit,
+               program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
+               stability = 'unstable' and program in {NFS_PROGRAMS}
+                   and {among("op", SMALL_OPERATIONS)} as small,
+               (case when stability = 'stable' and reply_time is not null
+                     then {position("op", operations)} else -1 end)::smallint as operation,
+               connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
+               transmissions = 1 as once,
+               coalesce({among("status_name", NOT_READY)}, false) as refused,
+               coalesce({among("status_name", PUT_OFF)}, false) as put_off
+        from calls where {traffic.asked(trace)}
+        """,
+    )
+    del rows["call"]
+    known = objects(trace, rows["unit"])
+    rows["unit"] = known.identity[rows["unit"]]
+    return operations, known, rows

@@ -1,0 +1,1 @@
+"""What lies between clients and servers: round trips, connections, losses and retransmissions."""

@@ -1,0 +1,165 @@
+"""Messages held back for about as long as a delayed ACK takes.
+
+Takes calls; gives for each client and server how many messages took 40 ms or 200 ms more than
+others, against how many took a little less or more than that. A sender that waits for an ACK before
+it sends a small segment (Nagle's algorithm, RFC 1122 section 4.2.3.4), and a receiver that waits
+with the ACK for data to send (section 4.2.3.2), wait for each other until the receiver's timer runs
+out: 40 ms on Linux, 200 ms on Windows and BSD.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server connection callback stability call_frame call_first_time "
+        "call_time reply_first_time reply_time srt",
+        connections="connection transport",
+    ),
+)
+"""The columns that the queries here read."""
+
+TIMERS_NS = (40_000_000, 200_000_000)
+"""How long ACKs are delayed: Linux; Windows and BSD."""
+
+EARLY_NS = 2_000_000
+LATE_NS = 6_000_000
+"""How much sooner or later a message may come for its delay to be taken for that of the timer,
+whose ticks are coarse."""
+
+
+class HeldSegments(Record):
+    """Messages between one client and one server that came as late as one timer has it."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    timer_s: float
+    """The timer, seconds: one of `TIMERS_NS`."""
+    messages: int
+    """Calls and replies that could have been held back: all over TCP that are answered."""
+    held: int
+    """Those that took as much longer than usual: between their first and last segment, or from
+    call to reply where nothing had to be stored or read."""
+    beside: int
+    """Those that took as much less or more than the timer, in two windows of half the width: how
+    many would be expected by chance."""
+    usual_s: float
+    """Median service time of calls for which nothing had to be stored or read, seconds."""
+    transfer_s: float
+    """What those held between their segments took of the clock, seconds."""
+    unstable_s: float
+    """What those held between call and reply took of it, seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of calls."""
+
+
+def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
+    """Count, for each client, server and timer with any such message."""
+    shares.register(trace)
+    width = EARLY_NS + LATE_NS
+    found = []
+    with closing(trace.cursor()) as cursor:
+        least = TIMERS_NS[0] - EARLY_NS - width
+        cursor.execute(_USUAL)
+        ((quickest,),) = cursor.execute("select min(usual) from usual").fetchall()
+        if quickest is None:
+            return ()
+        bounds = {
+            "least": least,
+            "most": TIMERS_NS[-1] * 2,
+            "slow": least + min(0, int(quickest)),
+        }
+        ((late,),) = cursor.execute(_LATE, bounds).fetchall()
+        if not late:
+            return ()
+        for timer in TIMERS_NS:
+            window = {"early": timer - EARLY_NS, "late": timer + LATE_NS}
+            # Most captures have none: it takes less to see that than to look at them.
+            if cursor.execute(_ANY_HELD, window).fetchone() is None:
+                continue
+            told = {**window, "half": width // 2, "timer": timer, "examples": EXAMPLES}
+            found += [(timer, *row) for row in cursor.execute(_HELD, told).fetchall()]
+    return tuple(
+        HeldSegments(
+            client=client,
+            server=server,
+            timer_s=seconds(timer) or 0.0,
+            messages=integer(messages),
+            held=integer(held),
+            beside=integer(beside),
+            usual_s=seconds(usual) or 0.0,
+            transfer_s=seconds(transfer) or 0.0,
+            unstable_s=seconds(unstable) or 0.0,
+            frames=tuple(frames),
+        )
+        for (
+            timer,
+            client,
+            server,
+            messages,
+            held,
+            beside,
+            usual,
+            transfer,
+            unstable,
+            frames,
+        ) in found
+    )
+
+
+_USUAL = """
+    create temp table usual as
+    select client, server, 2 * count(*) as messages,
+           coalesce(median(srt) filter (stability = 'unstable'), 0) as usual
+    from calls anti join (from connections where transport <> 'TCP') using (connection)
+    where not callback and reply_time is not null
+    group by client, server
+"""
+
+# Nearly all messages are sorted out before it is looked up what is usual for theirs.
+_LATE = """
+    create temp table late as
+    with parts as (
+        select call, client, server, call_frame, call_time - call_first_time as sending,
+               reply_time - reply_first_time as replying,
+               case when stability = 'unstable' then srt else 0 end as serving
+        from calls anti join (from connections where transport <> 'TCP') using (connection)
+        where not callback and reply_time is not null
+              and greatest(sending, replying, serving) >= $slow
+    )
+    select parts.*, messages, usual,
+           greatest(sending, replying, serving - usual) as extra,
+           greatest(sending, replying) >= serving - usual as moving
+    from parts join usual using (client, server)
+    where greatest(sending, replying, serving - usual) between $least and $most
+"""
+
+_ANY_HELD = "select 1 from late where extra between $early and $late limit 1"
+
+_HELD = """
+    select client, server, any_value(messages), count(*) filter (extra between $early and $late),
+           count(*) filter (extra between $early - $half and $early - 1
+                            or extra between $late + 1 and $late + $half),
+           any_value(usual),
+           sum(least(share, $timer)) filter (moving and extra between $early and $late),
+           sum(least(share, $timer)) filter (not moving and extra between $early and $late),
+           (list(call_frame order by call_frame)
+                filter (extra between $early and $late))[:$examples]
+    from late left join shares using (call)
+    group by client, server having count(*) filter (extra between $early and $late) > 0
+    order by client, server
+"""

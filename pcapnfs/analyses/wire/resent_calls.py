@@ -1,0 +1,202 @@
+"""Calls that were sent more than once, what came back, and what it took.
+
+Takes a trace; gives for each client and server the calls that the client sent again with the same
+xid, and the replies that came again. A call that was answered twice had arrived the first time:
+the server was slow, if the answer came later than the call was sent again. One that was answered
+once may have been lost, or its reply. NFSv4 sends a call again only after the connection broke (RFC
+7530 section 3.1.1, RFC 8881 section 2.9.2). Calls that were sent again because the server restarted
+are left out: `restarts` has them; and those that Linux sends again because RPC refused them (RFC
+5531 section 9), in case it had garbled their credentials: `failures` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.named_rows import by_name
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.captured.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
+from pcapnfs.analyses.servers import restarts
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import round_trip
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    restarts.RECONNECTED_READS,
+    round_trip.READS,
+    columns.of(
+        calls="call client server connection callback op stability call_frame call_time srt "
+        "reply_time transmissions rpc_status",
+        connections="connection transport first_time",
+        notes="reason call frame time",
+    ),
+)
+"""The columns that the queries here read."""
+
+SHORTEST_TIMER_NS = 100_000_000
+"""No client's timer is shorter: timeo is told in tenths of a second (nfs(5))."""
+
+
+class ResentCalls(Record):
+    """What one client sent again to one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    transports: tuple[str, ...]
+    """Over what these calls went: `TCP`, `UDP`."""
+    calls: int
+    """All its calls there."""
+    resent: int
+    """Calls that were sent more than once."""
+    moved: int
+    """Those of them that were answered on a connection begun after them: the old one had broken."""
+    repeated: int
+    """Times that they were sent, beyond the first, as far as that was before their reply."""
+    duplicate_replies: int
+    """Replies that came again."""
+    answered_twice: int
+    """Calls with such a reply: the first transmission had arrived."""
+    answered_late: int
+    """Those of them whose answer the client's timer did not wait for. Not those that it had before
+    they were sent again, nor, at the client, those that took no tenth of a second: they waited in
+    the client itself until the connection took them."""
+    usual_s: float | None
+    """Median service time of those of the others that were sent once, seconds; None without any."""
+    resent_s: float | None
+    """Median service time of those that were sent again and answered, from the first transmission,
+    seconds; None without any."""
+    time_s: Mapping[str, float]
+    """What those of them that were answered once took of the clock beyond the median of their
+    kind, seconds by row of the time budget."""
+    frames: tuple[int, ...]
+    """Example frames: of calls, and of replies that came again."""
+
+
+def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
+    """Count, for each client and server where a call was sent again."""
+    reasons = {"late": LATE_RETRANSMISSION, "duplicate": DUPLICATE_REPLY}
+    (anything,) = trace.rows(_ANYTHING, reasons)
+    if not anything[0]:
+        return ()
+    shares.register(trace)
+    paths = round_trip.round_trips(trace).pairs
+    known = {
+        "clients": [path.client for path in paths],
+        "servers": [path.server for path in paths],
+        "halves": [round((path.client_side.rtt_s or 0.0) * NANOSECONDS) for path in paths],
+        "at_client": [path.vantage == "client" for path in paths],
+        "shortest": SHORTEST_TIMER_NS,
+    }
+    with closing(trace.cursor()) as cursor:
+        restarts.reconnected(trace, cursor)
+        cursor.execute(_RESENT, reasons | known)
+        pairs = by_name(cursor.execute(_PAIRS, {"examples": EXAMPLES}))
+        rows = cursor.execute(_ROWS).fetchall()
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for client, server, row, time in rows:
+        times.setdefault((client, server), {})[row] = seconds(time) or 0.0
+    return tuple(
+        ResentCalls(
+            client=row["client"],
+            server=row["server"],
+            transports=tuple(row["transports"]),
+            calls=integer(row["calls"]),
+            resent=integer(row["resent"]),
+            moved=integer(row["moved"]),
+            repeated=integer(row["repeated"]),
+            duplicate_replies=integer(row["duplicate_replies"]),
+            answered_twice=integer(row["answered_twice"]),
+            answered_late=integer(row["answered_late"]),
+            usual_s=seconds(row["usual"]),
+            resent_s=seconds(row["slow"]),
+            time_s=times.get((row["client"], row["server"]), {}),
+            frames=tuple(sorted([*row["frames"], *row["replies"]])[:EXAMPLES]),
+        )
+        for row in pairs
+    )
+
+
+_ANYTHING = """
+    select exists (select 1 from calls where transmissions > 1 and not callback)
+        or exists (select 1 from notes where reason in ($late, $duplicate))
+"""
+
+_RESENT = """
+    create temp table resent as
+    with later as (
+        select call, count(*) filter (reason = $late) as late,
+               min(time) filter (reason = $late) as again,
+               count(*) filter (reason = $duplicate) as duplicates,
+               min(frame) filter (reason = $duplicate) as duplicate
+        from notes where reason in ($late, $duplicate) and call is not null group by call
+    ),
+    paths as (
+        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
+               unnest($halves::bigint[]) as half, unnest($at_client::boolean[]) as at_client
+    ),
+    sent_again as (
+        select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,
+               transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
+               first_time > call_time as moved, coalesce(share, 0) as share,
+               case when transmissions = 1 and again is not null
+                    then again - reply_time > coalesce(half, 0) else false end as had_answer,
+               coalesce(at_client and srt < $shortest, false) as soon,
+               coalesce(rpc_status <> 'SUCCESS', false) as refused
+        from calls
+             join (select connection, transport, first_time from connections) using (connection)
+             left join later using (call) left join shares using (call)
+             left join paths using (client, server)
+        where not callback and (transmissions > 1 or late > 0 or duplicates > 0)
+              and not (first_time > call_time
+                       and calls.connection in (select connection from reconnected))
+    )
+    select * from sent_again where not (refused and had_answer)
+"""
+
+_PAIRS = """
+    with usual as (
+        select client, server, count(*) as calls,
+               median(srt) filter (
+                   transmissions = 1 and call not in (select call from resent)
+               ) as usual
+        from calls semi join resent using (client, server) where not callback
+        group by client, server
+    )
+    select client, server, list_sort(list(distinct transport)) as transports,
+           any_value(calls) as calls, count(*) as resent, count(*) filter (moved) as moved,
+           sum(repeated) as repeated, sum(duplicates) as duplicate_replies,
+           count(*) filter (duplicates > 0) as answered_twice,
+           count(*) filter (duplicates > 0 and not had_answer and not soon) as answered_late,
+           any_value(usual) as usual, median(srt) as slow,
+           list(call_frame order by call_frame)[:$examples] as frames,
+           coalesce((list(duplicate order by duplicate) filter (duplicate is not null))[:2], [])
+               as replies
+    from resent as again join usual using (client, server)
+    group by client, server order by count(*) desc, client, server
+"""
+
+# What was sent again after the connection broke waited until the server could be reached.
+_ROWS = """
+    with usual as (
+        select client, server, op, stability, median(srt) as usual
+        from calls semi join resent using (client, server, op, stability)
+        where not callback and transmissions = 1 and call not in (select call from resent)
+        group by all
+    )
+    select client, server, case when moved then 'waiting' else stability end as row,
+           sum(greatest(share - coalesce(usual, case when moved then 0 else share end), 0))::bigint
+    from resent left join usual using (client, server, op, stability)
+    where duplicates = 0 and reply_time is not null
+    group by all having sum(greatest(share - coalesce(usual, case when moved then 0 else share end),
+                                     0)) > 0
+"""

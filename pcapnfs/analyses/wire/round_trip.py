@@ -1,0 +1,435 @@
+"""Where a capture was taken, and how long the network's round trip is.
+
+Takes what TCP shows of each connection; gives for each client and server the two halves of the
+round trip, between capture point and client and between capture point and server, each with its
+source, and the vantage point that they tell.
+
+A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
+whichever is less. ACKs that came with data took longer by what the end did meanwhile: their 5th
+percentile is an upper bound. Where there is nothing else, the median gap between a reply and the
+client's next call is one, too (docs/definitions.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured.clocks_apart import clocks_apart
+from pcapnfs.record import Record, replace
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _clocks_apart.READS,
+    traffic.READS,
+    columns.of(
+        calls="call client server callback call_first_time reply_time srt",
+        connections="connection client server syn_rtt ack_rtt "
+        "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
+        "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
+    ),
+)
+"""The columns that the queries here read."""
+
+Source = Literal["handshake", "acks", "gaps", "none"]
+"""What a half of the round trip rests on. Gaps are an upper bound: an ACK, or a next message, that
+came after the end had done something else."""
+
+Vantage = Literal["client", "server", "between", "unknown"]
+"""Where the capture was taken."""
+
+NEGLIGIBLE = 2.5
+"""One half is negligible when the other is at least this many times as long.
+
+At an end, a capture on a slow machine still had 2.8, on a usual one 30 and more; in the middle 1.2.
+"""
+
+COMPARABLE = 2.0
+"""Between two machines, the longer half is at most this many times the shorter; what lies in
+between these two is left open."""
+
+CLOCK_S = 1e-6
+"""What most captures' clocks can tell apart."""
+
+LOCAL_S = 50e-6
+"""Below this, both halves together are no network but what processors take: nothing tells where
+the capture was taken."""
+
+CLEARLY = 0.8
+"""An upper bound replaces what handshakes and ACKs tell when it is less than this part of it: they
+were then few, and late."""
+
+SCATTERED, SCATTER_NS = 1.25, 1_000_000
+"""Where the 5th percentile of the turns is so many times the quickest, and so much longer, the path
+scatters: what few turns took is no bound of what it usually takes, but their lower quartile. Where
+the turns replace anything on paths that do not, it is a quarter of a millisecond longer at most."""
+
+DELAY_NS = 30_000_000
+"""An ACK that came this much later than the quickest turn was delayed, as one that came so much
+later than the quickest ACK (`DELAY_NS` in core/src/stream/timing.rs)."""
+
+SURE_TURNS = 5
+"""Gaps from which a vantage point may be told where TCP shows neither handshake nor clean ACKs: the
+client may have thought before each of a few calls."""
+
+GAP_LIMIT_NS = 500_000_000
+"""Longer gaps between a reply and the next call are pauses of the client."""
+
+AGREED = 0.9
+"""Share of the calls that must have been captured at one vantage point for the whole capture to
+have one."""
+
+
+class Half(Record):
+    """The round trip between the capture point and one end."""
+
+    rtt_s: float | None
+    """A usual round trip, seconds; None when nothing tells, as where the clocks of the two
+    directions are apart."""
+    source: Source
+    """What it rests on; `gaps` is an upper bound."""
+    least_s: float | None
+    """The shortest time that TCP shows, seconds, by which the vantage point is told; of the
+    server's half not more than `gap_s`. None when TCP shows none."""
+    handshakes: int
+    """TCP handshakes that were timed."""
+    handshake_s: float | None
+    """Lower quartile of their times, seconds; None without any."""
+    acks: int
+    """ACKs without data that were timed."""
+    ack_s: float | None
+    """Lower quartile of the times from data to ACK, without delayed ones, seconds; None without
+    any. Of several connections, the median of theirs by number of ACKs."""
+    turns: int
+    """ACKs with data that were timed: the client's next call, or the server's reply."""
+    turn_s: float | None
+    """5th percentile of their times, seconds; None without any. Of several connections, the median
+    of theirs by number of turns."""
+    gaps: int
+    """Client's half: calls that were sent when no other was under way, at most half a second after
+    the last reply; looked for where there is neither handshake nor ACK. Server's half: calls with a
+    reply."""
+    gap_s: float | None
+    """Client's half: median time from the reply to such a call, seconds. Server's half: 5th
+    percentile of the service time. None without any."""
+
+
+class RoundTrip(Record):
+    """What lies between a client and a server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """Calls of the client."""
+    connections: int
+    """Connections between them that carried RPC."""
+    client_side: Half
+    """Between the capture point and the client."""
+    server_side: Half
+    """Between the capture point and the server."""
+    path_s: float | None
+    """Round trip of the whole path, seconds: both halves; None when one is not known."""
+    vantage: Vantage
+    """Where the capture was taken; `unknown` where TCP does not show it."""
+    ratio: float | None
+    """The longer half divided by the shorter, by their least times; None when one is not known."""
+    addition_s: float | None
+    """What the client waited longer than the service time, seconds: 0 at the client, else the
+    client's half; None when that is not known."""
+
+
+class RoundTrips(Record):
+    """All round trips of a capture, and what they have in common."""
+
+    pairs: tuple[RoundTrip, ...]
+    """Each client and server, most calls first; not what is beside NFS (`traffic.beside`)."""
+    path_s: float | None
+    """Round trip of the path, seconds: the median over all calls; None when none is known."""
+    vantage: Vantage
+    """Where the capture was taken, if nine tenths of the calls agree."""
+    source: Source
+    """What the longer half of the pair with most calls rests on."""
+
+
+@once
+def round_trips(trace: Trace) -> RoundTrips:
+    """Say how long the round trip is, and where the capture was taken."""
+    beside = _beside(trace)
+    pairs = tuple(trip for pair, trip in _pairs(trace).items() if pair not in beside)
+    longest = max(_halves(pairs[0]), key=lambda half: half.rtt_s or 0.0) if pairs else None
+    return RoundTrips(
+        pairs=pairs,
+        path_s=_weighted_median((pair.path_s, pair.calls) for pair in pairs),
+        vantage=_common_vantage(pairs),
+        source=longest.source if longest else "none",
+    )
+
+
+def _beside(trace: Trace) -> set[tuple[str, str]]:
+    """Hosts that are no clients of NFS, and whom they called."""
+    mounts, beside = traffic.mounts(trace), traffic.beside(trace)
+    others = {pair for mount, pair in mounts.items() if mount not in beside}
+    return {mounts[mount] for mount in beside} - others
+
+
+_CONNECTIONS = """
+    select client, server, syn_rtt, ack_rtt,
+           client_acks, client_ack_min, client_ack_rtt,
+           client_turns, client_turn_min, client_turn_rtt,
+           server_acks, server_ack_min, server_ack_rtt,
+           server_turns, server_turn_min, server_turn_rtt
+    from connections order by connection
+"""
+
+_CALLS = """
+    select client, server, count(*), count(srt), quantile_disc(srt, 0.05) filter (srt > 0),
+           quantile_disc(srt, 0.25) filter (srt > 0)
+    from calls where not callback
+    group by client, server order by 3 desc, client, server
+"""
+
+_GAPS = f"""
+    with ordered as (
+        select client, server, call_first_time, max(reply_time) over earlier as answered,
+               count(*) over earlier as before, count(reply_time) over earlier as replies
+        from calls
+        semi join (
+            select {given.rows("clients", "varchar")} as client,
+                   {given.rows("servers", "varchar")} as server
+        ) using (client, server)
+        where not callback
+        window earlier as (
+            partition by client, server order by call_first_time, call
+            rows between unbounded preceding and 1 preceding
+        )
+    ),
+    gaps as (
+        select client, server, call_first_time::hugeint - answered as gap
+        from ordered where before = replies
+    )
+    select client, server, count(gap), quantile_disc(gap, 0.5)
+    from gaps where gap between 1 and $limit group by client, server
+"""
+
+
+class _Evidence:
+    """What the connections of one client and server show of one half."""
+
+    def __init__(self) -> None:
+        self.handshakes: list[int] = []
+        self.acks: list[tuple[int, int]] = []
+        # Those of them that were not delayed.
+        self.prompt: list[tuple[int, int]] = []
+        self.turns: list[tuple[int, int]] = []
+        self.least_turns: list[int] = []
+        self.least: list[int] = []
+
+    def add(self, handshake: int | None, values: Sequence[int | None]) -> None:
+        """Take one connection's handshake, and its columns from `…_acks` to `…_turn_rtt`."""
+        acks, ack_min, ack, turns, turn_min, turn = values
+        if handshake is not None and handshake >= 0:
+            self.handshakes.append(handshake)
+            self.least.append(handshake)
+        if ack is not None and ack_min is not None:
+            self.acks.append((ack, integer(acks)))
+            if not _delayed(ack_min, turn_min):
+                self.prompt.append(self.acks[-1])
+            self.least.append(ack_min)
+        if turn is not None and turn_min is not None:
+            self.turns.append((turn, integer(turns)))
+            self.least_turns.append(turn_min)
+            self.least.append(turn_min)
+
+    @property
+    def told(self) -> bool:
+        """Whether there is a handshake or an ACK without data."""
+        return bool(self.handshakes or self.acks)
+
+    @property
+    def _scattered(self) -> bool:
+        """Whether the quickest turns are far from one another: then they are lucky ones."""
+        turn = _weighted_median(self.turns)
+        if turn is None:
+            return False
+        least = min(self.least_turns)
+        return turn >= SCATTERED * least and turn - least >= SCATTER_NS
+
+    def half(
+        self, gaps: int, gap: int | None, quickest: int | None = None, answer: int | None = None
+    ) -> Half:
+        """Decide what the half is.
+
+        Args:
+            gaps: Gaps, or answers.
+            gap: What they usually took, nanoseconds.
+            quickest: A time that a round trip can hardly exceed, likewise.
+            answer: The lower quartile of the times to the other end's answer, likewise.
+        """
+        handshake = _lower_quartile(self.handshakes)
+        ack = _weighted_median(self.acks)
+        prompt = _weighted_median(self.prompt)
+        turn = _weighted_median(self.turns)
+        found: list[tuple[float, Source]] = []
+        if handshake is not None:
+            found.append((handshake, "handshake"))
+        if prompt is not None:
+            found.append((prompt, "acks"))
+        rtt: float | None
+        source: Source
+        rtt, source = min(found, default=(None, "none"))
+        bound = turn if self.told or gap is None else gap
+        if rtt is not None and self._scattered:
+            bound = answer
+        if bound is not None and (rtt is None or bound < CLEARLY * rtt):
+            rtt, source = bound, "gaps"
+        least = min(self.least, default=None)
+        if least is not None and quickest is not None:
+            least = min(least, quickest)
+        return Half(
+            rtt_s=seconds(rtt),
+            source=source,
+            least_s=seconds(least),
+            handshakes=len(self.handshakes),
+            handshake_s=seconds(handshake),
+            acks=sum(number for _, number in self.acks),
+            ack_s=seconds(ack),
+            turns=sum(number for _, number in self.turns),
+            turn_s=seconds(turn),
+            gaps=gaps,
+            gap_s=seconds(gap),
+        )
+
+
+@once
+def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
+    """The round trip of each client and server, most calls first."""
+    client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
+    server_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
+    connections: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for client, server, syn, ack, *values in trace.each(_CONNECTIONS):
+        connections[client, server] += 1
+        client_sides[client, server].add(ack, values[:6])
+        server_sides[client, server].add(syn, values[6:])
+    rows = trace.rows(_CALLS)
+    apart = clocks_apart(trace).least_s is not None
+    all_gaps = _gaps(trace, [pair for *pair, _, _, _, _ in rows if not client_sides[*pair].told])
+    found = {}
+    for client, server, calls, replies, reply, usual in rows:
+        gaps, gap = all_gaps.get((client, server), (0, None))
+        near_client = client_sides[client, server].half(gaps, gap)
+        near_server = server_sides[client, server].half(replies, reply, reply, usual)
+        if apart:
+            near_client, near_server = _untimed(near_client), _untimed(near_server)
+        vantage, ratio = _vantage(client, server, near_client, near_server)
+        path = None
+        if near_client.rtt_s is not None and near_server.rtt_s is not None:
+            path = near_client.rtt_s + near_server.rtt_s
+        found[client, server] = RoundTrip(
+            client=client,
+            server=server,
+            calls=calls,
+            connections=connections[client, server],
+            client_side=near_client,
+            server_side=near_server,
+            path_s=path,
+            vantage=vantage,
+            ratio=ratio,
+            addition_s=0.0 if vantage == "client" else near_client.rtt_s,
+        )
+    return found
+
+
+def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str], tuple[int, int]]:
+    """How many gaps between reply and next call, and their median, nanoseconds."""
+    if not pairs:
+        return {}
+    clients, servers = zip(*pairs, strict=True)
+    parameters: dict[str, object] = {
+        "clients": given.text(clients),
+        "servers": given.text(servers),
+        "limit": GAP_LIMIT_NS,
+    }
+    return {
+        (client, server): (gaps, integer(gap))
+        for client, server, gaps, gap in trace.rows(_GAPS, parameters)
+    }
+
+
+def _vantage(
+    client: str, server: str, client_side: Half, server_side: Half
+) -> tuple[Vantage, float | None]:
+    """Where the capture was taken, and how many times the longer half is the shorter one."""
+    to_client, to_server = client_side.least_s, server_side.least_s
+    if to_client is None or to_server is None:
+        return "unknown", None
+    near, far = sorted((max(to_client, CLOCK_S), max(to_server, CLOCK_S)))
+    ratio = far / near
+    sure = [half.handshakes + half.acks > 0 for half in (client_side, server_side)]
+    enough = all(
+        known or half.turns >= SURE_TURNS
+        for known, half in zip(sure, (client_side, server_side), strict=True)
+    )
+    if client == server or near + far < LOCAL_S or not enough:
+        return "unknown", ratio
+    if ratio >= NEGLIGIBLE:
+        return ("client" if to_client < to_server else "server"), ratio
+    # A half that is only bounded may be much shorter than it looks.
+    return ("between" if all(sure) and ratio <= COMPARABLE else "unknown"), ratio
+
+
+def _untimed(half: Half) -> Half:
+    """The half as two clocks that are apart show it: not at all."""
+    return replace(
+        half,
+        rtt_s=None,
+        source="none",
+        least_s=None,
+        handshake_s=None,
+        ack_s=None,
+        turn_s=None,
+        gap_s=None,
+    )
+
+
+def _halves(pair: RoundTrip) -> tuple[Half, Half]:
+    return pair.client_side, pair.server_side
+
+
+def _common_vantage(pairs: Sequence[RoundTrip]) -> Vantage:
+    total = sum(pair.calls for pair in pairs if pair.vantage != "unknown")
+    for vantage in ("client", "server", "between"):
+        calls = sum(pair.calls for pair in pairs if pair.vantage == vantage)
+        if calls and calls >= AGREED * total:
+            return vantage
+    return "unknown"
+
+
+def _delayed(ack_min: int, turn_min: int | None) -> bool:
+    """Whether even the quickest ACK was delayed, as the quickest turn shows."""
+    return turn_min is not None and ack_min >= turn_min + DELAY_NS
+
+
+def _lower_quartile(values: Sequence[int]) -> int | None:
+    return sorted(values)[(len(values) - 1) // 4] if values else None
+
+
+def _weighted_median(weighted: Iterable[tuple[float | None, int]]) -> float | None:
+    """The value up to which half of the weight lies; None without any."""
+    known = sorted((value, weight) for value, weight in weighted if value is not None)
+    left = sum(weight for _, weight in known) / 2
+    for value, weight in known:
+        left -= weight
+        if left <= 0:
+            return value
+    return None

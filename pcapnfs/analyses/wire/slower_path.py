@@ -1,0 +1,358 @@
+"""Where the path between a client and a server was longer for a while, and what that took.
+
+Takes what TCP shows of each connection over time; gives for each client and server when even the
+quickest answers of one end took much longer than otherwise, how sure it is that the path was the
+cause, and what the calls that were under way then took longer for it.
+
+No answer is quicker than the round trip, so one quick answer shows that the path was no longer
+then. Slow answers alone do not show that it was: an end that works for longer than 40 ms delays its
+ACKs as well, by up to 200 ms in practice and half a second at most (RFC 1122 section 4.2.3.2). The
+path it was where no ACK would have been delayed for as long, or where many were for two full-sized
+segments, which are acknowledged at once (RFC 5681 section 4.2). ACKs that took less than 30 ms
+longer are not delayed either; but that a busy end takes a while to send them, too. Between the
+capture point and the end that it was taken at there is no path: that half is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Literal
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import round_trip, tcp_stalls
+from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.record import Record, replace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    round_trip.READS,
+    shares.READS,
+    tcp_stalls.STALLED_READS,
+    columns.of(
+        calls="call client connection callback stability call_frame call_first_time "
+        "reply_first_time reply_time srt",
+        connections="connection client server "
+        "client_slow_from client_slow_until client_slow_rtt "
+        "client_slow_acks client_slow_turns client_slow_full "
+        "server_slow_from server_slow_until server_slow_rtt "
+        "server_slow_acks server_slow_turns server_slow_full",
+    ),
+)
+"""The columns that the queries here read."""
+
+TIMES_AS_LONG = 2.0
+"""A path that became longer takes at least so many times what it usually does."""
+
+LASTED = 10
+"""And stays so for as many round trips: shorter is a single stall."""
+
+NOT_DELAYED_S = 0.03
+"""ACKs that took less than this longer than others are not delayed: Linux and BSD delay by 40 ms or
+more, which a coarse timer shortens by up to 10 ms."""
+
+DELAYED_S = 0.21
+"""No ACK is delayed for longer in practice: Linux, BSD and Windows have 200 ms at most."""
+
+ALLOWED_S = 0.5
+"""No ACK may be delayed for longer (RFC 1122 section 4.2.3.2)."""
+
+FULL = (3, 10)
+"""ACKs of two full-sized segments or more from which the path is likely, and certain, the cause."""
+
+MANY = 30
+"""Answers from which it is certain where no ACK may be delayed for as long."""
+
+LEAST_S = 0.005
+"""What is less longer shows nothing where ACKs could be late because an end is busy …"""
+
+BUSY_TIMES = 3.0
+"""… nor what took fewer times as long …"""
+
+BUSY = (20, 100)
+"""… nor fewer ACKs than the first; from the second on the path is likely the cause."""
+
+TABLE = "slower_path"
+"""The table that `register` makes, with a row for each call that was under way while the path to
+its server was known to be longer: `call`, `client`, `call_frame`; `row` of the time budget;
+`inside`, what its service time holds for that, ns, and `part`, what it took of the clock, ns."""
+
+Side = Literal["client", "server"]
+"""An end of the path."""
+
+Confidence = Literal["certain", "likely", "possible"]
+"""How sure it is that the path was the cause."""
+
+
+class SlowerPath(Record):
+    """A while in which the path between one client and one server was longer."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    side: Side
+    """The half of the path that it was seen on: between the capture point and this end, at which
+    the capture was not taken."""
+    connections: int
+    """Connections on which it was seen."""
+    from_ns: int
+    """When the first data was sent that was answered late, nanoseconds since 1970."""
+    until_ns: int
+    """When the last late answer came, nanoseconds since 1970."""
+    rtt_s: float
+    """Round trip of that half then: the shortest of the answers, seconds."""
+    usual_s: float
+    """Round trip of that half otherwise, seconds."""
+    acks: int
+    """ACKs without data that came then."""
+    turns: int
+    """ACKs with data that came then."""
+    full: int
+    """Those of the ACKs without data that were for two full-sized segments or more: these are not
+    delayed."""
+    confidence: Confidence
+    """`certain`: no ACK may be delayed for as long, or many were not; `likely`: none is in
+    practice; `possible`: an end that was busy would look the same."""
+    calls: int
+    """Calls that were under way then, from the first byte to that of the reply; only of the
+    server's half, whose time is theirs, and if it is not merely possible."""
+    longer_s: float
+    """What they took longer for it, added up, seconds: not more than they took in all."""
+    time_s: Mapping[str, float]
+    """What that took of the clock, seconds by row of the time budget."""
+    frames: tuple[int, ...]
+    """Example frames: of the first of these calls."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the path was the cause, as far as can be known."""
+        return self.confidence != "possible"
+
+    @property
+    def more_s(self) -> float:
+        """How much longer the round trip was, seconds."""
+        return self.rtt_s - self.usual_s
+
+
+class Slowed(Record):
+    """Calls that were under way while the path was longer."""
+
+    call: NDArray[np.uint64]
+    """Number of each (table calls), ascending."""
+    inside_ns: NDArray[np.int64]
+    """What its service time holds for that, ns."""
+
+
+@once
+def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
+    """Tell each client, server and half of the path, in order of time."""
+    found = _paths(trace)
+    if not register(trace):
+        return found
+    told = {
+        (client, server): (integer(calls), seconds(longer) or 0.0, tuple(frames))
+        for client, server, calls, longer, frames in trace.rows(_TOLD)
+    }
+    times: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for client, server, row, part in trace.rows(_TIMES):
+        times[client, server][row] = seconds(part) or 0.0
+    return tuple(
+        _with_calls(path, *told[path.client, path.server], times[path.client, path.server])
+        if _costs(path) and (path.client, path.server) in told
+        else path
+        for path in found
+    )
+
+
+def slowed(trace: Trace) -> Slowed | None:
+    """The calls that were under way then; None where no path is known to have been longer."""
+    return Slowed(**trace.arrays(_SLOWED)) if register(trace) else None
+
+
+def slower_by_client(trace: Trace) -> dict[str, dict[str, float]]:
+    """What it took of the clock, by client and row of the time budget, seconds."""
+    found: dict[str, dict[str, float]] = {}
+    for client, row, part in trace.rows(_BY_CLIENT) if register(trace) else ():
+        found.setdefault(client, {})[row] = seconds(part) or 0.0
+    return found
+
+
+@once
+def register(trace: Trace) -> bool:
+    """Make the table `slower_path` of a trace, and say whether there can be anything in it.
+
+    Where no path is known to have been longer there is no table.
+    """
+    paths = [path for path in _paths(trace) if _costs(path)]
+    if not paths:
+        return False
+    shares.register(trace)
+    stalls = "select null::ubigint as call where false"
+    if tcp_stalls.register(trace):
+        stalls = f"select call from {tcp_stalls.TABLE} where own"
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(
+            f"create table {TABLE} as {_CALLS.format(stalls=stalls)}",
+            {
+                "clients": [path.client for path in paths],
+                "servers": [path.server for path in paths],
+                "more": [round(path.more_s * NANOSECONDS) for path in paths],
+            },
+        )
+    return True
+
+
+def _costs(path: SlowerPath) -> bool:
+    """Whether calls took longer for it: those of the client's half end before their replies go."""
+    return path.known and path.side == "server"
+
+
+@once
+def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
+    """The same, without calls."""
+    usual = {(pair.client, pair.server): pair for pair in round_trips(trace).pairs}
+    found: defaultdict[tuple[str, str, Side], list[tuple[int, ...]]] = defaultdict(list)
+    for client, server, side, *values in trace.rows(_SLOW):
+        found[client, server, side].append(tuple(values))
+    paths = (
+        _path(
+            client, server, side, rows, pair.client_side if side == "client" else pair.server_side
+        )
+        for (client, server, side), rows in found.items()
+        if (pair := usual.get((client, server))) is not None and pair.vantage != side
+    )
+    told = (path for path in paths if path is not None)
+    return tuple(sorted(told, key=lambda path: (path.from_ns, path.client, path.server)))
+
+
+def _path(
+    client: str,
+    server: str,
+    side: Side,
+    rows: list[tuple[int, ...]],
+    half: round_trip.Half,
+) -> SlowerPath | None:
+    """What the connections of a client and a server show of one half; None if it is nothing."""
+    usual_s = half.rtt_s
+    if usual_s is None:
+        return None
+    rows = [row for row in rows if _long(row, usual_s)]
+    if not rows:
+        return None
+    begins, ends, least, acks, turns, full = zip(*rows, strict=True)
+    rtt_s = min(least) / NANOSECONDS
+    confidence = _confidence(rtt_s, usual_s, sum(acks), sum(turns), sum(full))
+    if confidence is None:
+        return None
+    return SlowerPath(
+        client=client,
+        server=server,
+        side=side,
+        connections=len(rows),
+        from_ns=min(begins),
+        until_ns=max(ends),
+        rtt_s=rtt_s,
+        usual_s=usual_s,
+        acks=sum(acks),
+        turns=sum(turns),
+        full=sum(full),
+        confidence=confidence,
+        calls=0,
+        longer_s=0.0,
+        time_s={},
+        frames=(),
+    )
+
+
+def _long(row: tuple[int, ...], usual_s: float) -> bool:
+    """Whether a connection's answers took much longer, and not only once."""
+    begin, end, least, *_ = row
+    return least >= TIMES_AS_LONG * usual_s * NANOSECONDS and end - begin >= LASTED * least
+
+
+def _confidence(
+    rtt_s: float, usual_s: float, acks: int, turns: int, full: int
+) -> Confidence | None:
+    """How sure the path is the cause; None where that an ACK was delayed is as good a reason."""
+    more_s = rtt_s - usual_s
+    if more_s < NOT_DELAYED_S:
+        if more_s < LEAST_S or rtt_s < BUSY_TIMES * usual_s or acks < BUSY[0]:
+            return None
+        return "likely" if acks >= BUSY[1] else "possible"
+    if full >= FULL[1] or (more_s > ALLOWED_S and acks + turns >= MANY):
+        return "certain"
+    return "likely" if full >= FULL[0] or more_s > DELAYED_S else None
+
+
+def _with_calls(
+    path: SlowerPath, calls: int, longer_s: float, frames: tuple[int, ...], time_s: dict[str, float]
+) -> SlowerPath:
+    return replace(path, calls=calls, longer_s=longer_s, frames=frames, time_s=time_s)
+
+
+def _slow(side: str) -> str:
+    return f"""
+        select client, server, '{side}', {side}_slow_from, {side}_slow_until, {side}_slow_rtt,
+               {side}_slow_acks, {side}_slow_turns, {side}_slow_full, connection
+        from connections where {side}_slow_rtt is not null
+    """
+
+
+_SLOW = f"""
+    select * exclude connection from ({_slow("client")} union all {_slow("server")})
+    order by connection
+"""
+
+# A call that stood still for a lost segment is left to that.
+_CALLS = """
+    with paths as (
+        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
+               unnest($more::bigint[]) as more
+    ),
+    slow as (
+        select connection, server_slow_from as since, server_slow_until as until,
+               least(more, server_slow_rtt) as more
+        from connections join paths using (client, server)
+        where server_slow_rtt >= more
+    )
+    select call, client, server, call_frame, stability as row, inside,
+           (coalesce(share, 0)::double * inside
+            / greatest(reply_time - call_first_time, inside, 1))::bigint as part
+    from (
+        select call, client, server, call_frame, stability, call_first_time, reply_time,
+               least(more, greatest(srt, 0)) as inside
+        from calls join slow using (connection)
+        where not callback and srt is not null
+              and call_first_time >= since and reply_first_time <= until
+    )
+    left join shares using (call) anti join ({stalls}) using (call)
+"""
+
+_SLOWED = f"""
+    select call::ubigint as call, inside::bigint as inside_ns
+    from {TABLE} order by call
+"""
+
+_BY_CLIENT = f"select client, row, sum(part)::bigint from {TABLE} group by client, row"
+
+_TIMES = f"""
+    select client, server, row, sum(part)::bigint from {TABLE} group by client, server, row
+    order by client, server, row
+"""
+
+_TOLD = f"""
+    select client, server, count(*), sum(inside),
+           min(call_frame, {EXAMPLES})
+    from {TABLE} group by client, server
+"""

@@ -1,0 +1,335 @@
+"""What TCP lost between each client and server, and which calls stood still for it.
+
+Takes connections and calls; gives for each client and server what was sent again, for how long a
+receiver's window was closed, and the stalls that fit a retransmission time-out. A lost segment that
+nothing follows is sent again only when the sender's timer runs out, 200 ms at least on Linux and
+most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
+that much longer than others of its kind is taken for such a stall; where the capture was not taken
+at the client, so is a pause as long before a call that came alone: it may have been lost before it
+came by. There are no more of them than segments sent again, and those come first during which one
+was. Where none was, the capture lacks it, as where a reply was lost before it came by: then a first
+time-out is to be believed, which hardly ever takes a second. What was sent again before the timer
+can have run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its
+receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that
+of the answer to it would not show otherwise: what one end sends again shows at the other end, and
+not that of the capture.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given, named_rows
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import queued_replies, round_trip
+from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+STALLED_READS = columns.together(
+    queued_replies.READS,
+    round_trip.READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call client server connection callback op stability call_frame call_first_time "
+        "call_time reply_first_time reply_time transmissions tcp_resent status_name",
+        connections="connection client server transport client_resent server_resent "
+        "client_spurious server_spurious client_early server_early",
+    ),
+)
+"""The columns that tell which calls stood still."""
+
+READS = columns.together(
+    STALLED_READS,
+    columns.of(
+        connections="client_segments server_segments out_of_order client_zero_window "
+        "server_zero_window"
+    ),
+)
+"""The columns that the queries here read."""
+
+PAUSE_NS = 1_000_000_000
+"""A longer pause before a call is the client's own, and a longer wait without a segment that was
+sent again the server's: a first time-out is hardly ever as long."""
+
+TABLE = "tcp_stalls"
+"""The table that `register` makes, with a row for each call that stood still: `call`, `client`,
+`server`, `call_frame`, `call_first_time`; `row` of the time budget; `stall`, what it took of the
+clock, ns; `waited`, whether it was outstanding `longer` ns than others, or came late; `inside`,
+what of that is in its service time, ns; `own`: nothing else makes it long, since it was sent once
+and not told to come again."""
+
+
+class Stalled(Record):
+    """Calls that stood still, and that nothing else made longer."""
+
+    call: NDArray[np.uint64]
+    """Number of each (table calls), ascending."""
+    transfer: NDArray[np.bool_]
+    """Its bytes were moving meanwhile, or those that its reply had to wait for."""
+    longer_ns: NDArray[np.int64]
+    """How much longer it was outstanding, ns; 0 where it came late."""
+    inside_ns: NDArray[np.int64]
+    """What of that is in its service time, ns."""
+    late_ns: NDArray[np.int64]
+    """How much later it came, ns; 0 where it was outstanding longer."""
+
+
+class TcpStalls(Record):
+    """What happened to the TCP connections between one client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    connections: int
+    """TCP connections between them that carried RPC."""
+    segments: int
+    """Segments with data, both ways."""
+    client_resent: int
+    """Segments that the client sent again."""
+    server_resent: int
+    """Segments that the server sent again."""
+    spurious: int
+    """Those of both that had arrived before, as the other side says."""
+    out_of_order: int
+    """Segments that came before their predecessors."""
+    client_zero_window_s: float
+    """Time for which the client's window was 0, seconds; connections added up."""
+    server_zero_window_s: float
+    """The same of the server."""
+    client_shut: int
+    """Connections on which the client's window was 0 for a time."""
+    server_shut: int
+    """The same of the server."""
+    stalls: int
+    """Calls that waited, or came late, as long as a retransmission time-out takes."""
+    time_s: Mapping[str, float]
+    """What they took of the clock more than others of their kind, seconds by row of the time
+    budget."""
+    longest_s: float
+    """How much longer than others of its kind the longest of them was outstanding, seconds; 0 where
+    none was."""
+    longest_from_ns: int | None
+    """When that one was sent, nanoseconds since 1970; None where none was outstanding longer."""
+    frames: tuple[int, ...]
+    """Example frames: of calls that stood still, the longest first."""
+
+    @property
+    def lost(self) -> int:
+        """Segments sent again that were lost, at least: or else their answers."""
+        return max(self.client_resent + self.server_resent - self.spurious, self.stalls)
+
+
+def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
+    """Count, for each client and server with TCP between them."""
+    pairs = named_rows.rows(trace, _PAIRS)
+    times, examples, longest = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {}, {})
+    return tuple(
+        TcpStalls(
+            client=row["client"],
+            server=row["server"],
+            connections=integer(row["connections"]),
+            segments=integer(row["segments"]),
+            client_resent=integer(row["client_resent"]),
+            server_resent=integer(row["server_resent"]),
+            spurious=integer(row["spurious"]),
+            out_of_order=integer(row["out_of_order"]),
+            client_zero_window_s=seconds(row["client_zero_window"]) or 0.0,
+            server_zero_window_s=seconds(row["server_zero_window"]) or 0.0,
+            client_shut=integer(row["client_shut"]),
+            server_shut=integer(row["server_shut"]),
+            stalls=len(examples.get(pair, ())),
+            time_s=times.get(pair, {}),
+            longest_s=seconds(longest.get(pair, (0, None))[0]) or 0.0,
+            longest_from_ns=longest.get(pair, (0, None))[1],
+            frames=tuple(examples.get(pair, ())[:EXAMPLES]),
+        )
+        for row in pairs
+        for pair in [(row["client"], row["server"])]
+    )
+
+
+def stalled(trace: Trace) -> Stalled | None:
+    """The calls that stood still; None where nothing was sent again."""
+    return Stalled(**trace.arrays(_OWN)) if register(trace) else None
+
+
+def lost_by_client(trace: Trace) -> dict[str, dict[str, float]]:
+    """What such calls took of the clock, by client and row of the time budget, seconds."""
+    found: dict[str, dict[str, float]] = {}
+    for client, row, time_ns in trace.rows(_LOST) if register(trace) else ():
+        found.setdefault(client, {})[row] = seconds(time_ns) or 0.0
+    return found
+
+
+def left_out(trace: Trace) -> str:
+    """SQL behind a join of calls: without those that stood still while they were outstanding.
+
+    What such a call took is the network's, and tells nothing of its server.
+    """
+    if not register(trace):
+        return ""
+    return f"anti join (select call from {TABLE} where waited) using (call)"
+
+
+@once
+def register(trace: Trace) -> bool:
+    """Make the table `tcp_stalls` of a trace, and say whether there can be anything in it.
+
+    Without segments sent again there is no table.
+    """
+    if not trace.rows(_SENT_AGAIN):
+        return False
+    shares.register(trace)
+    pairs = round_trip.round_trips(trace).pairs
+    values: dict[str, object] = {
+        "timeout": TIMEOUT_NS,
+        "pause": PAUSE_NS,
+        "clients": given.text(pair.client for pair in pairs),
+        "servers": given.text(pair.server for pair in pairs),
+        "vantages": given.text(pair.vantage for pair in pairs),
+    }
+    with closing(trace.cursor()) as cursor:
+        queues = queued_replies.rows(trace)
+        stalls = _STALLS.format(asked=traffic.asked(trace), queues=queues)
+        cursor.execute(f"create table {TABLE} as {stalls}", values)
+    return True
+
+
+Pair = tuple[str, str]
+
+
+def _stalls(
+    rows: list[tuple[str, str, str, int, int, int | None, int]],
+) -> tuple[dict[Pair, dict[str, float]], dict[Pair, list[int]], dict[Pair, tuple[int, int]]]:
+    """Seconds by row of the budget, frames, and the longest, of each client and server.
+
+    Frames come longest first. The longest is by how much longer it was outstanding, ns, and when it
+    was sent.
+    """
+    times: dict[Pair, dict[str, float]] = {}
+    frames: dict[Pair, list[int]] = {}
+    longest: dict[Pair, tuple[int, int]] = {}
+    for client, server, row, time, frame, longer, sent in rows:
+        pair = client, server
+        booked = times.setdefault(pair, {})
+        booked[row] = booked.get(row, 0.0) + (seconds(time) or 0.0)
+        frames.setdefault(pair, []).append(frame)
+        if longer is not None and longer > longest.get(pair, (0, 0))[0]:
+            longest[pair] = longer, sent
+    return times, frames, longest
+
+
+_PAIRS = """
+    select client, server, count(*) as connections,
+           sum(client_segments + server_segments) as segments,
+           sum(its.client_resent) as client_resent, sum(its.server_resent) as server_resent,
+           sum(client_spurious + server_spurious) as spurious,
+           sum(its.out_of_order) as out_of_order,
+           sum(its.client_zero_window) as client_zero_window,
+           sum(its.server_zero_window) as server_zero_window,
+           count(*) filter (its.client_zero_window > 0) as client_shut,
+           count(*) filter (its.server_zero_window > 0) as server_shut
+    from connections as its where transport = 'TCP'
+    group by client, server order by segments desc, client, server
+"""
+
+_SENT_AGAIN = """
+    select 1 from connections
+    where transport = 'TCP' and client_resent + server_resent > 0 limit 1
+"""
+
+_OWN = f"""
+    select call::ubigint as call, row = 'transfer' as transfer,
+           case when waited then longer else 0 end::bigint as longer_ns, inside as inside_ns,
+           case when waited then 0 else stall end::bigint as late_ns
+    from {TABLE} where own order by call
+"""
+
+_LOST = f"""
+    select client, row, sum(stall)::bigint from {TABLE} where own group by client, row
+"""
+
+_STALLED = f"""
+    select client, server, row, stall, call_frame, case when waited then longer end::bigint,
+           call_first_time
+    from {TABLE} order by stall desc, call
+"""
+
+
+# What a call took counts only beyond the median of its kind. No call counts twice.
+_STALLS = f"""
+    with placed as (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("vantages", "varchar")} as vantage
+    ),
+    suspects as (
+        select connection, coalesce(vantage = 'client', false) as at_client,
+               client_resent
+                   - greatest(client_early,
+                              if(coalesce(vantage = 'server', false), client_spurious, 0))
+                   + server_resent - greatest(server_early, if(at_client, server_spurious, 0))
+                   as resent
+        from (
+                 select connection, client, server, client_resent, server_resent, client_spurious,
+                        server_spurious, client_early, server_early
+                 from connections where transport = 'TCP' and client_resent + server_resent > 0
+             ) left join placed using (client, server)
+    ),
+    asked as (
+        select calls.*, at_client, resent, coalesce(share, 0) as share,
+               greatest(coalesce(reply_time, call_time), call_time) - call_first_time as took,
+               greatest(call_time - call_first_time,
+                        coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0)) as moving
+        from calls join suspects using (connection) left join shares using (call)
+             left join ({{queues}}) using (call)
+        where {{asked}}
+    ),
+    timed as (
+        select *, took - median(took) over (partition by client, server, op, stability) as longer,
+               case when at_client then null
+                    else call_first_time - max(coalesce(reply_time, call_time)) over (
+                        partition by client, server order by call_first_time, call
+                        rows between unbounded preceding and 1 preceding
+                    ) end as pause
+        from asked
+    ),
+    stalled as (
+        select *, case when waited then least(longer, share) else pause end as stall
+        from (
+            select *, reply_time is not null and longer >= $timeout
+                      and (tcp_resent or longer <= $pause) as waited
+            from timed
+        )
+        where waited or pause between $timeout and $pause
+    )
+    select client, server,
+           case when not waited then 'client' when moving >= $timeout then 'transfer'
+                else stability end as row,
+           stall::bigint as stall, call_frame, call_first_time, call, waited, longer,
+           case when waited then greatest(longer - (call_time - call_first_time), 0) else 0
+               end::bigint as inside,
+           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own
+    from stalled
+    qualify row_number() over (
+                partition by connection order by waited and tcp_resent desc, stall desc, call
+            ) <= resent
+"""

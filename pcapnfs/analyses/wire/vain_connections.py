@@ -1,0 +1,218 @@
+"""Connections that were asked for in vain to the end of the capture: nobody answered, or refused.
+
+Takes a trace; gives for each client and port of a server how often the client asked, from when to
+when, and for how long it could do nothing else. Most wait when the capture ends. One that sent no
+further SYN when that was due has given up: nothing tells that it waited after its last one. Nor
+does it wait any more from the SYN on, from another port, to which it got a connection.
+
+The time is the client's cost where it had made calls before: as a mount begins, attempts may be
+other programs', or the user tried again. Of a call that waited until its connection ended and has
+no reply (`silent_calls`) the time before is; what follows is that for which nobody answers here.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.servers import silent_calls
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.meta import Vain
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    silent_calls.READS,
+    columns.of(
+        calls="call client server callback call_first_time call_time reply_time",
+        connections="client server server_port first_time last_time",
+    ),
+)
+"""The columns that the queries here read."""
+
+DUE_NS = 4_000_000_000
+"""The longest time after which a first SYN is sent again (RFC 1122 section 4.2.3.1), and something
+for a timer that is late. As the timer doubles, the next SYN, or the next attempt, takes about as
+long as all before took."""
+
+PAUSE_NS = 300_000_000_000
+"""What Linux's NFS client waits at most between two attempts (`XS_TCP_MAX_REEST_TO`)."""
+
+
+class VainConnections(Record):
+    """Those of one client to one port of a server."""
+
+    asked: Vain
+    """What it asked for, and how often."""
+    since_s: float
+    """When the first SYN was sent, seconds after the capture's first packet."""
+    lasted_s: float
+    """How long nobody answered otherwise: from then to the capture's end where the client still
+    waited, to the connection that it got, else to the last SYN, seconds."""
+    waits: bool
+    """It still waited when the capture ended: no further SYN was due."""
+    connected: bool
+    """It got a connection when the next SYN was due, or before."""
+    idle_s: float
+    """That time where the client had made calls before and sent none meanwhile, without what
+    calls were under way at its begin, seconds; else 0. What several share is that of the one which
+    began first."""
+
+
+def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
+    """Put together, for each client and port of a server, the longest first."""
+    cost = {place: idle_ns for place, idle_ns, _ in _costs(trace)}
+    start = trace.meta.start_ns or 0
+    spans = sorted(
+        enumerate(_spans(trace)),
+        key=lambda each: (each[1].since - each[1].until, each[1].vain.frame),
+    )
+    return tuple(
+        VainConnections(
+            asked=span.vain,
+            since_s=(span.since - start) / NANOSECONDS,
+            lasted_s=(span.until - span.since) / NANOSECONDS,
+            waits=span.waits,
+            connected=span.connected,
+            idle_s=cost.get(place, 0) / NANOSECONDS,
+        )
+        for place, span in spans
+    )
+
+
+def asked_in_vain_s(trace: Trace, *, after_all: bool) -> dict[str, float]:
+    """By client, for how long it had no call under way since it had no connection, seconds.
+
+    Args:
+        trace: The trace.
+        after_all: After all of its calls, or else between them.
+    """
+    found: dict[str, float] = {}
+    spans = _spans(trace)
+    for place, idle_ns, last in _costs(trace):
+        client = spans[place].vain.client
+        if last is after_all:
+            found[client] = found.get(client, 0.0) + idle_ns / NANOSECONDS
+    return found
+
+
+class _Span(NamedTuple):
+    """From when to when one was asked for, ns since 1970, and what it came to."""
+
+    vain: Vain
+    since: int
+    until: int
+    waits: bool
+    connected: bool
+
+
+@once
+def _spans(trace: Trace) -> tuple[_Span, ...]:
+    """Each pair's, in the order of the decoder."""
+    asked, end = trace.meta.vain, trace.meta.end_ns or 0
+    if not asked:
+        return ()
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(
+            _CONNECTED,
+            {
+                "clients": given.text(vain.client for vain in asked),
+                "servers": given.text(vain.server for vain in asked),
+                "ports": given.text(vain.port for vain in asked),
+                "first": given.text(vain.first_ns for vain in asked),
+                "last": given.text(vain.last_ns for vain in asked),
+            },
+        ).fetchall()
+    found = []
+    for vain, (_, before, next_ns) in zip(asked, rows, strict=True):
+        since = max(vain.first_ns, before or vain.first_ns)
+        due = vain.last_ns + min(vain.last_ns - since, PAUSE_NS) + DUE_NS
+        connected = next_ns is not None and integer(next_ns) <= due
+        waits = not connected and end <= due
+        until = integer(next_ns) if connected else max(vain.last_ns, end if waits else 0)
+        found.append(_Span(vain, since, until, waits, connected))
+    return tuple(found)
+
+
+@once
+def _costs(trace: Trace) -> tuple[tuple[int, int, bool], ...]:
+    """The place of each that costs its client something, what, ns, and whether after all calls."""
+    spans = _spans(trace)
+    if not spans:
+        return ()
+    silent_calls.register(trace)
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(
+            _IDLE,
+            {
+                "clients": given.text(span.vain.client for span in spans),
+                "since": given.text(span.since for span in spans),
+                "until": given.text(span.until for span in spans),
+            },
+        ).fetchall()
+    found = []
+    reached: dict[str, int] = {}
+    for place, begun, last in rows:
+        span = spans[integer(place)]
+        known = max(integer(begun), reached.get(span.vain.client, 0))
+        reached[span.vain.client] = max(known, span.until)
+        found.append((integer(place), max(0, span.until - known), bool(last)))
+    return tuple(found)
+
+
+# A connection that was there between two attempts parts them.
+_CONNECTED = f"""
+    with asked as materialized (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("ports", "uinteger")} as port,
+               {given.rows("first", "bigint")} as first, {given.rows("last", "bigint")} as last,
+               {given.places("clients")} as place
+    )
+    select place, max(last_time) filter (first_time > first and last_time < last),
+           min(first_time) filter (first_time > last)
+    from asked left join connections on connections.client = asked.client
+              and connections.server = asked.server and server_port = port
+    group by place order by place
+"""
+
+_IDLE = f"""
+    with asked as materialized (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("since", "bigint")} as since, {given.rows("until", "bigint")} as until,
+               {given.places("clients")} as place
+    ),
+    ended as (
+        select calls.client, calls.server as other, call_first_time, call_time, reply_time,
+               coalesce(reply_time, given_up) as ended
+        from calls left join (
+                 select call, call_time + waited as given_up
+                 from {silent_calls.TABLE} where not lossy
+             ) as waiting using (call)
+        where not callback
+    ),
+    servers as (
+        select place, any_value(since) as since, max(ended) as ended,
+               coalesce(bool_or(call_time > since), false)
+               -- Without reply a call is under way until one that was sent later is answered.
+               or coalesce(max(call_time) filter (ended is null), -1)
+                  > coalesce(max(call_time) filter (reply_time is not null), -1) as busy,
+               min(call_first_time) < any_value(since) as before
+        from asked join ended using (client)
+        where call_time < until
+        group by place, other
+    ),
+    latest as (
+        select client, max(call_time) as latest from ended group by client
+    )
+    select place, greatest(any_value(servers.since), coalesce(max(ended), 0)) as begun,
+           any_value(latest < until) as last
+    from servers join asked using (place) join latest using (client)
+    group by place having bool_or(before) and not bool_or(busy)
+    order by begun, place
+"""

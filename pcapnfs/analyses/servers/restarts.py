@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from pcapnfs.analyses.asking.named_rows import Row
     from pcapnfs.trace import Trace
 
 RECONNECTED_READS = columns.together(
@@ -144,20 +146,15 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
             return ()
         verifiers = _verifiers(cursor, told)
-        changes = {
-            str(server): (integer(after_errors), tuple(errors), integer(outlived), frame)
-            for server, after_errors, errors, outlived, frame in cursor.execute(_CHANGES).fetchall()
-        }
+        changes = {str(row["server"]): row for row in by_name(cursor.execute(_CHANGES))}
         rewritten = {}
         if any(number > 1 for number, _ in verifiers.values()):
             rewritten = {
                 str(server): (integer(calls), integer(size))
                 for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
             }
-        states = {
-            str(row[0]): row[1:]
-            for row in cursor.execute(_STATES, {"examples": EXAMPLES}).fetchall()
-        }
+        answer = cursor.execute(_STATES, {"examples": EXAMPLES})
+        states = {str(row["server"]): row for row in by_name(answer)}
         reconnected(trace, cursor)
         moved = {
             str(server): (integer(calls), seconds(share) or 0.0)
@@ -166,38 +163,36 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
     found = []
     for server in sorted(verifiers.keys() | states.keys()):
         number, writes = verifiers.get(server, _NO_VERIFIERS)
-        after_errors, errors, outlived, frame = changes.get(server, _NO_CHANGES)
-        (
-            lost, names, lost_frames, losers,
-            refused, grace, span, refused_frames, reclaims, logins,
-        ) = states.get(server, _NO_STATES)  # fmt: skip
-        if number < 2 and not lost and not refused:
+        change = changes.get(server, _NO_CHANGES)
+        state = states.get(server, _NO_STATES)
+        if number < 2 and not state["lost_calls"] and not state["refused_calls"]:
             continue
         calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
         resent, waited_s = moved.get(server, (0, 0.0))
-        shown = [*([] if frame is None else [frame]), *lost_frames]
+        frame = change["frame"]
+        shown = [*([] if frame is None else [frame]), *state["lost_frames"]]
         found.append(
             Restart(
                 server=server,
                 verifiers=number,
-                after_errors=after_errors,
-                errors=errors,
-                outlived=outlived,
+                after_errors=integer(change["after_errors"]),
+                errors=tuple(change["errors"]),
+                outlived=integer(change["outlived"]),
                 writes=writes,
-                lost_state=integer(lost),
-                statuses=tuple(names),
-                losers=integer(losers),
-                logins=integer(logins),
+                lost_state=integer(state["lost_calls"]),
+                statuses=tuple(state["statuses"]),
+                losers=integer(state["losers"]),
+                logins=integer(state["logins"]),
                 moved=resent,
                 unreachable_s=waited_s,
-                refused=integer(refused),
-                grace_s=seconds(grace) or 0.0,
-                grace_span_s=seconds(span) or 0.0,
-                reclaims=integer(reclaims),
+                refused=integer(state["refused_calls"]),
+                grace_s=seconds(state["grace_share"]) or 0.0,
+                grace_span_s=seconds(state["grace_span"]) or 0.0,
+                reclaims=integer(state["reclaims"]),
                 rewritten=calls,
                 rewritten_bytes=size,
                 frames=tuple(integer(each) for each in shown[:EXAMPLES]),
-                refused_frames=tuple(integer(each) for each in refused_frames),
+                refused_frames=tuple(integer(each) for each in state["refused_frames"]),
             )
         )
     return tuple(found)
@@ -242,9 +237,15 @@ def any_change(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 
 _NO_VERIFIERS = (0, 0)
-_NO_CHANGES: tuple[int, tuple[str, ...], int, int | None] = (0, (), 0, None)
 
-_NO_STATES: tuple[Any, ...] = (0, [], [], 0, 0, 0, 0, [], 0, 0)
+_NO_CHANGES: Row = {"after_errors": 0, "errors": [], "outlived": 0, "frame": None}
+"""A row of `_CHANGES` without any."""
+
+_NO_STATES: Row = {
+    "lost_calls": 0, "statuses": [], "lost_frames": [], "losers": 0,
+    "refused_calls": 0, "grace_share": 0, "grace_span": 0, "refused_frames": [],
+    "reclaims": 0, "logins": 0,
+}  # fmt: skip
 """A row of `_STATES` without calls."""
 
 _TOLD = """
@@ -328,10 +329,11 @@ the new one, and which errors explain it; none where the connection is no older.
 and TCP's."""
 
 _CHANGES = """
-    select server, count(*) filter (errors <> []),
-           list_sort(list_distinct(flatten(list(errors)))),
-           count(*) filter (errors = [] and outlived), min(frame) filter (errors = [])
-    from verifier_changes where not alternating group by server
+    select server, count(*) filter (its.errors <> []) as after_errors,
+           list_sort(list_distinct(flatten(list(its.errors)))) as errors,
+           count(*) filter (its.errors = [] and its.outlived) as outlived,
+           min(its.frame) filter (its.errors = []) as frame
+    from verifier_changes as its where not alternating group by server
 """
 
 _RECONNECTED = f"""
@@ -372,13 +374,17 @@ _STATES = f"""
               and ({among("status_name", (*LOST_STATE, *GRACE))}
                    or {among("op", (*LOGIN, "RECLAIM_COMPLETE"))})
     )
-    select server, count(*) filter (lost),
-           coalesce(list_sort(list(distinct status_name) filter (lost)), []),
-           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (lost), []),
-           count(distinct client) filter (lost), count(*) filter (grace), sum(share) filter (grace),
-           max(reply_time) filter (grace) - min(reply_time) filter (grace),
-           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), []),
-           count(*) filter (op = 'RECLAIM_COMPLETE'), count(*) filter ({among("op", LOGIN)})
+    select server, count(*) filter (lost) as lost_calls,
+           coalesce(list_sort(list(distinct status_name) filter (lost)), []) as statuses,
+           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (lost), [])
+               as lost_frames,
+           count(distinct client) filter (lost) as losers,
+           count(*) filter (grace) as refused_calls, sum(share) filter (grace) as grace_share,
+           max(reply_time) filter (grace) - min(reply_time) filter (grace) as grace_span,
+           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), [])
+               as refused_frames,
+           count(*) filter (op = 'RECLAIM_COMPLETE') as reclaims,
+           count(*) filter ({among("op", LOGIN)}) as logins
     from answered group by server
 """
 

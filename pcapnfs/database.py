@@ -2,7 +2,9 @@
 
 The package opens a database of its own and looks itself up among what is installed: 20 ms of every
 command. What it gives is the engine's: an error that is caught here is `duckdb.Error`, and the
-connection of a trace is a `duckdb.DuckDBPyConnection`.
+connection of a trace is a `duckdb.DuckDBPyConnection`. Functions of the engine that work on its
+default connection are not here: it is made when it is first asked for, and two threads that ask
+then wait for each other for ever.
 """
 
 from _duckdb import (
@@ -14,7 +16,6 @@ from _duckdb import (
     Statement,
     StatementType,
     connect,
-    extract_statements,
     tokenize,
 )
 
@@ -27,6 +28,5 @@ __all__ = [
     "Statement",
     "StatementType",
     "connect",
-    "extract_statements",
     "tokenize",
 ]

@@ -53,12 +53,12 @@ def select(trace: Trace, query: str) -> Answer:
     Raises:
         UsageError: The text is not SQL, is not exactly one statement, does not only read, or fails.
     """
+    cursor = trace.cursor()
     try:
-        drawn = demand_reading(query)
+        drawn = demand_reading(cursor, query)
     except database.Error as error:
         raise UsageError(_sentence(error)) from error
     trace.lock()
-    cursor = trace.cursor()
     try:
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
@@ -75,16 +75,21 @@ def select(trace: Trace, query: str) -> Answer:
     return Answer(columns, _rows(found), drawn=drawn)
 
 
-def demand_reading(query: str) -> bool:
+def demand_reading(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
     """Refuse what is not one statement that only reads, before anything of it is carried out.
 
     Gives whether the rows hold a drawing: the plan of an EXPLAIN.
+
+    Args:
+        cursor: A connection of the thread that asks. DuckDB's own function would take one that all
+            threads share, and two that ask for it at first wait for each other for ever.
+        query: The text.
 
     Raises:
         UsageError: The text is not exactly one statement, or does not only read.
         duckdb.Error: The text is not SQL.
     """
-    statements = database.extract_statements(_bare(query))
+    statements = cursor.extract_statements(_bare(query))
     if _pivots(statements):
         return False
     if len(statements) != 1:
@@ -96,7 +101,7 @@ def demand_reading(query: str) -> bool:
             "select, with, from, pivot, describe, show, summarize, explain"
         )
     drawn = statement.type == database.StatementType.EXPLAIN
-    if drawn and not _explains_reading(query):
+    if drawn and not _explains_reading(cursor, query):
         raise UsageError("a trace can only be read: explain takes select, with, from")
     return drawn
 
@@ -182,7 +187,7 @@ def _may_wait_for_itself(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
     return any("UNION" in drawing for _, drawing in plan)
 
 
-def _explains_reading(query: str) -> bool:
+def _explains_reading(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
     """Whether what EXPLAIN explains only reads.
 
     EXPLAIN ANALYZE executes it, and COPY could write into the files that a trace is read from.
@@ -191,7 +196,7 @@ def _explains_reading(query: str) -> bool:
     text = query.encode()
     for offset, _ in database.tokenize(query)[1:EXPLAIN_TOKENS]:
         try:
-            inner = database.extract_statements(text[offset:].decode("utf-8", "replace"))
+            inner = cursor.extract_statements(text[offset:].decode("utf-8", "replace"))
         except database.Error:
             continue
         return [statement.type for statement in inner] == [database.StatementType.SELECT]

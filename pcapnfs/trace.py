@@ -170,8 +170,9 @@ class Trace:
                 refuses it; nothing of it was carried out.
             duckdb.Error: The query fails.
         """
-        demand_reading(query)
-        return in_utc(self._own_connection.sql(query, params=params))
+        own = self._own_connection
+        demand_reading(own, query)
+        return in_utc(own.sql(query, params=params))
 
     def rows(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
@@ -190,7 +191,7 @@ class Trace:
         Other questions may be asked meanwhile.
         """
         with contextlib.closing(self.cursor()) as cursor:
-            demand_reading(query)
+            demand_reading(cursor, query)
             if zoned(cursor.execute(query)):
                 cursor.execute(unzoned(cursor, query, "TIMESTAMP"))
             while rows := cursor.fetchmany(ROWS_HELD):
@@ -205,8 +206,9 @@ class Trace:
     def _asked(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None
     ) -> duckdb.DuckDBPyConnection:
-        demand_reading(query)
-        return self._own_connection.execute(query, params)
+        own = self._own_connection
+        demand_reading(own, query)
+        return own.execute(query, params)
 
     @property
     def _own_connection(self) -> duckdb.DuckDBPyConnection:

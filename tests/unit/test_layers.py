@@ -29,6 +29,7 @@ FORBIDDEN = {
     ),
     "views": (
         "duckdb",
+        "pcapnfs.database",
         "numpy",
         "pcapnfs._core",
         "pcapnfs.opening",
@@ -41,6 +42,7 @@ FORBIDDEN = {
         "typer",
         "rich",
         "duckdb",
+        "pcapnfs.database",
         "numpy",
         "pcapnfs._core",
         "pcapnfs.opening",
@@ -51,18 +53,19 @@ FORBIDDEN = {
         "typer",
         "rich",
         "duckdb",
+        "pcapnfs.database",
         "pcapnfs._core",
         "pcapnfs.opening",
         "pcapnfs.trace",
         "scapy",
     ),
     "verify": ("typer", "rich", "pcapnfs._core", "scapy"),
-    "cli": ("duckdb", "numpy", "pcapnfs._core", "scapy"),
+    "cli": ("duckdb", "pcapnfs.database", "numpy", "pcapnfs._core", "scapy"),
 }
 """What a folder never imports, not even inside a function. Imports for types alone are allowed."""
 
 HEAVY = (
-    "duckdb",
+    "pcapnfs.database",
     "numpy",
     "rich",
     "jinja2",
@@ -147,6 +150,24 @@ def test_decoder_scapy_and_pyshark_are_each_imported_in_one_place() -> None:
     assert [file.name for file in files if hits(file, ("scapy",), top_level=False)] == []
     asking = [file for file in files if hits(file, ("pyshark",), top_level=False)]
     assert {file.parent.name for file in asking} == {"verify"}
+
+
+def test_the_database_is_imported_in_one_place_and_asked_on_connections() -> None:
+    """DuckDB's own functions take a connection that is made when the first of them is called, and
+    two threads that call one then wait for each other for ever."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    names = [name for file in files for name in hits(file, ("_duckdb", "duckdb"), top_level=False)]
+    assert {name.removeprefix("_duckdb.") for name in names} == {
+        "ConnectionException",
+        "Error",
+        "IOException",
+        "InterruptException",
+        "OperationalError",
+        "Statement",
+        "StatementType",
+        "connect",
+        "tokenize",
+    }
 
 
 def test_only_units_turns_numbers_into_text() -> None:

@@ -75,6 +75,12 @@ COMPARED_FIELDS = (
 )  # fmt: skip
 """What `tshark -T fields` is asked for: less than half of what `export` writes of a call."""
 
+COMPRESSORS = {"gzip": ".gz", "zstd": ".zst"}
+"""What compresses captures, with its usual level, and the ending of what it writes."""
+
+ALONE = {f"decode {ending}": f"{name} -t" for name, ending in COMPRESSORS.items()}
+"""The row of a compressed capture, and that of its decompression alone, by the usual program."""
+
 PER_FILE = ("patterns", "perfile", "cache")
 """Commands that have something to say of every single file."""
 
@@ -110,6 +116,9 @@ class Row:
     """CPU seconds of tshark by those of this command; None where tshark was not measured."""
     memory_tshark_ratio: float | None
     """Peak memory of tshark by that of this command, likewise."""
+    alone_ratio: float | None
+    """Time of this command by the clock by that of decompression alone; None for all but those that
+    read a compressed capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +185,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="measure the wheel in dist/ (dev.py wheel), beside it the decoder of this Python's",
     )
     parser.add_argument("--memory", metavar="SIZE", help="what summarize may take, as 2G")
+    parser.add_argument(
+        "--compressed",
+        action="store_true",
+        help="also the decoder on the capture compressed by gzip and zstd, beside gzip -t, zstd -t",
+    )
     parser.add_argument("--pcapng", action="store_true", help="write pcapng, not pcap")
     parser.add_argument("--vlan", action="store_true", help="tag every frame (802.1Q)")
     parser.add_argument("--ipv6", action="store_true", help="IPv6 instead of IPv4")
@@ -201,6 +215,10 @@ def benchmark(options: argparse.Namespace) -> Result:
             run([sys.executable, "-c", COMPILE])
             say(f"writing {options.packets} packets")
             truth = json.loads(run([str(generator), "-o", str(capture), *words]))
+            for name, ending in COMPRESSORS.items() if options.compressed else ():
+                if f"decode {ending}" in commands:
+                    say(f"compressing with {name}")
+                    run([name, "-q", "-k", str(capture)])
             costs = measure_in_turns(commands, options.runs, capture)
             known = versions(commands)
         if options.wheel:
@@ -281,6 +299,11 @@ def commands_for(capture: Path, options: argparse.Namespace) -> dict[str, list[s
     commands = {DECODE: [sys.executable, "-c", DRAIN, str(capture)]}
     if options.wheel:
         commands[UNGUIDED] = [sys.executable, "-E", "-c", DRAIN, str(capture)]
+    for name, ending in COMPRESSORS.items() if options.compressed else ():
+        if program := found(name):
+            packed = str(capture) + ending
+            commands[f"decode {ending}"] = [sys.executable, "-c", DRAIN, packed]
+            commands[f"{name} -t"] = [program, "-q", "-t", packed]
     commands[SUMMARIZE] = [*pcapnfs, "summarize", "--json", *memory, str(capture)]
     for name in PER_FILE if options.per_file else ():
         commands[name] = [*pcapnfs, name, "--json", "--memory", "1G", str(capture)]
@@ -325,8 +348,9 @@ def measure_in_turns(
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(1, runs + 1):
         for name, command in commands.items():
-            if str(capture) in command:
-                warm(capture)
+            for word in command:
+                if word.startswith(str(capture)):
+                    warm(Path(word))
             run(commands.get(SMALL, commands[HELP]))  # Has what Python loads there, too.
             cost = measure(command, capture.with_name(f"{name}.out"))
             say(f"run {number}: {name}: {cost.cpu_s:.2f} s CPU, {cost.wall_s:.2f} s")
@@ -391,6 +415,7 @@ def rows(
         reads = name not in (HELP, SMALL)
         compare = medians.get(FIELDS, tshark) if name in (EXPORT, TRACE) else tshark
         compare = compare if reads else None
+        alone = medians.get(ALONE.get(name, ""))
         made.append(
             Row(
                 name=name,
@@ -401,6 +426,7 @@ def rows(
                 bytes_per_cpu_s=capture.stat().st_size / cost.cpu_s if reads else None,
                 cpu_tshark_ratio=compare.cpu_s / cost.cpu_s if compare else None,
                 memory_tshark_ratio=compare.peak_bytes / cost.peak_bytes if compare else None,
+                alone_ratio=cost.wall_s / alone.wall_s if alone else None,
             )
         )
     return made
@@ -420,6 +446,7 @@ def shown(command: Sequence[str], capture: Path) -> str:
     names = {str(capture): capture.name, str(SAMPLE): f"samples/{SAMPLE.name}", DRAIN: "<drain>"}
     names |= {sys.executable: "python", command[0]: Path(command[0]).stem}
     names |= {str(capture.with_name(name)): name for name in WRITTEN}
+    names |= {str(capture) + ending: capture.name + ending for ending in COMPRESSORS.values()}
     return " ".join(names.get(word, word) for word in command)
 
 
@@ -446,6 +473,11 @@ def table(result: Result) -> str:
             line += f"{'1/' + format(row.memory_tshark_ratio, '.1f'):>9}"
         lines.append(line)
     lines.append("")
+    lines += [
+        f"{row.name}: {row.alone_ratio:.2f} of the time by the clock that {ALONE[row.name]} takes"
+        for row in result.rows
+        if row.alone_ratio is not None
+    ]
     lines += [f"WRONG: {sentence}" for sentence in result.differences] or [
         "answers: as the generator wrote them"
     ]

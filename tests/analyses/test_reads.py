@@ -333,6 +333,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (restarts, "any_change"),
     (savings, "any_cuttable"),
     (silent_calls, "any_silent"),
+    (silent_calls, "any_waited"),
     (stalled_calls, "any_long"),
 )
 """What questions ask first, to ask no more where there is nothing."""

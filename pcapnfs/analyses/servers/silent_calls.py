@@ -63,6 +63,18 @@ def any_silent(trace: Trace) -> bool:
 
 
 @once
+def any_waited(trace: Trace) -> bool:
+    """Whether any of them is on a connection of which the capture lacks nothing.
+
+    No other call was seen to wait.
+    """
+    if not any_silent(trace):
+        return False
+    ((found,),) = trace.rows(_WAITED)
+    return bool(found)
+
+
+@once
 def register(trace: Trace) -> None:
     """Make the table `silent` of a trace, unless it is there."""
     with closing(trace.cursor()) as cursor:
@@ -88,6 +100,17 @@ def certain(trace: Trace) -> dict[str, NDArray[Any]]:
     register(trace)
     return trace.arrays(f"select call, call_time + waited as until from {TABLE} where not lossy")
 
+
+_WHOLE = "missing_bytes = 0 and truncated_bytes = 0 and sealed_bytes = 0"
+"""SQL: the capture lacks nothing of a connection."""
+
+_WAITED = f"""
+    select exists (
+        select 1 from calls
+        where reply_time is null and not callback
+              and connection in (select k.connection from connections k where {_WHOLE})
+    )
+"""
 
 # NLM's procedures of this kind are answered by another call, if at all (X/Open XNFS chapter 10);
 # CALLIT only where it succeeds (RFC 1833 section 3); nor need anybody answer what is sent
@@ -163,7 +186,7 @@ _SILENT = rf"""
                      left join of_clients using (client) left join of_servers using (server)
                      left join slowest using (client, server)
                      left join answers using (connection)
-        where missing_bytes = 0 and truncated_bytes = 0 and sealed_bytes = 0
+        where {_WHOLE}
               and (server_segments > 0 or server_acks > 0 or syn_rtt is not null
                    or client_resent > 0 or transmissions > 1)
               and not (transport = 'UDP' and server_segments = 0

@@ -78,7 +78,7 @@ class Unanswered(Record):
 
 def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
     """Put together, for each client and server, what waited longest first."""
-    if not silent_calls.any_silent(trace):
+    if not silent_calls.any_waited(trace):
         return ()
     shares.register(trace)
     silent_calls.register(trace)

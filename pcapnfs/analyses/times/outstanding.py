@@ -308,7 +308,7 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
 
 def _hung(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
     """Places of calls that waited for an answer that never came, and until when."""
-    if not silent_calls.any_silent(trace):
+    if not silent_calls.any_waited(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     silent = silent_calls.certain(trace)
     # Those beside NFS are none of these.

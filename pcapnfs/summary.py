@@ -20,6 +20,7 @@ from pcapnfs.analyses.forecasts import model as _model
 from pcapnfs.analyses.forecasts import verdict as _verdict
 from pcapnfs.analyses.forecasts.measurement import measure
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
+from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.times import budget as _budget
 from pcapnfs.analyses.times import operations as _operations
@@ -46,6 +47,7 @@ READS = columns.together(
     _patterns.READS,
     _readdir.READS,
     _sizes.READS,
+    _software.READS,
     _stability.READS,
     _time_budget.READS,
     _trust.READS,
@@ -73,6 +75,8 @@ class Summary(Record):
     """How many rules looked, and what all findings together cost."""
     capture: _capture.Capture
     """What was read."""
+    software: _software.Software
+    """Which software clients and servers say they are."""
     trust: _trust.Trust
     """What was matched and decoded, and what was not."""
     operations: tuple[_operations.OperationTimes, ...]
@@ -128,6 +132,7 @@ def summarize(trace: Trace) -> Summary:
         by_stability = ask(_stability.stability)
         files = ask(_files.files)
         sizes = ask(_sizes.sizes)
+        software = ask(_software.software)
         paths = ask(_network.network, top=SHOWN)
         measured = measure(trace, begun.network, begun.calls, begun.booked)
         clocks = _time_budget.time_budget(
@@ -144,6 +149,7 @@ def summarize(trace: Trace) -> Summary:
             findings=said.findings,
             judged=said.judged,
             capture=material.capture,
+            software=software(),
             trust=material.trust,
             operations=operations(),
             signatures=signatures(),

@@ -415,6 +415,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                 record.replace(
                     pcapnfs.summarize(trace),
                     verdict=several,
+                    software=samples.software(),
                     lock_gaps=samples.lock_gaps(),
                     network=network,
                     findings=samples.findings().findings,

@@ -7,14 +7,16 @@ have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
+from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.mounts.software import Kind
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.side import Side
 
@@ -67,7 +69,8 @@ class Cause(Record):
     """A setting that differs."""
 
     subject: str
-    """`version`, `transport`, `security`; `attribute_cache`, `name_cache`, `rsize`, `wsize`,
+    """`version`, `transport`, `security`; `client_software`, `server_software` (what they say they
+    are); `attribute_cache`, `name_cache`, `rsize`, `wsize`,
     `readdirplus`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the
     server for data); `storage` (sync or async export, or how fast it is), `network_rtt`."""
     before: str
@@ -89,6 +92,8 @@ def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -
             for subject, first, second in _protocols(before, after)
             for cause in _mainly(subject, first, second)
         ),
+        *_software("client_software", before.software.clients, after.software.clients),
+        *_software("server_software", before.software.servers, after.software.servers),
         *_attribute_cache(before, after),
         *_name_cache(before, after),
         *_size("rsize", before, after),
@@ -163,6 +168,39 @@ def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
                 sure: Confidence = "likely" if verdict.confidence == "likely" else "possible"
                 found.setdefault(verdict.title, _Said(verdict.title, sure, verdict.evidence))
     return list(found.values())
+
+
+def _software(subject: str, before: Sequence[Kind], after: Sequence[Kind]) -> Iterator[Cause]:
+    """What hosts say they are: one kind went, and another came.
+
+    Where only one of that happened, hosts may have joined or left.
+    """
+    if max(len(before), len(after)) >= software.KINDS:  # The rest is not known.
+        return
+    first, second = (
+        {kind.software: kind for kind in side if kind.source == "implementation"}
+        for side in (before, after)
+    )
+    gone = [kind for name, kind in first.items() if name not in second]
+    come = [kind for name, kind in second.items() if name not in first]
+    if not gone or not come:
+        return
+    names = software.apart(gone[0].software, come[0].software)
+    told = [
+        f"{_and_more(kind.addresses[0], kind.hosts)} in frame {kind.frame} {when}"
+        for kind, when in ((gone[0], "before"), (come[0], "after"))
+    ]
+    yield Cause(
+        subject,
+        _and_more(names[0], len(gone)),
+        _and_more(names[1], len(come)),
+        "certain",
+        f"EXCHANGE_ID of {told[0]}, of {told[1]}",
+    )
+
+
+def _and_more(name: str, all_of_them: int) -> str:
+    return f"{name} and {units.count(all_of_them - 1)} more" if all_of_them > 1 else name
 
 
 def _weaker(*all_of: Confidence) -> Confidence:

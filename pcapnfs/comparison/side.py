@@ -21,6 +21,7 @@ from pcapnfs.analyses.by_file.patterns import patterns
 from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.forecasts import measurement as _measurement
 from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
 from pcapnfs.analyses.times.time_budget import time_budget
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
+    from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
@@ -49,6 +51,7 @@ READS = columns.together(
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,
+    _software.READS,
     judging.READS,
     owners.READS,
     steps.READS,
@@ -127,6 +130,8 @@ class Side(Record):
     """What the questions of the clients say of mount options."""
     findings: tuple[Finding, ...]
     """What the rules found."""
+    software: Software
+    """What clients and servers say they are."""
     versions: Mapping[str, int]
     """Calls by version of NFS: 3, 4.0, 4.1 … Here and in the next two, calls that do not tell it
     are left out: unknown is no value."""
@@ -165,6 +170,7 @@ def gather(trace: Trace) -> Side:
         classes = asking.ask(patterns, top=0)
         begun = _material.begin(trace, asking)
         listing = asking.ask(readdir, top=LISTED)
+        said = asking.ask(_software.software)
         files = asking.ask(_files)
         kinds = asking.ask(_kinds)
         transfers = asking.ask(_transfers)
@@ -187,6 +193,7 @@ def gather(trace: Trace) -> Side:
         classes=classes().classes,
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
+        software=said(),
         versions=versions,
         transports=transports,
         flavors=flavors,

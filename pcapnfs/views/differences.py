@@ -51,6 +51,8 @@ SUBJECTS = {
     "version": "NFS version",
     "transport": "transport",
     "security": "security flavor",
+    "client_software": "client's software",
+    "server_software": "server's software",
     "attribute_cache": "attribute caching",
     "name_cache": "caching of names",
     "rsize": "rsize",

@@ -14,7 +14,17 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape, some
-from pcapnfs.views import budget, caching, estimate, findings, listings, network, patterns, sizes
+from pcapnfs.views import (
+    budget,
+    caching,
+    estimate,
+    findings,
+    listings,
+    network,
+    patterns,
+    sizes,
+    software,
+)
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -42,6 +52,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.forecasts.model import Model
+    from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.analyses.namespace.readdir import Readdir
     from pcapnfs.analyses.times.operations import OperationTimes
     from pcapnfs.analyses.times.stability import Stability
@@ -77,7 +88,7 @@ STABILITY_ROWS = (
 def summary(result: Summary) -> RenderableType:
     """The screen of `summarize`."""
     return Group(
-        _capture(result.capture, result.trust),
+        _capture(result.capture, result.trust, result.software),
         *_verdict(result.model, result.trust),
         *_findings(result.findings, result.judged),
         _heading("Trust"),
@@ -119,7 +130,7 @@ def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
     return (_heading("Verdict"), *(_note(line) for line in told))
 
 
-def _capture(capture: Capture, trust: Trust) -> RenderableType:
+def _capture(capture: Capture, trust: Trust, said: Software) -> RenderableType:
     facts = [escape(capture.format or "no format"), units.counted(capture.packets, "packet")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
@@ -130,6 +141,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         Text(some(capture.files, NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
+        *(Prose(told) for told in (software.line(said),) if told is not None),
         Text(f"{units.counted(trust.rpc_calls, 'call')}: {protocols or 'none'}"),
         *_data_servers(capture),
     )

@@ -34,7 +34,7 @@ from pcapnfs.analyses.captured import (
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.forecasts import bottleneck, model
 from pcapnfs.analyses.locks import lock_waits, open_order
-from pcapnfs.analyses.mounts import mount_outcomes, preliminaries, sessions
+from pcapnfs.analyses.mounts import mount_outcomes, preliminaries, sessions, software
 from pcapnfs.analyses.namespace import (
     exclusive_creates,
     listing_costs,
@@ -197,6 +197,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "silly_renames": (silly_renames.READS, silly_renames.silly_renames),
     "slowest": (slowest.READS, slowest.slowest),
     "sizes": (sizes.READS, sizes.sizes),
+    "software": (software.READS, software.software),
     "stability": (stability.READS, stability.stability),
     "stale_handles": (stale_handles.READS, stale_handles.stale_handles),
     "summary": (summary.READS, summary.summarize),
@@ -220,6 +221,7 @@ SHOWN_BY = {
     "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
     "slower_path": "k61-retrans-v3.pcap",
+    "software": "k61-tar-v42.pcap",
     "stalled_calls": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",
     "time_budget": "k61-retrans-v3.pcap",

@@ -24,7 +24,12 @@ RENAMED = {
         "uid": "user",
         "gid": "user",
     },
-    "operations": {"name": "name", "new_name": "name", "text": "text"},
+    "operations": {
+        "name": "name",
+        "new_name": "name",
+        "text": "text",
+        **dict.fromkeys(("client_owner", "client_software", "server_software"), "software"),
+    },
     "files": {
         "server": "host",
         "handle": "handle",

@@ -156,7 +156,7 @@ V41: list[tuple[int, Call, Reply]] = [
     (
         Op.EXCHANGE_ID,
         lambda c: c.exchange_id("me", implementation=("example.test", "client")),
-        lambda p: p.exchange_id(5, 1, 0x10000),
+        lambda p: p.exchange_id(5, 1, 0x10000, implementation=("example.test", "server")),
     ),
     (Op.CREATE_SESSION, lambda c: c.create_session(5), lambda p: p.create_session(SESSION)),
     (

@@ -25,6 +25,7 @@ from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.locks.lock_gaps import LockGaps
 from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
 from pcapnfs.analyses.mounts.sessions import Session
+from pcapnfs.analyses.mounts.software import Changed, Kind, Software
 from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
 from pcapnfs.analyses.times.budget import Budget
 from pcapnfs.analyses.times.call_times import KindOfStable
@@ -97,6 +98,15 @@ def capture() -> Capture:
         data_servers=(),
         data_connections=0,
         data_calls=0,
+    )
+
+
+def software() -> Software:
+    linux = "Linux 6.1.176 #1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 x86_64 (kernel.org)"
+    return Software(
+        clients=(Kind(linux, "implementation", 1, ("10.0.0.2",), 8),),
+        servers=(Kind("NetApp Release 9.6.0 (netapp.com)", "implementation", 1, ("10.0.0.1",), 9),),
+        changed=(Changed("client", "10.0.0.2", "Linux 5.14.0 #1 SMP (kernel.org)", linux, 5000),),
     )
 
 
@@ -348,6 +358,7 @@ def summary() -> Summary:
         findings=findings().findings,
         judged=findings().judged,
         capture=capture(),
+        software=software(),
         trust=trust(),
         operations=(
             OperationTimes("3", "CREATE", 1200, 3, 1197, 2, TIMES),

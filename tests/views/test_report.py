@@ -20,7 +20,8 @@ from tests.views import samples
 FROM_CAPTURES = set(
     "about action client clients damage evidence files flavors format name new_name op path "
     "pattern protocols seen sentence server servers session shown_names signature status step "
-    "title version why paths options data_servers requested_level committed_level".split()
+    "title version why paths options data_servers requested_level committed_level software address "
+    "addresses".split()
 )
 """Fields that hold names from a capture, or sentences that may quote them."""
 

@@ -12,6 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
+from pcapnfs.analyses.mounts.software import Changed, Kind, Software
 from pcapnfs.record import replace
 from pcapnfs.views import estimate, patterns, perfile, screen, sequence, show, sizes, verify
 from tests.views import samples
@@ -28,6 +29,7 @@ def renderables() -> dict[str, RenderableType]:
         readdir=replace(samples.readdir(), readdir_calls=0, readdirplus_calls=0),
         cache=samples.poor_cache(),
         network=samples.poor_network(),
+        software=Software(),
         capture=replace(
             samples.capture(),
             damage=("tar-x.pcap: breaks off at byte 99",),
@@ -152,6 +154,11 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         trust=samples.poor_trust(),
         model=replace(summary.model, verdict=samples.bottlenecks(hostile)),
         operations=(row,),
+        software=Software(
+            clients=(Kind(hostile, "implementation", 1, (hostile,), 1),),
+            servers=(Kind(hostile, "implementation", 1, (hostile,), 1),),
+            changed=(Changed("client", hostile, hostile, f"{hostile} 2", 3),),
+        ),
         capture=replace(
             summary.capture,
             files=(hostile,),

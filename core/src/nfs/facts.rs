@@ -128,6 +128,12 @@ pub struct Rare<'a> {
     /// COPY, WRITE_SAME: the state of what goes on in the background (`wr_callback_id`). CB_OFFLOAD: that
     /// of what ended.
     pub offload: Option<StateId>,
+    /// SETCLIENTID, EXCHANGE_ID: what the client names itself by (`nfs_client_id4.id`, `co_ownerid`).
+    pub client_owner: Option<&'a [u8]>,
+    /// EXCHANGE_ID: what the client says it is.
+    pub client_software: Option<Implementation<'a>>,
+    /// EXCHANGE_ID: what the server says it is.
+    pub server_software: Option<Implementation<'a>>,
 }
 
 impl<'a> Facts<'a> {
@@ -151,6 +157,9 @@ impl<'a> Facts<'a> {
             flavors: Vec::new(),
             pnfs: None,
             offload: None,
+            client_owner: None,
+            client_software: None,
+            server_software: None,
         };
         self.rare.as_deref().unwrap_or(NOTHING)
     }
@@ -238,6 +247,15 @@ pub struct Service {
     pub protocol: u32,
     /// Port; 0 when not told, or when the program is not there.
     pub port: u16,
+}
+
+/// `nfs_impl_id4` (RFC 8881 section 3.3.4), without its date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Implementation<'a> {
+    /// Who made it: a DNS name.
+    pub domain: &'a [u8],
+    /// What it is called, with its version.
+    pub name: &'a [u8],
 }
 
 /// `stateid4`: the `other` part, and the sequence number.

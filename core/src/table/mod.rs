@@ -13,6 +13,7 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
@@ -22,7 +23,7 @@ use crate::error::DecodeError;
 use crate::names::identity::Identities;
 use crate::names::paths::Paths;
 use crate::names::{FileId, Names, Place, Placed};
-use crate::nfs::facts::{Attributes, Entry, Facts, Rare, Service};
+use crate::nfs::facts::{Attributes, Entry, Facts, Implementation, Rare, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DataContent, DelegationType, FileType, PseudoFlavor, StableHow};
 use crate::nfs::{Class, Done, Outcome, Walk};
@@ -461,6 +462,7 @@ impl Tables {
                 self.operations.text.put(at, services(&rare.services, &mut self.text).map(str::as_bytes));
             }
             self.operations.flavors.put(at, flavors(&rare.flavors, &mut self.text).map(str::as_bytes));
+            self.operations.put_software(at, rare);
         }
     }
 
@@ -541,6 +543,18 @@ impl OperationsBatch {
             put(sparse.found, |found| self.found.put(at, found));
             put(sparse.segments, |segments| self.segments.put(at, segments));
             put(sparse.hole_bytes, |bytes| self.hole_bytes.put(at, bytes));
+        }
+    }
+
+    fn put_software(&mut self, at: Row, rare: &Rare<'_>) {
+        self.client_owner.put(at, rare.client_owner.map(beginning));
+        for (told, column) in [
+            (rare.client_software, &mut self.client_software),
+            (rare.server_software, &mut self.server_software),
+        ] {
+            if let Some(told) = told.as_ref().map(software).filter(|told| !told.is_empty()) {
+                column.put(at, Some(beginning(&told)));
+            }
         }
     }
 
@@ -668,6 +682,38 @@ fn flavors<'a>(flavors: &[PseudoFlavor], buffer: &'a mut String) -> Option<&'a s
     }
     *buffer = flavors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     Some(buffer)
+}
+
+/// Bytes of what a client or a server calls itself that are written down: several times what any does.
+const CALLED_BYTES: usize = 256;
+
+/// The beginning of a text that may be of any length. It ends with a whole character.
+fn beginning(text: &[u8]) -> &[u8] {
+    let Some(cut) = text.get(..CALLED_BYTES) else { return text };
+    let begun = match str::from_utf8(cut) {
+        // Nothing follows that would make it wrong: a character was cut.
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => cut.len(),
+    };
+    cut.get(..begun).unwrap_or(cut)
+}
+
+/// A text without the zeros that ONTAP puts behind it.
+fn unpadded(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    text.get(..end).unwrap_or(text)
+}
+
+/// What an implementation says it is: `Linux 6.1.0 (kernel.org)`, `NFS of example.org 3`.
+fn software<'a>(told: &Implementation<'a>) -> Cow<'a, [u8]> {
+    let (domain, name) = (beginning(unpadded(told.domain)), beginning(unpadded(told.name)));
+    if domain.is_empty() || name.windows(domain.len()).any(|part| part.eq_ignore_ascii_case(domain)) {
+        Cow::Borrowed(name)
+    } else if name.is_empty() {
+        Cow::Borrowed(domain)
+    } else {
+        Cow::Owned([name, b" (", domain, b")"].concat())
+    }
 }
 
 /// What a portmapper was asked for or told, one service a semicolon: `100003 v3 tcp port 2049`.

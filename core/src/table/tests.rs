@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 
-use super::{BATCH_ROWS, Tables};
+use super::{BATCH_ROWS, CALLED_BYTES, Tables, beginning, software};
 use crate::names::{Names, Placed};
-use crate::nfs::facts::Facts;
+use crate::nfs::facts::{Facts, Implementation};
 use crate::nfs::operation::NFS3;
 use crate::nfs::{Done, Told};
 
@@ -114,4 +114,30 @@ fn numbers_have_the_names_of_their_standard() {
             assert_eq!(told(status_named(statuses, status)), status_name(statuses, status));
         }
     }
+}
+
+#[test]
+fn an_implementation_is_called_by_its_name_and_who_made_it() {
+    let called = |domain: &'static [u8], name: &'static [u8]| {
+        String::from_utf8(software(&Implementation { domain, name }).into_owned()).unwrap()
+    };
+    assert_eq!(called(b"kernel.org", b"Linux 6.1.0"), "Linux 6.1.0 (kernel.org)");
+    assert_eq!(called(b"Example.org", b"NFS of example.org 3"), "NFS of example.org 3");
+    assert_eq!(called(b"netapp.com\0\0", b"NetApp Release 9.6\0"), "NetApp Release 9.6 (netapp.com)");
+    assert_eq!(called(b"", b"Linux 6.1.0"), "Linux 6.1.0");
+    assert_eq!(called(b"kernel.org", b""), "kernel.org");
+    assert_eq!(called(b"", b""), "");
+}
+
+#[test]
+fn of_a_long_text_the_beginning_is_kept_in_whole_characters() {
+    let long = "ä".repeat(CALLED_BYTES);
+    assert_eq!(beginning(long.as_bytes()), "ä".repeat(CALLED_BYTES / 2).as_bytes());
+    assert_eq!(beginning(&long.as_bytes()[1..]).len(), CALLED_BYTES); // No text at all.
+    let odd = format!("x{long}");
+    assert_eq!(beginning(odd.as_bytes()).len(), CALLED_BYTES - 1);
+    let short = &long[..CALLED_BYTES];
+    assert_eq!(beginning(short.as_bytes()), short.as_bytes());
+    let huge = Implementation { domain: long.as_bytes(), name: long.as_bytes() };
+    assert_eq!(software(&huge).len(), CALLED_BYTES);
 }

@@ -11,6 +11,7 @@ from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
 from pcapnfs.views.screen import protocol_name
+from pcapnfs.views.software import line as software_line
 from pcapnfs.views.words import no_verdict, trust_sentences
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def verdict(report: Report) -> Section:
     if gravest := judged.in_short(report):
         parts.append(gravest)
     facts = list(_capture(summary.capture, summary.trust.rpc_calls))
+    if said := software_line(summary.software):
+        facts.append(("Software", quoted(said)))
     if report.redacted:
         facts.append(("Names", "pseudonyms, as are addresses and users (pcapnfs redact)"))
     parts.append(Facts(tuple(facts)))

@@ -6,7 +6,7 @@ use super::state::open_delegation;
 use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
 use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, nfstime4};
-use crate::nfs::facts::{Facts, Pnfs};
+use crate::nfs::facts::{Facts, Implementation, Pnfs};
 use crate::nfs::types::TEXT_LIMIT;
 
 /// `BACKCHANNEL_CTL4args`, RFC 8881 section 18.33.
@@ -24,9 +24,9 @@ pub fn bind_conn_to_session<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result
 }
 
 /// `EXCHANGE_ID4args`, RFC 8881 section 18.35.
-pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     c.u64()?; // co_verifier
-    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // co_ownerid
+    f.rare_mut().client_owner = Some(c.opaque_as(Kind::Token, OPAQUE_LIMIT)?); // co_ownerid
     c.u32()?; // eia_flags
     state_protect(c, |c| {
         // ssv_sp_parms4
@@ -35,7 +35,8 @@ pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Resul
         c.u64()?; // ssp_window, ssp_num_gss_handles
         Ok(())
     })?;
-    implementation(c)
+    f.rare_mut().client_software = implementation(c)?; // eia_client_impl_id
+    Ok(())
 }
 
 /// `EXCHANGE_ID4resok`, RFC 8881 section 18.35.
@@ -53,7 +54,8 @@ pub fn exchange_id_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
     c.u64()?; // so_minor_id
     c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // so_major_id
     c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // eir_server_scope
-    implementation(c)
+    f.rare_mut().server_software = implementation(c)?; // eir_server_impl_id
+    Ok(())
 }
 
 /// `state_protect4_a` and `state_protect4_r`: they differ in what follows SP4_SSV's operations.
@@ -81,13 +83,15 @@ fn algorithms(c: &mut Cursor<'_>) -> Result {
 }
 
 /// `nfs_impl_id4<1>` (RFC 8881 section 3.3.4): domain, name and date of the implementation.
-fn implementation(c: &mut Cursor<'_>) -> Result {
+fn implementation<'a>(c: &mut Cursor<'a>) -> Result<Option<Implementation<'a>>> {
+    let mut told = None;
     for _ in 0..at_most_one(c)? {
-        c.opaque_as(Kind::Token, TEXT_LIMIT)?;
-        c.opaque_as(Kind::Token, TEXT_LIMIT)?;
-        nfstime4(c)?;
+        let domain = c.opaque_as(Kind::Token, TEXT_LIMIT)?; // nii_domain
+        let name = c.opaque_as(Kind::Token, TEXT_LIMIT)?; // nii_name
+        nfstime4(c)?; // nii_date
+        told = Some(Implementation { domain, name });
     }
-    Ok(())
+    Ok(told)
 }
 
 /// `CREATE_SESSION4args`, RFC 8881 section 18.36.

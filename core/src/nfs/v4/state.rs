@@ -204,9 +204,9 @@ pub fn release_lockowner_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) ->
 }
 
 /// `SETCLIENTID4args`, RFC 7530 section 16.33.
-pub fn setclientid_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+pub fn setclientid_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     c.u64()?; // client verifier: tells incarnations of the client apart
-    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // client id string
+    f.rare_mut().client_owner = Some(c.opaque_as(Kind::Token, OPAQUE_LIMIT)?); // client id string
     c.u32()?; // cb_program
     netaddr(c)?; // cb_location
     c.u32()?; // callback_ident

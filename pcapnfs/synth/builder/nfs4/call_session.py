@@ -5,7 +5,15 @@ from typing import Self
 
 from pcapnfs.synth.builder.nfs4.attributes import bitmap4
 from pcapnfs.synth.builder.nfs4.call_base import CallBase
-from pcapnfs.synth.builder.nfs4.types import CHANNEL, ChannelAttributes, Name, Op, Stateid, nfstime4
+from pcapnfs.synth.builder.nfs4.types import (
+    CHANNEL,
+    ChannelAttributes,
+    Name,
+    Op,
+    Stateid,
+    impl_id,
+    nfstime4,
+)
 from pcapnfs.synth.builder.xdr import Packer
 
 WHOLE_FILE = 0xFFFFFFFFFFFFFFFF
@@ -19,11 +27,11 @@ class SessionCalls(CallBase):
         owner: Name,
         verifier: bytes = bytes(8),
         flags: int = 0,
-        implementation: tuple[str, str] | None = None,
+        implementation: tuple[Name, Name] | None = None,
     ) -> Self:
         """EXCHANGE_ID with SP4_NONE; ``implementation`` is (domain, name)."""
         packer = Packer().fixed(verifier).opaque(owner).uints(flags, 0)
-        packer.array([] if implementation is None else [implementation], _impl_id)
+        packer.array([] if implementation is None else [implementation], impl_id)
         return self.op(Op.EXCHANGE_ID, packer.done())
 
     def create_session(
@@ -133,7 +141,3 @@ class SessionCalls(CallBase):
         """GETDEVICEINFO; ``device`` has 16 bytes."""
         packer = Packer().fixed(device).uints(type, maxcount).raw(bitmap4(notify))
         return self.op(Op.GETDEVICEINFO, packer.done())
-
-
-def _impl_id(packer: Packer, value: tuple[str, str]) -> None:
-    nfstime4(packer.opaque(value[0]).opaque(value[1]), 0)

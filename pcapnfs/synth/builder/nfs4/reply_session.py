@@ -13,8 +13,10 @@ from pcapnfs.synth.builder.nfs4.types import (
     NFS4ERR_TOOSMALL,
     ChannelAttributes,
     Layout,
+    Name,
     Op,
     Stateid,
+    impl_id,
 )
 from pcapnfs.synth.builder.rpc import AUTH_SYS
 from pcapnfs.synth.builder.xdr import Packer
@@ -30,11 +32,16 @@ class SessionReplies(ReplyBase):
         flags: int = 0,
         major: bytes = b"server",
         scope: bytes = b"server",
+        implementation: tuple[Name, Name] | None = None,
         status: int = 0,
     ) -> Self:
-        """EXCHANGE_ID with SP4_NONE; flags NON_PNFS 0x10000, PNFS_MDS 0x20000, PNFS_DS 0x40000."""
+        """EXCHANGE_ID with SP4_NONE; ``implementation`` is (domain, name).
+
+        The flags are NON_PNFS 0x10000, PNFS_MDS 0x20000, PNFS_DS 0x40000.
+        """
         packer = Packer().hyper(clientid).uints(sequence, flags, 0)
-        packer.hyper(0).opaque(major).opaque(scope).uint(0)
+        packer.hyper(0).opaque(major).opaque(scope)
+        packer.array([] if implementation is None else [implementation], impl_id)
         return self._ok(Op.EXCHANGE_ID, packer, status)
 
     def create_session(

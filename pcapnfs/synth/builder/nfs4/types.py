@@ -229,3 +229,9 @@ def nfstime4(packer: Packer, nanoseconds: int) -> Packer:
     """Append an nfstime4: signed seconds, nanoseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return packer.signed_hyper(seconds).uint(rest)
+
+
+def impl_id(packer: Packer, value: tuple[Name, Name]) -> None:
+    """Append an nfs_impl_id4: domain, name, and 1970 as its date."""
+    domain, name = value
+    nfstime4(packer.opaque(domain).opaque(name), 0)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::nfs::facts::{Pnfs, Rare};
+use crate::nfs::facts::{Implementation, Pnfs, Rare};
 use crate::nfs::types::DelegationType;
 use crate::nfs::v4::highest_slot_within;
 
@@ -35,6 +35,14 @@ const CONFIRMED: Rows =
 const SERVER: Rows =
     &[("so_minor_id", Hyper(0)), ("so_major_id", Opaque(b"server.")), ("eir_server_scope", Opaque(b"scope"))];
 
+const SERVER_IMPLEMENTATION: Rows = &[
+    ("impl_id count", Word(1)),
+    ("nii_domain", Opaque(b"example.org")),
+    ("nii_name", Opaque(b"Server 9")),
+    ("nii_date.seconds", Hyper(0)),
+    ("nii_date.nseconds", Word(0)),
+];
+
 const NO_IMPLEMENTATION: Rows = &[("impl_id count", Word(0))];
 
 #[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
@@ -46,7 +54,12 @@ fn flags(told: u32) -> Option<Box<Rare<'static>>> {
 fn clients() -> Vec<Sample> {
     let asked = |protection: &[Rows]| {
         let rows = [&[OWNER], protection, &[IMPLEMENTATION]].concat().concat();
-        arguments("EXCHANGE_ID", rows.leak(), NO_FACTS())
+        let rare = Rare {
+            client_owner: Some(b"Linux NFSv4.2 host"),
+            client_software: Some(Implementation { domain: b"kernel.org", name: b"Linux 6.1.0" }),
+            ..Rare::default()
+        };
+        arguments("EXCHANGE_ID", rows.leak(), Facts { rare: Some(rare.into()), ..Facts::default() })
     };
     let answered = |protection: &[Rows]| {
         let rows = [&[CONFIRMED], protection, &[SERVER, NO_IMPLEMENTATION]].concat().concat();
@@ -56,8 +69,19 @@ fn clients() -> Vec<Sample> {
             Facts { client_id: Some(0xc11e), rare: flags(0x2_0001), ..Facts::default() },
         )
     };
+    let named = || {
+        let rows = [CONFIRMED, &[("SP4_NONE", Word(0))], SERVER, SERVER_IMPLEMENTATION].concat();
+        let mut rare = flags(0x2_0001).unwrap_or_default();
+        rare.server_software = Some(Implementation { domain: b"example.org", name: b"Server 9" });
+        results(
+            "EXCHANGE_ID",
+            rows.leak(),
+            Facts { client_id: Some(0xc11e), rare: Some(rare), ..Facts::default() },
+        )
+    };
     vec![
         asked(&[&[("SP4_NONE", Word(0))]]),
+        named(),
         asked(&[&[("SP4_MACH_CRED", Word(1))], OPERATIONS]),
         asked(&[
             &[("SP4_SSV", Word(2))],

@@ -309,7 +309,10 @@ fn clients() -> Vec<Sample> {
                 ("cb_location.na_r_addr", Opaque(b"10.0.0.2.128.1")),
                 ("callback_ident", Word(1)),
             ],
-            NO_FACTS(),
+            Facts {
+                rare: Some(Rare { client_owner: Some(b"Linux NFSv4.0 host"), ..Rare::default() }.into()),
+                ..Facts::default()
+            },
         ),
         results("SETCLIENTID", &[("clientid", Hyper(0xc11e)), ("setclientid_confirm", Hyper(2))], client()),
         failure(

@@ -1,0 +1,58 @@
+"""Which software clients and servers are, in a line.
+
+Takes a `Software`; gives a sentence without its full stop, escaped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.mounts.software import apart, in_short
+from pcapnfs.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pcapnfs.analyses.mounts.software import Changed, Kind, Software
+
+NAMED = 4
+"""Kinds of software that are named of each side; the rest is counted."""
+
+CHANGES = 2
+"""Changes that are told."""
+
+
+def line(found: Software) -> str | None:
+    """What clients and servers say they are; None where nobody says anything."""
+    told = [
+        *_side("client", found.clients),
+        *_side("server", found.servers),
+        *map(_changed, found.changed[:CHANGES]),
+    ]
+    if not told:
+        return None
+    text = "; ".join(told)
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _side(title: str, kinds: Sequence[Kind]) -> list[str]:
+    """Nothing of a side that does not tell."""
+    hosts: dict[str, int] = {}
+    for kind in kinds:
+        name = escape(in_short(kind.software))
+        hosts[name] = hosts.get(name, 0) + kind.hosts
+    if not hosts:
+        return []
+    names = [
+        name if len(hosts) == 1 else f"{name} ({units.count(count)})"
+        for name, count in list(hosts.items())[:NAMED]
+    ]
+    more = f" and {units.count(len(hosts) - NAMED)} more" if len(hosts) > NAMED else ""
+    plural = "s" if sum(hosts.values()) > 1 else ""
+    return [f"{title}{plural}: {', '.join(names)}{more}"]
+
+
+def _changed(change: Changed) -> str:
+    before, _ = apart(change.before, change.after)
+    return f"{escape(change.address)} was {escape(before)} before frame {change.frame}"

@@ -334,6 +334,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (late_connections, "any_late"),
     (restarts, "any_change"),
     (savings, "any_cuttable"),
+    (silent_calls, "any_found"),
     (silent_calls, "any_silent"),
     (silent_calls, "any_waited"),
     (stalled_calls, "any_long"),

@@ -92,6 +92,14 @@ def register(trace: Trace) -> None:
         )
 
 
+@once
+def any_found(trace: Trace) -> bool:
+    """Whether any call is in the table."""
+    register(trace)
+    ((found,),) = trace.rows(f"select exists (select 1 from {TABLE})")
+    return bool(found)
+
+
 def certain(trace: Trace) -> dict[str, NDArray[Any]]:
     """Calls that waited for certain, `call`, and until when, `until`, nanoseconds since 1970.
 

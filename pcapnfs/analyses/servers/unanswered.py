@@ -81,7 +81,8 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
     if not silent_calls.any_waited(trace):
         return ()
     shares.register(trace)
-    silent_calls.register(trace)
+    if not silent_calls.any_found(trace):
+        return ()
     with closing(trace.cursor()) as cursor:
         rows = by_name(cursor.execute(_PAIRS, {"files": FILES_SHOWN, "examples": EXAMPLES}))
     return tuple(

@@ -16,6 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
@@ -91,10 +92,12 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
     shares.register(trace)
     paths = round_trip.round_trips(trace).pairs
     known = {
-        "clients": [path.client for path in paths],
-        "servers": [path.server for path in paths],
-        "halves": [round((path.client_side.rtt_s or 0.0) * NANOSECONDS) for path in paths],
-        "at_client": [path.vantage == "client" for path in paths],
+        "clients": given.text(path.client for path in paths),
+        "servers": given.text(path.server for path in paths),
+        "halves": given.text(
+            round((path.client_side.rtt_s or 0.0) * NANOSECONDS) for path in paths
+        ),
+        "at_client": given.text(path.vantage == "client" for path in paths),
         "shortest": SHORTEST_TIMER_NS,
     }
     with closing(trace.cursor()) as cursor:
@@ -131,7 +134,7 @@ _ANYTHING = """
         or exists (select 1 from notes where reason in ($late, $duplicate))
 """
 
-_RESENT = """
+_RESENT = f"""
     create temp table resent as
     with later as (
         select call, count(*) filter (reason = $late) as late,
@@ -141,8 +144,10 @@ _RESENT = """
         from notes where reason in ($late, $duplicate) and call is not null group by call
     ),
     paths as (
-        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
-               unnest($halves::bigint[]) as half, unnest($at_client::boolean[]) as at_client
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("halves", "bigint")} as half,
+               {given.rows("at_client", "boolean")} as at_client
     ),
     sent_again as (
         select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,

@@ -23,11 +23,16 @@ CHANGES = 2
 """Changes that are told."""
 
 
-def line(found: Software) -> str | None:
-    """What clients and servers say they are; None where nobody says anything."""
+def line(found: Software, *, whole: bool = False) -> str | None:
+    """What clients and servers say they are; None where nobody says anything.
+
+    Args:
+        found: What they say.
+        whole: All of it; else what readers look for.
+    """
     told = [
-        *_side("client", found.clients),
-        *_side("server", found.servers),
+        *_side("client", found.clients, whole=whole),
+        *_side("server", found.servers, whole=whole),
         *map(_changed, found.changed[:CHANGES]),
     ]
     if not told:
@@ -36,11 +41,11 @@ def line(found: Software) -> str | None:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def _side(title: str, kinds: Sequence[Kind]) -> list[str]:
+def _side(title: str, kinds: Sequence[Kind], *, whole: bool) -> list[str]:
     """Nothing of a side that does not tell."""
     hosts: dict[str, int] = {}
     for kind in kinds:
-        name = escape(in_short(kind.software))
+        name = escape(kind.software if whole else in_short(kind.software))
         hosts[name] = hosts.get(name, 0) + kind.hosts
     if not hosts:
         return []

@@ -15,6 +15,7 @@ def kind(software: str, hosts: int = 1) -> Kind:
 def test_nothing_is_said_of_a_side_that_says_nothing() -> None:
     assert line(Software()) is None
     assert line(Software(clients=(kind(LINUX),))) == "Client: Linux 6.1.176"
+    assert line(Software(clients=(kind(LINUX),)), whole=True) == f"Client: {LINUX}"
     assert line(Software(servers=(kind("Chimera"),))) == "Server: Chimera"
 
 

@@ -39,7 +39,7 @@ def verdict(report: Report) -> Section:
     if gravest := judged.in_short(report):
         parts.append(gravest)
     facts = list(_capture(summary.capture, summary.trust.rpc_calls))
-    if said := software_line(summary.software):
+    if said := software_line(summary.software, whole=True):
         facts.append(("Software", quoted(said)))
     if report.redacted:
         facts.append(("Names", "pseudonyms, as are addresses and users (pcapnfs redact)"))

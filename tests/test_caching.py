@@ -116,7 +116,14 @@ def test_revalidations_are_those_that_the_kernel_counted(capture: Capture) -> No
 @pytest.mark.parametrize("capture", _parameters(_FULL))
 def test_questions_and_what_they_found_add_up(capture: Capture, say: Say) -> None:
     said = say("cache")
-    parts = ("first_sight", "unchanged", "changed_by_self", "changed_by_other", "unknown")
+    parts = (
+        "first_sight",
+        "unchanged",
+        "changed_by_self",
+        "changed_by_other",
+        "changed_by_unknown",
+        "unknown",
+    )
     assert sum(said[part] for part in parts) == said["revalidations"]
     assert said["by_getattr"] + said["by_open"] + said["by_verify"] == said["revalidations"]
     for key in ("revalidations", "unchanged", "changed_by_self", "changed_by_other"):

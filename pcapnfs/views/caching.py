@@ -82,6 +82,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
         (result.unchanged, "unchanged"),
         (result.changed_by_self, "changed by itself"),
         (result.changed_by_other, "changed by somebody else"),
+        (result.changed_by_unknown, "changed by whom is not known"),
         (result.first_sight, "seen for the first time"),
         (result.unknown, "without an answer that tells"),
     ]

@@ -76,6 +76,24 @@ def test_counts_questions_by_what_they_found(trace: Trace) -> None:
     assert (result.objects, result.invalidations, result.not_atomic) == (2, 1, 0)
 
 
+def test_a_change_of_which_nobody_knows_whose_it_was_is_one_all_the_same() -> None:
+    lost = at(2, 1.5, "SETATTR", status=None, reply_time=None, reply_frame=None)
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[at(1, 1.0, "GETATTR"), lost, at(3, 2.0, "GETATTR"), at(4, 6.0, "GETATTR")],
+        operations=[
+            told(1, "GETATTR", 100),
+            operation(2, "SETATTR", file=1, executed=False, status=None),
+            told(3, "GETATTR", 200),
+            told(4, "GETATTR", 200),
+        ],
+    ) as trace:
+        result = cache(trace)
+    assert (result.first_sight, result.unchanged, result.changed_by_unknown) == (1, 1, 1)
+    assert (result.changed_by_other, result.unknown, result.invalidations) == (0, 0, 0)
+    assert result.unchanged_share == pytest.approx(1 / 2)
+
+
 def test_reading_again_costs_what_was_cached_and_a_visit_saves_it_once(trace: Trace) -> None:
     result = cache(trace)
     assert result.bytes_reread == 3000  # of the 4096 bytes, what it had had

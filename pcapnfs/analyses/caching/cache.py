@@ -128,9 +128,10 @@ class FileCache(Record):
 class Cache(Record):
     """Revalidations, what they found, and what they were good for.
 
-    first_sight, unchanged, changed_by_self, changed_by_other and unknown add up to revalidations;
-    so do by_getattr, by_open and by_verify. Where nothing is known of what clients learnt of any
-    object, but there are calls that do not tell, or no replies, all but without_file are None.
+    first_sight, unchanged, changed_by_self, changed_by_other, changed_by_unknown and unknown add up
+    to revalidations; so do by_getattr, by_open and by_verify. Where nothing is known of what
+    clients learnt of any object, but there are calls that do not tell, or no replies, all but
+    without_file are None.
     """
 
     revalidations: int | None
@@ -153,6 +154,10 @@ class Cache(Record):
     """Answers that were new by the client's own doing; None as above."""
     changed_by_other: int | None
     """Answers that were new because somebody else changed the object: its cache is void; None as
+    above."""
+    changed_by_unknown: int | None
+    """Answers that were new, of which it is not known by whose doing: a call or a reply that is not
+    in the capture, or whose object it does not tell, may have been the client's own; None as
     above."""
     unknown: int | None
     """Answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""
@@ -218,9 +223,7 @@ def of_learned(
         cursor.unregister("walked")
     cursor.execute(_BY_FILE)
     (totals,) = by_name(cursor.execute(_TOTALS))
-    compared = sum(
-        integer(totals[name]) for name in ("unchanged", "changed_by_self", "changed_by_other")
-    )
+    compared = sum(integer(totals[name]) for name in ("unchanged", *_CHANGED))
     ((not_atomic,),) = cursor.execute(
         "select count(*) from operations "
         "where not change_atomic and executed and change_before <> change_after"
@@ -246,6 +249,7 @@ def of_learned(
         unchanged_share=integer(totals["unchanged"]) / compared if compared else None,
         changed_by_self=count("changed_by_self"),
         changed_by_other=count("changed_by_other"),
+        changed_by_unknown=count("changed_by_unknown"),
         unknown=count("unknown"),
         without_file=integer(without_file),
         objects=count("objects"),
@@ -306,9 +310,12 @@ _BY_FILE = """
     from asked_about left join held using (mount, file)
 """
 
+_CHANGED = ("changed_by_self", "changed_by_other", "changed_by_unknown")
+"""Answers that were new."""
+
 _SUMMED = (
     "revalidations", "by_getattr", "by_open", "by_verify", "first_sight", "unchanged",
-    "changed_by_self", "changed_by_other", "unknown", "time", "invalidations",
+    *_CHANGED, "unknown", "time", "invalidations",
 )  # fmt: skip
 """What is added up over objects."""
 

@@ -90,10 +90,10 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
 
     `asked_about`: a row for each mount and object with rows in `learned`, with their numbers:
     `revalidations` (a first OPEN of a file is none: it asks nothing that the client could have
-    known), of these by finding `first_sight`, `unchanged`, `changed_by_self`, `changed_by_other`
-    and `unknown`; `by_getattr`, `by_open`, `by_verify`; `invalidations`: times that it learnt,
-    asked or not, that somebody else had changed it; `time`: nanoseconds from calls to replies, of
-    those calls that did nothing but ask.
+    known), of these by finding `first_sight`, `unchanged`, `changed_by_self`, `changed_by_other`,
+    `changed_by_unknown` (those taken back) and `unknown`; `by_getattr`, `by_open`, `by_verify`;
+    `invalidations`: times that it learnt, asked or not, that somebody else had changed it; `time`:
+    nanoseconds from calls to replies, of those calls that did nothing but ask.
 
     Args:
         trace: The trace.
@@ -394,7 +394,7 @@ _TAKEN_BACK = """
     corrected as (
         select asked_about.* replace (
             (changed_by_other - coalesce(asked, 0))::ubigint as changed_by_other,
-            (unknown + coalesce(asked, 0))::ubigint as unknown,
+            coalesce(asked, 0)::ubigint as changed_by_unknown,
             (invalidations - coalesce(doubts, 0))::ubigint as invalidations
         )
         from asked_about left join doubts using (mount, file)

@@ -81,16 +81,14 @@ def measure() -> dict[str, int]:
         few, many = (_simulated((*SUMMARIZED, str(files)), folder) for files in (FEW, MANY))
         summarize = ("-m", "pcapnfs", "summarize", "--json")
         _run(*summarize, str(few))  # Modules are compiled now, and kept.
-        of_few, of_many = (_instructions(*summarize, str(capture)) for capture in (few, many))
-        calls = _told(many)["calls"] - _told(few)["calls"]
-        found["summarize tar, NFSv3: a call"] = round((of_many - of_few) / calls)
+        of_few = _instructions(*summarize, str(few))
+        found["summarize tar, NFSv3: a call"] = _of_a_call(summarize, few, of_few, many)
         found[f"summarize tar of {FEW} files, NFSv3"] = of_few
         for what, capture in decoded.items():
             found[f"with loss: {what}"] = _decoding(_with_loss(capture))
         few, many = _with_loss(few), _with_loss(many)
-        of_few, of_many = (_instructions(*summarize, str(capture)) for capture in (few, many))
-        calls = _told(many)["calls"] - _told(few)["calls"]
-        found["with loss: summarize tar, NFSv3: a call"] = round((of_many - of_few) / calls)
+        of_few = _instructions(*summarize, str(few))
+        found["with loss: summarize tar, NFSv3: a call"] = _of_a_call(summarize, few, of_few, many)
         return found
 
 
@@ -116,6 +114,12 @@ def _with_loss(capture: Path) -> Path:
     lossy = capture.with_name(f"lossy-{capture.name}")
     lossy.write_bytes(b"".join(kept))
     return lossy
+
+
+def _of_a_call(command: tuple[str, ...], few: Path, of_few: int, many: Path) -> int:
+    """What each call more takes in the larger of two captures."""
+    calls: int = _told(many)["calls"] - _told(few)["calls"]
+    return round((_instructions(*command, str(many)) - of_few) / calls)
 
 
 def _decoding(capture: Path) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN
@@ -131,23 +132,22 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
         cursor.execute(met)
         if cursor.execute("select 1 from met limit 1").fetchone() is None:
             return ()
-        rows = cursor.execute(_OUTCOMES, {"asked": ASKED_SHOWN, "examples": EXAMPLES}).fetchall()
+        rows = by_name(cursor.execute(_OUTCOMES, {"asked": ASKED_SHOWN, "examples": EXAMPLES}))
     return tuple(
         MountOutcome(
-            client=client,
-            server=server,
-            kind=kind,
-            calls=integer(calls),
-            asked=tuple(dict.fromkeys(asked))[:ASKED_SHOWN],
-            statuses=tuple(dict.fromkeys(statuses)),
-            paths=tuple(dict.fromkeys(paths))[:ASKED_SHOWN],
-            flavours=tuple(dict.fromkeys(" ".join(flavours).split())),
-            went_on=went_on,
-            tried_s=integer(tried_ns) / NANOSECONDS,
-            frames=tuple(frames),
+            client=row["client"],
+            server=row["server"],
+            kind=row["kind"],
+            calls=integer(row["calls"]),
+            asked=tuple(dict.fromkeys(row["asked"]))[:ASKED_SHOWN],
+            statuses=tuple(dict.fromkeys(row["answers"])),
+            paths=tuple(dict.fromkeys(row["paths"]))[:ASKED_SHOWN],
+            flavours=tuple(dict.fromkeys(" ".join(row["allowed"]).split())),
+            went_on=row["went_on"],
+            tried_s=integer(row["tried"]) / NANOSECONDS,
+            frames=tuple(row["frames"]),
         )
-        for client, server, kind, calls, asked, statuses, paths, flavours, *rest in rows
-        for went_on, tried_ns, frames in (rest,)
+        for row in rows
     )
 
 
@@ -344,7 +344,7 @@ _OUTCOMES = f"""
                where reached.client = together.client and reached.server = together.server
                      and (reached.call_time > latest or not of_files)
                      and (kind <> 'flavour' or not list_contains(flavors, reached.flavor))
-           ), tried, frames
+           ) as went_on, tried, frames
     from together join tries using (client, server, kind)
     order by frames[1], client, server, kind
 """

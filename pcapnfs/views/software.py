@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.mounts.software import apart, in_short
-from pcapnfs.text import escape
+from pcapnfs.text import escape, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +51,10 @@ def _side(title: str, kinds: Sequence[Kind], *, whole: bool) -> list[str]:
         return []
     names = [
         name if len(hosts) == 1 else f"{name} ({units.count(count)})"
-        for name, count in list(hosts.items())[:NAMED]
+        for name, count in hosts.items()
     ]
-    more = f" and {units.count(len(hosts) - NAMED)} more" if len(hosts) > NAMED else ""
     plural = "s" if sum(hosts.values()) > 1 else ""
-    return [f"{title}{plural}: {', '.join(names)}{more}"]
+    return [f"{title}{plural}: {some(names, NAMED, visible=str)}"]
 
 
 def _changed(change: Changed) -> str:

@@ -100,7 +100,7 @@ _LARGER = f"""
         from files join cuttable on identity = cuttable.file
     ),
     cut as (
-        select identity, any_value(reach) as reach, any_value(piece) as piece
+        select identity
         from operations join named using (file)
         where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
         group by identity
@@ -108,12 +108,13 @@ _LARGER = f"""
                and count(*) filter (requested = piece) >= any_value(writes) - 1
     ),
     sent as (
-        select identity, any_value(cut.reach) as reach, count(*) as calls,
+        select any_value(reach) as reach, count(*) as calls,
                count(*) filter (stability = 'stable') as stable
-        from calls join named using (file) join cut using (identity) join mounts using (mount)
+        from calls join named using (file) semi join cut using (identity)
+                   join mounts using (mount)
         where not callback and {among("op", (*WRITE_OPERATIONS, "COMMIT"))}
               and reply_time is not null
-        group by identity having max(largest) <= any_value(cut.piece)
+        group by identity having max(largest) <= any_value(piece)
     )
     select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0)) from sent
 """

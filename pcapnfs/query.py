@@ -55,7 +55,7 @@ def select(trace: Trace, query: str) -> Answer:
     """
     cursor = trace.cursor()
     try:
-        drawn = demand_reading(cursor, query)
+        drawn = draws(reading(cursor, query))
     except database.Error as error:
         raise UsageError(_sentence(error)) from error
     trace.lock()
@@ -75,10 +75,11 @@ def select(trace: Trace, query: str) -> Answer:
     return Answer(columns, _rows(found), drawn=drawn)
 
 
-def demand_reading(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
-    """Refuse what is not one statement that only reads, before anything of it is carried out.
+def reading(cursor: duckdb.DuckDBPyConnection, query: str) -> database.Statement | str:
+    """The one statement that a text is, which only reads; before anything of it is carried out.
 
-    Gives whether the rows hold a drawing: the plan of an EXPLAIN.
+    As it was parsed, so that it need not be again to be executed. A PIVOT is given as its text:
+    DuckDB makes several statements of it.
 
     Args:
         cursor: A connection of the thread that asks. DuckDB's own function would take one that all
@@ -91,7 +92,7 @@ def demand_reading(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
     """
     statements = cursor.extract_statements(_bare(query))
     if _pivots(statements):
-        return False
+        return query
     if len(statements) != 1:
         raise UsageError(f"one SQL statement is wanted, not {len(statements)}")
     (statement,) = statements
@@ -100,10 +101,14 @@ def demand_reading(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
             f"this is a {statement.type.name} statement; a trace can only be read: "
             "select, with, from, pivot, describe, show, summarize, explain"
         )
-    drawn = statement.type == database.StatementType.EXPLAIN
-    if drawn and not _explains_reading(cursor, query):
+    if draws(statement) and not _explains_reading(cursor, query):
         raise UsageError("a trace can only be read: explain takes select, with, from")
-    return drawn
+    return statement
+
+
+def draws(statement: database.Statement | str) -> bool:
+    """Whether the rows hold a drawing: the plan of an EXPLAIN."""
+    return not isinstance(statement, str) and statement.type == database.StatementType.EXPLAIN
 
 
 def in_utc(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import attached, database, meta, placement, store, temporary, units
 from pcapnfs import memory as limits
 from pcapnfs.errors import UsageError
-from pcapnfs.query import demand_reading, in_utc, unzoned, zoned
+from pcapnfs.query import in_utc, reading, unzoned, zoned
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -171,8 +171,7 @@ class Trace:
             duckdb.Error: The query fails.
         """
         own = self._own_connection
-        demand_reading(own, query)
-        return in_utc(own.sql(query, params=params))
+        return in_utc(own.sql(reading(own, query), params=params))
 
     def rows(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
@@ -191,8 +190,7 @@ class Trace:
         Other questions may be asked meanwhile.
         """
         with contextlib.closing(self.cursor()) as cursor:
-            demand_reading(cursor, query)
-            if zoned(cursor.execute(query)):
+            if zoned(cursor.execute(reading(cursor, query))):
                 cursor.execute(unzoned(cursor, query, "TIMESTAMP"))
             while rows := cursor.fetchmany(ROWS_HELD):
                 yield from rows
@@ -207,8 +205,7 @@ class Trace:
         self, query: str, params: Sequence[object] | Mapping[str, object] | None
     ) -> duckdb.DuckDBPyConnection:
         own = self._own_connection
-        demand_reading(own, query)
-        return own.execute(query, params)
+        return own.execute(reading(own, query), params)
 
     @property
     def _own_connection(self) -> duckdb.DuckDBPyConnection:

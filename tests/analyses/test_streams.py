@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import opening
+from pcapnfs import database, opening
 from pcapnfs import trace as traces
 from pcapnfs.trace import Trace
 from tests.analyses.test_population import SAMPLES, TELLING
@@ -72,17 +72,23 @@ class Listening:
     def __getattr__(self, name: str) -> object:
         return getattr(self.connection, name)
 
-    def execute(self, query: str, *given: object) -> duckdb.DuckDBPyConnection:
-        self._look(query, *given)
+    def execute(self, query: str | database.Statement, *given: object) -> duckdb.DuckDBPyConnection:
+        self._look(_text(query), *given)
         return self.connection.execute(query, *given)
 
-    def sql(self, query: str, *, params: object = None) -> duckdb.DuckDBPyRelation:
-        self._look(query, *filter(None, [params]))
+    def sql(
+        self, query: str | database.Statement, *, params: object = None
+    ) -> duckdb.DuckDBPyRelation:
+        self._look(_text(query), *filter(None, [params]))
         return self.connection.sql(query, params=params)
 
     def _look(self, query: str, *given: object) -> None:
         if query.split(maxsplit=1)[0] in READING:
             self.found += [query for _ in waiting(plan(self.connection, query, *given))]
+
+
+def _text(query: str | database.Statement) -> str:
+    return query if isinstance(query, str) else query.query
 
 
 def plan(connection: duckdb.DuckDBPyConnection, query: str, *given: object) -> Node:

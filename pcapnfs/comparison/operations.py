@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pcapnfs.analyses.times.timeline import LEAST_CALLS
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison import rank_test
 from pcapnfs.comparison.side import Times
 from pcapnfs.record import Record

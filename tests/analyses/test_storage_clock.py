@@ -7,7 +7,8 @@ import pytest
 
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.storage_clock import absorbs
-from pcapnfs.analyses.times.timeline import Locked, Longer, Lost, Timeline, Units
+from pcapnfs.analyses.times.taken_out import Longer, Lost
+from pcapnfs.analyses.times.timeline import Locked, Timeline, Units
 
 CALLS = 300
 

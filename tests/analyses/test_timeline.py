@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pcapnfs import _core
 from pcapnfs.analyses.asking.objects import NO_FILE
-from pcapnfs.analyses.times.timeline import SMALL_OPERATIONS, timeline
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
+from pcapnfs.analyses.times.timeline import timeline
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 PAIR = ("10.0.0.2", "10.0.0.1")

@@ -24,7 +24,7 @@ from pcapnfs.analyses.servers import stalled_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.call_times import KindOfStable, mostly_resent
-from pcapnfs.analyses.times.timeline import SMALL_OPERATIONS
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.record import Record
 

@@ -49,14 +49,8 @@ from pcapnfs.analyses.times.call_times import (
     slow_s,
 )
 from pcapnfs.analyses.times.client_clocks import ByClient, ClientClock, ClientClocks, client_clocks
-from pcapnfs.analyses.times.timeline import (
-    PAUSE_S,
-    Locked,
-    Longer,
-    Lost,
-    Timeline,
-    timeline,
-)
+from pcapnfs.analyses.times.taken_out import Longer, Lost
+from pcapnfs.analyses.times.timeline import PAUSE_S, Locked, Timeline, timeline
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import vain_connections as _vain_connections

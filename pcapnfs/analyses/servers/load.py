@@ -33,7 +33,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers import server_queue
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.times.timeline import SMALL_OPERATIONS
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import tcp_stalls
 from pcapnfs.record import Record, replace
 

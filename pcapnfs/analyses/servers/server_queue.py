@@ -20,7 +20,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.times.timeline import LEAST_CALLS, SMALL_OPERATIONS
+from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.times.timeline import SMALL_OPERATIONS
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import queued_replies, round_trip, slower_path, tcp_stalls
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record

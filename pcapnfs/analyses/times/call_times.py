@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.asking.arrays import median
-from pcapnfs.analyses.times.timeline import LEAST_CALLS
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -81,6 +81,9 @@ READS = columns.together(
 KINDS = ("stable", "unstable", "unstable_write", "read", "state", "unknown")
 """What a call is outstanding for, by its column `stability`; without reply that is unknown."""
 
+UNKNOWN = KINDS.index("unknown")
+"""Kind of a call without a known outcome."""
+
 TRANSFER = len(KINDS)
 """Kind of a part in which the call's own bytes were moving, or those that its reply had to wait
 for."""
@@ -260,7 +263,6 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     mounts = {mount: pair for mount, pair in traffic.mounts(trace).items() if mount not in beside}
     pairs = sorted(set(mounts.values()))
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
-    unknown = KINDS.index("unknown")
     rows = parts.by_call(
         trace,
         f"""
@@ -268,8 +270,8 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
                call_first_time as first, call_time as sent,
                coalesce(reply_first_time, call_time) as answering,
                coalesce(reply_time, call_time) as answered, reply_time is null as unanswered,
-               (case when reply_time is null then {unknown}
-                     else coalesce({place("stability", KINDS)}, {unknown}) end)::utinyint as kind,
+               (case when reply_time is null then {UNKNOWN}
+                     else coalesce({place("stability", KINDS)}, {UNKNOWN}) end)::utinyint as kind,
                {_REFUSED} as refused,
                transmissions > 1 as resent
         from calls where {traffic.asked(trace)}

@@ -18,7 +18,8 @@ import numpy as np
 
 from pcapnfs.analyses.asking.arrays import median, quantiles
 from pcapnfs.analyses.asking.chance import Chance
-from pcapnfs.analyses.times.timeline import LEAST_CALLS, Timeline
+from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.analyses.times.timeline import Timeline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import objects as _objects
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import added as added_up
-from pcapnfs.analyses.asking.arrays import counted, find, pieces
+from pcapnfs.analyses.asking.arrays import counted, pieces
 from pcapnfs.analyses.asking.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.asking.objects import NO_FILE, objects
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
@@ -24,16 +24,14 @@ from pcapnfs.analyses.asking.texts import among, position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
-from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
-from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times import outstanding as _outstanding
-from pcapnfs.analyses.times.outstanding import KINDS, TRANSFER, WAITING, outstanding
-from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.times import taken_out
+from pcapnfs.analyses.times.outstanding import TRANSFER, UNKNOWN, WAITING, outstanding
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
+from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
-from pcapnfs.analyses.wire.slower_path import slowed
 from pcapnfs.analyses.wire.tcp_stalls import stalled
-from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
 
@@ -45,8 +43,8 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.asking.objects import Objects
     from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.servers.stalled_calls import StoodStill
     from pcapnfs.analyses.times.outstanding import Added, Outstanding
-    from pcapnfs.analyses.wire.tcp_stalls import Stalled
     from pcapnfs.trace import Trace
 
     Floats = NDArray[np.float64]
@@ -56,9 +54,8 @@ READS = columns.together(
     _lock_gaps.READS,
     _objects.READS,
     _outstanding.READS,
-    _slower_path.READS,
-    _stalled_calls.CALLS_READS,
     _tcp_stalls.STALLED_READS,
+    taken_out.READS,
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
         "stability file",
@@ -67,25 +64,9 @@ READS = columns.together(
 )
 """The columns that this reads."""
 
-SMALL_OPERATIONS = (
-    "GETATTR", "LOOKUP", "ACCESS", "READLINK", "STATFS", "FSSTAT", "FSINFO", "PATHCONF",
-    "CLOSE", "LOOKUPP", "NVERIFY", "VERIFY", "GETACL",
-)  # fmt: skip
-"""Operations that a server answers from memory in a few bytes, and that so show the round trip:
-those that docs/operations.md calls small."""
-
 PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
 not counted. What mounts and unmounts (MOUNT, portmapper) is before and after the run."""
-
-UNKNOWN = KINDS.index("unknown")
-"""Kind of a call without a known outcome."""
-
-LEAST_CALLS = 30
-"""Calls that a mean must rest on: below, the mean of times with so long a tail says little. Few of
-each of several clients and servers are as few together: what made one of the first clients slow, as
-mounting does, makes one of each."""
-
 
 PAUSE_S = 1.0
 """A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
@@ -113,33 +94,6 @@ class Units(Record):
     """Replies without their call that came in the gaps before its calls."""
     unseen_s: Floats
     """What of these gaps was before such a reply, added up, seconds."""
-
-
-class Lost(Record):
-    """For how long calls stood still until TCP sent again what was lost, seconds."""
-
-    calls_s: float = 0.0
-    """While they were outstanding, added up over calls."""
-    transfer_s: float = 0.0
-    """The part of it in which their own bytes were moving."""
-    unknown_s: float = 0.0
-    """The part of it of calls without a known outcome."""
-    cut_s: float = 0.0
-    """The part of it of calls that stood still for so long (`tcp_timeouts.CUT_S`) that the path was
-    cut, whoever else was on it."""
-    idle_s: float = 0.0
-    """Before they came by, while none was outstanding."""
-
-
-class Longer(Record):
-    """What calls took longer because the path was longer for a while, seconds."""
-
-    calls_s: float = 0.0
-    """In their service times, added up over calls."""
-    calls: int = 0
-    """How many calls these are."""
-    unknown_s: float = 0.0
-    """The part of it of calls without a known outcome."""
 
 
 class Locked(Record):
@@ -260,10 +214,10 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         service[piece] += longer[pair[piece]]
     service[~answered] = 0
     still = stalled(trace)
-    lost = Lost() if still is None else _losses_taken_out(still, calls, service, chosen)
-    longer_path = _path_taken_out(trace, calls, service, chosen)
+    lost = Lost() if still is None else taken_out.losses(still, calls, service, chosen)
+    longer_path = taken_out.longer_path(trace, calls, service, chosen)
     shows = answered & ~refused
-    stood_still = _stood_still(trace, calls, shows)
+    stood_still = taken_out.stood_still(trace, calls, shows)
     del refused, answered
     intervals = _together(intervals, chosen)
     share_ns = equal_shares(intervals).whole
@@ -291,16 +245,16 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     locked = _locked(waited_for, intervals.begin, order, idle_s)
     del intervals
     if still is not None:
-        lost = replace(lost, idle_s=_late_s(still, calls, order, idle_s))
+        lost = replace(lost, idle_s=taken_out.late_s(still, calls, order, idle_s))
     service_s = _seconds(service, order)
     del service
     once, shows, pair = facts.pop("once")[order], shows[order], pair[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
     whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
     operation = facts.pop("operation")[order]
-    showing, (enough,) = _of_pairs(_undisturbed(small, once), pair)
-    own_showing, own_enough = _of_pairs(
-        _undisturbed(small, once, whose), pair, whose, len(calls.clients)
+    showing, (enough,) = of_pairs(undisturbed(small, once), pair)
+    own_showing, own_enough = of_pairs(
+        undisturbed(small, once, whose), pair, whose, len(calls.clients)
     )
     del pair
     return Timeline(
@@ -312,11 +266,11 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         small=showing,
         small_enough=bool(enough),
         stable=operation >= 0,
-        timed=_undisturbed(timed, once),
+        timed=undisturbed(timed, once),
         once=once,
         own_small=own_showing,
         own_enough=own_enough,
-        own_timed=_undisturbed(timed, once, whose),
+        own_timed=undisturbed(timed, once, whose),
         operation=operation,
         operations=operations,
         service_s=service_s,
@@ -356,29 +310,6 @@ def _locked(
     return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
 
 
-def _losses_taken_out(
-    still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
-) -> Lost:
-    """Take from service times, ns, what calls stood still for what was lost; say how much."""
-    places = find(calls.call, still.call)
-    service[places] = np.maximum(service[places] - still.inside_ns, 0)
-    longer = np.where(chosen[places], still.longer_ns, 0)
-    unsure = (calls.kind[places] == UNKNOWN) & ~still.transfer
-    return Lost(
-        calls_s=float(longer.sum()) / NANOSECONDS,
-        transfer_s=float(longer[still.transfer].sum()) / NANOSECONDS,
-        unknown_s=float(longer[unsure].sum()) / NANOSECONDS,
-        cut_s=float(longer[longer >= CUT_S * NANOSECONDS].sum()) / NANOSECONDS,
-    )
-
-
-def _late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
-    """How much later calls in order came for what was lost, while none was outstanding, seconds."""
-    late = np.zeros(len(calls.call))
-    late[find(calls.call, still.call)] = still.late_ns
-    return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
-
-
 def _unseen(
     trace: Trace, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
@@ -416,33 +347,6 @@ def _in_line(
     chosen[places] = True
     found = np.flatnonzero(chosen[order])
     return found, values[np.searchsorted(places, order[found])]
-
-
-def _stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:
-    """What a few calls took while the server stood still: they show nothing of others."""
-    found = _stalled_calls.excess(trace)
-    if found is None:
-        return StoodStill()
-    shows[find(calls.call, found.call)] = False
-    return StoodStill(calls_s=float(found.longer_ns.sum()) / NANOSECONDS, calls=len(found.call))
-
-
-def _path_taken_out(
-    trace: Trace, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
-) -> Longer:
-    """Take from service times, ns, what they hold because the path was longer; say how much."""
-    slow = slowed(trace)
-    if slow is None:
-        return Longer()
-    places = find(calls.call, slow.call)
-    service[places] = np.maximum(service[places] - slow.inside_ns, 0)
-    theirs = chosen[places]
-    unsure = theirs & (calls.kind[places] == UNKNOWN)
-    return Longer(
-        calls_s=float(slow.inside_ns[theirs].sum()) / NANOSECONDS,
-        calls=int(theirs.sum()),
-        unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
-    )
 
 
 def _together(intervals: Intervals, chosen: Flags) -> Intervals:
@@ -511,43 +415,6 @@ def _in_order(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     for piece in pieces(len(numbers)):
         numbers[piece] = place[numbers[piece]]
     return met + np.int32(NO_FILE)
-
-
-def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | None = None) -> Flags:
-    """Without calls sent again, whose time holds the wait for that, if a group has enough left.
-
-    Args:
-        calls: The calls.
-        once: What was sent once.
-        group: The group of each; None: all are of one.
-    """
-    left = calls & once
-    if group is None:
-        return left if left.sum() >= LEAST_CALLS else calls
-    enough = counted(group, int(group.max(initial=0)) + 1, left) >= LEAST_CALLS
-    found: Flags = np.where(enough[group], left, calls)
-    return found
-
-
-def _of_pairs(
-    calls: Flags, pair: NDArray[np.integer[Any]], group: NDArray[np.integer[Any]] | None = None,
-    groups: int = 1,
-) -> tuple[Flags, Flags]:  # fmt: skip
-    """Those of pairs with enough of them; of a group without, all; by group, whether it has any.
-
-    Args:
-        calls: The calls.
-        pair: The client and server of each.
-        group: The group of each; None: all are of one.
-        groups: How many there are.
-    """
-    enough = counted(pair, int(pair.max(initial=0)) + 1, calls) >= LEAST_CALLS
-    theirs: Flags = calls & enough[pair]
-    if group is None:
-        found = bool(enough.any())
-        return (theirs if found else calls), np.array([found])
-    have: Flags = counted(group, groups, theirs) > 0
-    return theirs | (calls & ~have[group]), have
 
 
 def _parts(

@@ -1,0 +1,111 @@
+"""What calls took that neither the server nor the usual path did: it says nothing of other calls.
+
+Takes the calls and their service times; takes from these, in their place, what TCP waited before it
+sent again what was lost and what a path that was longer for a while added, and gives how much that
+is; leaves out the few calls that stood still.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.arrays import find
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
+from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.outstanding import UNKNOWN
+from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire.slower_path import slowed
+from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.times.outstanding import Outstanding
+    from pcapnfs.analyses.wire.tcp_stalls import Stalled
+    from pcapnfs.trace import Trace
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+READS = columns.together(_slower_path.READS, _stalled_calls.CALLS_READS)
+"""The columns that this reads."""
+
+
+class Lost(Record):
+    """For how long calls stood still until TCP sent again what was lost, seconds."""
+
+    calls_s: float = 0.0
+    """While they were outstanding, added up over calls."""
+    transfer_s: float = 0.0
+    """The part of it in which their own bytes were moving."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+    cut_s: float = 0.0
+    """The part of it of calls that stood still for so long (`tcp_timeouts.CUT_S`) that the path was
+    cut, whoever else was on it."""
+    idle_s: float = 0.0
+    """Before they came by, while none was outstanding."""
+
+
+class Longer(Record):
+    """What calls took longer because the path was longer for a while, seconds."""
+
+    calls_s: float = 0.0
+    """In their service times, added up over calls."""
+    calls: int = 0
+    """How many calls these are."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+
+
+def losses(still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags) -> Lost:
+    """Take from service times, ns, what calls stood still for what was lost; say how much."""
+    places = find(calls.call, still.call)
+    service[places] = np.maximum(service[places] - still.inside_ns, 0)
+    longer = np.where(chosen[places], still.longer_ns, 0)
+    unsure = (calls.kind[places] == UNKNOWN) & ~still.transfer
+    return Lost(
+        calls_s=float(longer.sum()) / NANOSECONDS,
+        transfer_s=float(longer[still.transfer].sum()) / NANOSECONDS,
+        unknown_s=float(longer[unsure].sum()) / NANOSECONDS,
+        cut_s=float(longer[longer >= CUT_S * NANOSECONDS].sum()) / NANOSECONDS,
+    )
+
+
+def late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
+    """How much later calls in order came for what was lost, while none was outstanding, seconds."""
+    late = np.zeros(len(calls.call))
+    late[find(calls.call, still.call)] = still.late_ns
+    return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
+
+
+def stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:
+    """What a few calls took while the server stood still: they show nothing of others."""
+    found = _stalled_calls.excess(trace)
+    if found is None:
+        return StoodStill()
+    shows[find(calls.call, found.call)] = False
+    return StoodStill(calls_s=float(found.longer_ns.sum()) / NANOSECONDS, calls=len(found.call))
+
+
+def longer_path(
+    trace: Trace, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
+) -> Longer:
+    """Take from service times, ns, what they hold because the path was longer; say how much."""
+    slow = slowed(trace)
+    if slow is None:
+        return Longer()
+    places = find(calls.call, slow.call)
+    service[places] = np.maximum(service[places] - slow.inside_ns, 0)
+    theirs = chosen[places]
+    unsure = theirs & (calls.kind[places] == UNKNOWN)
+    return Longer(
+        calls_s=float(slow.inside_ns[theirs].sum()) / NANOSECONDS,
+        calls=int(theirs.sum()),
+        unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
+    )

@@ -91,6 +91,8 @@ def _drawn(renderables: Iterable[RenderableType], trust: Trust | None) -> Iterat
             console.print(renderable)
         # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
         yield re.sub(r" +$", "", captured.get(), flags=re.M)
+        # Rich flushes what is left here before the next, and ends with 1 where nobody reads it.
+        sys.stdout.flush()
 
 
 def answer(

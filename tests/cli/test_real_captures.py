@@ -234,6 +234,23 @@ def test_a_full_disk_is_told_in_a_sentence(command: str, capsys: Printed) -> Non
     assert told.err.count("\n") == 1
 
 
+def test_a_reader_who_leaves_between_two_files_ends_the_command_as_any_other() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pcapnfs", "sequence", ROOT / "samples" / "k61-tar-v3.pcap"]
+        + ["--name", "*", "--top", "0"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
 @pytest.mark.parametrize(
     "command", ["summarize", "compare", "decode", "export", "redact", "annotate", "report"]
 )

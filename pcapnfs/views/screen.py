@@ -68,6 +68,10 @@ OPERATIONS_SHOWN = 10
 """Operations that have a row whatever they did; behind them only those that failed, were sent
 again, or took more than a small share of the time."""
 
+OPERATIONS_AT_MOST = 100
+"""Operations that have a row, and as many that are named: all versions together have fewer, but a
+capture may name procedures that do not exist."""
+
 SMALL_SHARE = 0.001
 """Share of the service time that is not worth a row."""
 
@@ -241,16 +245,20 @@ def _operations(operations: tuple[OperationTimes, ...]) -> RenderableType:
         (told if tells else rest).append(row)
     if len(rest) <= 2:  # A sentence would take as much room.
         told, rest = list(operations), []
+    told, rest = told[:OPERATIONS_AT_MOST], told[OPERATIONS_AT_MOST:] + rest
     table = FittedTable(_OPERATION_COLUMNS, [_operation(row) for row in told], indent=2)
     if not rest:
         return table
     names: dict[str, list[str]] = {}
-    for row in rest:
+    for row in rest[:OPERATIONS_AT_MOST]:
         counted = f"{units.count(row.calls)} {escape(row.op)}"
         names.setdefault(protocol_name(row.version), []).append(counted)
     also = "; ".join(f"{version}: {', '.join(counted)}" for version, counted in names.items())
+    more = len(rest) - OPERATIONS_AT_MOST
+    also += f" and {units.count(more)} more" if more > 0 else ""
     total = aside(sum(row.srt.sum_s for row in rest), " together")
-    return Group(table, _note(f"Also {also}{total}."))
+    told_by = "; --json has all" if more > 0 else ""
+    return Group(table, _note(f"Also {also}{total}{told_by}."))
 
 
 def _operation(row: OperationTimes) -> list[str]:

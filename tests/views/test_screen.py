@@ -6,6 +6,7 @@ After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,16 @@ def test_operations_that_took_next_to_nothing_are_counted_in_a_sentence() -> Non
     )
     assert "Also" not in few
     assert "TWO" in few
+
+
+def test_of_thousands_of_procedures_some_are_named() -> None:
+    failed = replace(samples.summary().operations[0], errors=1, calls=7)
+    rows = tuple(replace(failed, op=str(number)) for number in range(20_000))
+    text = samples.render(screen.summary(replace(samples.summary(), operations=rows)), 140)
+    assert len([line for line in text.splitlines() if line.startswith("  3 ")]) == 100
+    assert "Also NFSv3: 7 100, 7 101," in text
+    plain = text.replace("\u2009", " ").replace("\n  ", " ")
+    assert re.search(r"7 199 and 19 800 more \(.* together\); --json has all\.", plain)
 
 
 @pytest.mark.parametrize("width", [80, 140])

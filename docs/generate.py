@@ -53,7 +53,9 @@ def commands() -> str:
         "What every command takes. Exit status: 0 done, 1 the capture could not be read or holds "
         "no NFS, or a result could not be written, 2 wrong usage.\n\nFrom the environment come the "
         "width of screens (`COLUMNS`; else that of the terminal, or 80), whether they are coloured "
-        "(on terminals, unless `NO_COLOR` is set), the place for what does not fit into memory "
+        "(on terminals, unless `NO_COLOR` is set), the characters they are made of (a locale "
+        "without Unicode gets others; files, JSON, CSV, HTML and Markdown are UTF-8 in any), the "
+        "place for what does not fit into memory "
         "(`TMPDIR`), and that of the paths and ports that the next command takes when it names no "
         "capture (`$XDG_STATE_HOME/pcapnfs/last.json`, without it below `~/.local/state`).",
         sections,

@@ -1,9 +1,9 @@
 """Where results and messages go: results to stdout, everything else to stderr.
 
 Takes renderables or text; writes them whole. Promises that colours reach only terminals (NO_COLOR
-is respected), that a terminal without Unicode gets replacement characters instead of an error, and
-that a reader who has gone away ends the command silently. Where a stream is closed from the start,
-what would go there goes nowhere.
+is respected), that a terminal without Unicode gets characters that it has instead of an error, that
+documents are UTF-8 whatever the locale, and that a reader who has gone away ends the command
+silently. Where a stream is closed from the start, what would go there goes nowhere.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.errors import WriteError, said
 from pcapnfs.text import escape
+from pcapnfs.units import THIN_SPACE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 
 STDERR = 2
 """The number of the last of the standard streams."""
+
+PLAIN = dict(
+    zip(
+        f"{THIN_SPACE}→…×µ≤–·█▇▆▅▄▃▂▁▉▊▋▌▍▎▏░",
+        " >~xu<-.#%*+=-._###=|||:",
+        strict=True,
+    )
+)
+"""What stands for the characters of screens in a locale without them: one for one, so that columns
+stay where they are."""
 
 NO_READER = 141
 """Exit status when nobody reads the output any more: 128 and SIGPIPE, as shells have it."""
@@ -63,9 +74,17 @@ def demand_whole() -> None:
 
 def prepare() -> None:
     """Let characters that the terminal cannot show be replaced."""
+    codecs.register_error("pcapnfs.plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="pcapnfs.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that the locale does not have, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(PLAIN.get(c, "?") for c in error.object[error.start : error.end]), error.end
 
 
 def screen(renderable: RenderableType, trust: Trust | None = None) -> None:
@@ -135,6 +154,19 @@ def write(pieces: Iterable[str]) -> None:
         for piece in pieces:
             sys.stdout.write(piece)
         sys.stdout.flush()
+
+
+def write_document(pieces: Iterable[str]) -> None:
+    """Write CSV, HTML or Markdown, which are UTF-8 in files and pipes, piece by piece.
+
+    Raises:
+        SystemExit: As of `write`.
+        WriteError: Likewise.
+    """
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    write(pieces)
 
 
 def flush() -> None:

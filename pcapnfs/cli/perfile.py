@@ -122,7 +122,7 @@ def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
     if csv:
         columns = names(analysis.FileCost)
         rows = ([getattr(cost, column) for column in columns] for cost in costs)
-        output.write(table.csv_pieces(columns, rows))
+        output.write_document(table.csv_pieces(columns, rows))
         return
     shown: dict[str, float] = {}
     rest = {"sort": selection.sort, "shown": shown, **sums.totals(trace, selection)}
@@ -138,7 +138,7 @@ def _write_groups(result: PerGroup, *, csv: bool) -> None:
         return
     columns = names(GroupCost)
     rows = ([getattr(group, column) for column in columns] for group in result.groups)
-    output.write(table.csv_pieces(columns, rows))
+    output.write_document(table.csv_pieces(columns, rows))
 
 
 def _counted(costs: Iterator[FileCost], shown: dict[str, float]) -> Iterator[FileCost]:

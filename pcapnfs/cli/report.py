@@ -79,7 +79,7 @@ def report(
         found = contents.report(trace, redacted=redact)
     text = _written(found, chosen)
     if str(target) == placement.STANDARD_OUTPUT:
-        output.write([text])
+        output.write_document([text])
         return
     files.replace(target, text, force=force)
     if to is None:

@@ -53,7 +53,7 @@ def _write(answer: Answer, form: str) -> None:
     from pcapnfs.views import table
 
     if form == "csv":
-        output.write(table.csv_pieces(answer.columns, answer.rows))
+        output.write_document(table.csv_pieces(answer.columns, answer.rows))
     elif form == "json":
         output.write(table.json_pieces(answer.columns, answer.rows))
     elif answer.drawn:

@@ -235,9 +235,9 @@ def test_a_full_disk_is_told_in_a_sentence(command: str, capsys: Printed) -> Non
 
 
 def test_a_reader_who_leaves_between_two_files_ends_the_command_as_any_other() -> None:
+    words = ["sequence", str(ROOT / "samples" / "k61-tar-v3.pcap"), "--name", "*", "--top", "0"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "pcapnfs", "sequence", ROOT / "samples" / "k61-tar-v3.pcap"]
-        + ["--name", "*", "--top", "0"],
+        [sys.executable, "-m", "pcapnfs", *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -249,6 +249,34 @@ def test_a_reader_who_leaves_between_two_files_ends_the_command_as_any_other() -
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+
+def _in_locale(encoding: str, *words: str) -> bytes:
+    done = subprocess.run(
+        [sys.executable, "-m", "pcapnfs", *words],
+        cwd=ROOT,
+        env=dict(os.environ, PYTHONIOENCODING=encoding, COLUMNS="80"),
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_locale_without_the_characters_of_screens_gets_some_that_it_has() -> None:
+    sample = str(ROOT / "samples" / "k61-two-clients-v42-server.pcap")
+    for command in (["summarize"], ["network"], ["sequence", "--name", "*"]):
+        plain = _in_locale("ascii", command[0], sample, *command[1:]).decode("ascii")
+        whole = _in_locale("utf-8", command[0], sample, *command[1:]).decode()
+        assert plain.count("?") == whole.count("?")
+        assert list(map(len, plain.split("\n"))) == list(map(len, whole.split("\n")))
+
+
+def test_documents_are_utf_8_in_any_locale() -> None:
+    for words in (
+        ["report", str(ROOT / "samples" / "k61-tar-v3.pcap"), "-o", "-"],
+        ["sql", str(SAMPLE), "select 'µ→' as name", "--format", "csv"],
+    ):
+        assert _in_locale("latin-1", *words) == _in_locale("utf-8", *words)
 
 
 @pytest.mark.parametrize(

@@ -62,13 +62,15 @@ def _of_file(config: Path) -> dict[str, object]:
     import tomllib  # With its expressions, 2 ms to load.
 
     try:
-        with config.open("rb") as file:
-            settings = tomllib.load(file)
+        # Some editors begin with a byte order mark.
+        settings = tomllib.loads(config.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{config}: {said(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{config}: this is no TOML: {error}") from error
-    table = settings.get("thresholds", {})
+    table = settings.get("thresholds")
+    if table is None:
+        raise UsageError(f"{config}: there is no table [thresholds] in it")
     if not isinstance(table, dict):
         raise UsageError(f"{config}: [thresholds] is no table of names and numbers")
     return dict(_flat(table))

@@ -25,6 +25,12 @@ def test_the_file_may_nest_names_or_quote_them(tmp_path: Path) -> None:
     assert chosen(KNOWN, config=config) == {"slow.read": 1.0, "slow.write": 2.5}
 
 
+def test_a_file_may_begin_with_a_byte_order_mark_and_have_windows_lines(tmp_path: Path) -> None:
+    config = tmp_path / "pcapnfs.toml"
+    config.write_bytes(b"\xef\xbb\xbf[thresholds]\r\nslow.read = 1\r\n")
+    assert chosen(KNOWN, config=config) == {"slow.read": 1.0, "slow.write": 0.25}
+
+
 def test_a_setting_wins_over_the_file_and_the_last_over_the_first(tmp_path: Path) -> None:
     config = tmp_path / "pcapnfs.toml"
     config.write_text("[thresholds]\nslow.read = 1\n")
@@ -55,6 +61,7 @@ def test_what_is_no_threshold_is_refused(setting: str, sentence: str) -> None:
         ("[thresholds]\nslow.read = true\n", "takes a number, not True"),
         ("[thresholds]\nslow.read = '1'\n", "takes a number, not '1'"),
         ("[thresholds]\nslow.read = -0.5\n", "takes a number from 0 on, not -0.5"),
+        ("slow.read = 3\n", r"there is no table \[thresholds\] in it"),
         ("thresholds = 3\n", "is no table of names and numbers"),
         ("[thresholds\n", "this is no TOML"),
     ],

@@ -10,6 +10,9 @@ from pcapnfs import views
 from pcapnfs.cli import options, output
 from pcapnfs.cli.progress import progress
 
+MOST_PACKETS = (1 << 31) - 1
+"""What tshark takes for a number of packets."""
+
 
 def verify(
     captures: options.CapturesOrLast = None,
@@ -18,6 +21,7 @@ def verify(
         typer.Option(
             "--packets",
             min=1,
+            max=MOST_PACKETS,
             metavar="N",
             help="Compare the first N packets only: tshark needs twice a capture's size in memory.",
             show_default=False,

@@ -30,4 +30,4 @@ def check(what: str, *, top: int, sort: str | None = None, kinds: object = None)
     if top < 0:
         raise UsageError(f"the number of {what} cannot be negative; 0 shows all")
     if top > MOST:
-        raise UsageError(f"there are never {top} {what}; 0 shows all")
+        raise UsageError(f"there are never {top} {what}")

@@ -19,6 +19,9 @@ UNCACHED = ("noac", "actimeo=0")
 
 CHECK = "On the client, nfsstat -m shows the options in force."
 
+CHANGE = f"{CHECK[:-1]}; a remount leaves them as they are: unmount first."
+"""Of options of NFS alone; generic ones, as sync, a remount changes (nfs(5))."""
+
 TOPIC = "attribute cache"
 """What the rules on it have in common: one client asks too much for one reason."""
 
@@ -74,7 +77,7 @@ def longer(option: str) -> Advice:
     """The advice to keep attributes for as long as by default."""
     return Advice(
         f"Mount without {option}, so that attributes are kept for 3 to 60 s (files) and 30 to "
-        f"60 s (directories). {CHECK}",
+        f"60 s (directories). {CHANGE}",
         "what other clients change is seen up to 60 s later, but files are still checked at open; "
         "programs that share files without locks may need the option.",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed
-from pcapnfs.diagnosis.mounted import CHECK
+from pcapnfs.diagnosis.mounted import CHANGE, CHECK
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import Record
@@ -93,7 +93,7 @@ class Transfers(Record):
             advice=(
                 Advice(
                     f"Mount without {self.option}: client and server then agree on the largest "
-                    f"size that both can do, 1 MiB on Linux. {CHECK}"
+                    f"size that both can do, 1 MiB on Linux. {CHANGE}"
                 ),
                 Advice(
                     "If the option is not there, the client has a limit of its own (UDP, an old "

@@ -62,7 +62,8 @@ def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
                 "cache is protected and its battery well."
             ),
             Advice(
-                "Where the data matters and nothing protects it, export with sync.",
+                "Where the data matters and nothing protects it, export with sync (/etc/exports, "
+                "then exportfs -ra).",
                 "every create, remove, rename, setattr and commit then waits for the disk.",
             ),
         ),

@@ -52,7 +52,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "then it is its own limit."
                 ),
                 Advice(
-                    "If not: sunrpc.tcp_max_slot_table_entries on a Linux client, and nconnect.",
+                    "If not: look at sysctl sunrpc.tcp_max_slot_table_entries on a Linux client "
+                    "(65536 unless somebody lowered it; what is set counts for connections made "
+                    "after it), and mount with nconnect.",
                     f"some servers slow down beyond {MANY} calls at once on a connection.",
                 ),
             ),

@@ -45,8 +45,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "other versions differ in more than that: locks, delegations, sessions.",
                 ),
                 Advice(
-                    "If the application can do without O_EXCL (tar --overwrite, cp into an "
-                    "existing tree), let it.",
+                    "If the application can do without O_EXCL (tar --overwrite, cp over files "
+                    "that exist), let it.",
                     "a file of that name that another program makes at that time is not noticed.",
                 ),
             ),

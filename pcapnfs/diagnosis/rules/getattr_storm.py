@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHECK, TOPIC, is_attribute_cache
+from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -57,7 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=(
                 Advice(
                     "If these files change only through this client, or seldom, keep attributes "
-                    f"for longer: actimeo=60 or more. {CHECK}",
+                    f"for longer: actimeo=60 or more. {CHANGE}",
                     "what other clients change is seen that much later.",
                 ),
                 Advice(

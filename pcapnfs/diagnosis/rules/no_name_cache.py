@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHECK
+from pcapnfs.diagnosis.mounted import CHANGE
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
@@ -44,7 +44,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 "directory has changed.",
                 advice=(
                     Advice(
-                        f"Mount without lookupcache=none. {CHECK}",
+                        f"Mount without lookupcache=none. {CHANGE}",
                         "names that other clients make or remove are seen up to acdirmax (60 s) "
                         "later.",
                     ),

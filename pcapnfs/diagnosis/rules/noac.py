@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHECK, TOPIC, is_written_through, judged
+from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_written_through, judged
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
@@ -42,7 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "the server's disk.",
             advice=(
                 Advice(
-                    f"Mount without noac. {CHECK}",
+                    f"Mount without noac. {CHANGE}",
                     "what other clients change is seen up to 60 s later (files are still checked "
                     "at open), and what was not yet closed or fsynced is lost if the client "
                     "crashes.",

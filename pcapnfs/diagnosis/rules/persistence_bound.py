@@ -54,7 +54,8 @@ ADVICE = (
         "and copy the result."
     ),
     Advice(
-        "Export with async.",
+        "Export with async (on the server: /etc/exports, then exportfs -ra; the mount option of "
+        "that name is another thing, and the default).",
         "what the server has acknowledged is lost when it fails, and clients are not told: only "
         "for data that can be made anew.",
     ),

@@ -9,7 +9,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHECK
+from pcapnfs.diagnosis.mounted import CHANGE
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -82,7 +82,7 @@ def _advice(pair: ListingCosts) -> Iterator[Advice]:
         "" if pair.plus_calls else " macOS and FreeBSD ask only if told so: mount with rdirplus."
     )
     yield Advice(
-        f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHECK}"
+        f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHANGE}"
     )
     yield Advice(
         "If it is not, the client chose so: Linux stops asking for attributes in a directory whose "

@@ -44,7 +44,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "one congestion window, and a lost segment stops all calls behind it.",
             advice=(
                 Advice(
-                    "Mount with nconnect=4 (Linux 5.3 and later); try up to 16.",
+                    "Mount with nconnect=4 (Linux 5.3 and later); try up to 16. Mounts of one "
+                    "server share its connections, and the first says how many: unmount all of "
+                    "them before.",
                     "some servers are tuned for few connections; compare before and after.",
                 ),
                 Advice(

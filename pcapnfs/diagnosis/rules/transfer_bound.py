@@ -43,7 +43,10 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
                 "If it is far below, look for loss, small TCP windows (net.ipv4.tcp_rmem, "
                 "tcp_wmem) and a busy processor (encryption, checksums): see the findings on TCP."
             ),
-            Advice("Move less: keep what is read again in a cache (fscache), compress."),
+            Advice(
+                "Move less: keep what is read again in a cache (mount with fsc, cachefilesd runs), "
+                "compress."
+            ),
         ),
         confidence="certain",
         data=bound.data(found),

@@ -130,6 +130,14 @@ def test_every_workload_is_read_as_written(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_a_client_without_attribute_cache_is_known_for_one(version: str, tmp_path: Path) -> None:
+    path, _ = made(tmp_path, workload="noac", version=version)
+    with pcapnfs.open(path) as trace:
+        (mount,) = pcapnfs.cache(trace).mounts
+    assert [verdict.options for verdict in mount.verdicts] == [("noac", "actimeo=0")]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("listing", LISTINGS)
 def test_directories_of_several_pages_are_walked(
     listing: str, version: str, tmp_path: Path

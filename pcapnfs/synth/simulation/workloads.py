@@ -165,23 +165,29 @@ def npm(client: Client, options: Options, directories: Sequence[Node], numbers: 
 
 
 def noac(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
-    """Every look is a question; what is written is written through."""
-    nodes = []
-    for number in numbers:
+    """Each file is looked at and opened, one directory after the other, and all of it is asked.
+
+    The step through the directory, the look, the open, and the look at what is open. What is
+    written is written through.
+    """
+    server = client.server
+    found: list[tuple[Node, str, Node]] = []
+    for number in sorted(numbers, key=lambda number: number % len(directories)):
         directory, name = _place(directories, number)
-        nodes.append((yield from client.server.lookup(directory, name)))
+        yield from server.getattr(directory)
+        found.append((directory, name, (yield from server.lookup(directory, name))))
     for turn in range(options.rounds):
         if turn:
             yield Pause(options.pause_ns)
-        for node in nodes:
-            yield from client.server.getattr(node)
-            yield from client.server.access(node)
-        if nodes:
-            directory, name = _place(directories, numbers[0])
-            node = nodes[0]
-            yield from client.server.open(directory, name, node)
-            yield from client.server.write(node, node.size, 512, stable=True)
-            yield from client.server.close(node)
+        for directory, name, node in found:
+            yield from server.getattr(directory)
+            yield from server.getattr(node)
+            yield from server.access(node)
+            yield from server.open(directory, name, node)
+            yield from server.getattr(node)
+            if node is found[0][2]:
+                yield from server.write(node, node.size, 512, stable=True)
+            yield from server.close(node)
 
 
 def lifecycle(

@@ -37,7 +37,8 @@ def export(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where to; without it, or with -, standard output (csv and jsonl).",
+            help="Where to, over what stands there; without it, or with -, standard output (csv "
+            "and jsonl).",
             show_default=False,
             readable=False,
         ),

@@ -51,7 +51,8 @@ def commands() -> str:
     return _page(
         "Commands",
         "What every command takes. Exit status: 0 done, 1 the capture could not be read or holds "
-        "no NFS, or a result could not be written, 2 wrong usage.\n\nFrom the environment come the "
+        "no NFS, or a result could not be written, 2 wrong usage; as shells have it, 130 after "
+        "Ctrl-C, 143 after SIGTERM, 141 where nobody reads on.\n\nFrom the environment come the "
         "width of screens (`COLUMNS`; else that of the terminal, or 80), whether they are coloured "
         "(on terminals, unless `NO_COLOR` is set), the characters they are made of (a locale "
         "without Unicode gets others; files, JSON, CSV, HTML and Markdown are UTF-8 in any), the "

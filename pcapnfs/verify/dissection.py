@@ -91,7 +91,8 @@ class Reading(Record):
     stability: str
     """`stable`, `unstable`, `unstable_write`, `read`, `state` or `unknown`."""
     status: str | None
-    """The RFC's name of its status; None without reply."""
+    """The RFC's name of its status; None without reply, and where the reply has none (NULL, UMNT)
+    or none that could be read."""
     srt_s: float | None
     """Service time, seconds; None without reply."""
     transmissions: int

@@ -67,7 +67,8 @@ def line(reading: Reading) -> str:
     facts = [what, f"{escape(source)} → {escape(target)}"]
     if reading.uid is not None:
         facts.append(f"uid {reading.uid}")
-    facts.append(escape(reading.status) if reading.status else "no reply")
+    unnamed = "no reply" if len(reading.messages) == 1 else "answered"
+    facts.append(escape(reading.status) if reading.status else unnamed)
     if reading.srt_s is not None:
         facts.append(units.duration(reading.srt_s))
     facts.append(escape(reading.stability).replace("_", " "))

@@ -115,6 +115,14 @@ def test_a_frame_without_a_call_is_dissected_as_it_is() -> None:
     assert "tcp.flags" in [line.field for line in result.packet.lines]
 
 
+def test_a_reply_without_a_status_is_no_missing_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pcapnfs.open(str(V3)) as trace:
+        ((frame,),) = trace.sql("select min(call_frame) from calls where op = 'NULL'").fetchall()
+    assert run(["show", str(V3), str(frame)]) == 0
+    (line, *_) = capsys.readouterr().out.splitlines()
+    assert ", answered, " in line
+
+
 def test_a_frame_in_the_middle_of_a_message_belongs_to_it(tmp_path: Path) -> None:
     talk = Conversation()
     talk.call(1, T, *nfs3.write(FH, 0, bytes(8000))).reply(1, T + MS, nfs3.results.write(8000))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call connection xid program version procedure call_first_frame call_frame call_time "
-    "reply_first_frame reply_frame srt transmissions status undecoded signature call_bytes file "
-    "directory",
+    "reply_first_frame reply_frame srt call_bytes reply_bytes transmissions status undecoded "
+    "signature file directory",
     operations="call position opcode executed",
     connections="connection transport client_port server_port missing_bytes truncated_bytes "
     "last_time retransmitted out_of_order",
@@ -29,6 +29,9 @@ READS = columns.of(
 
 TRANSIENT = 0x40000000
 """Programs of callbacks of NFSv4 begin here (RFC 5531 section 8.2)."""
+
+SEGMENT_BYTES = 1024
+"""What lies in one segment whatever the path: less than its MSS, tunnels and options taken off."""
 
 _ROWS = 4096
 """Calls fetched at a time."""
@@ -75,6 +78,9 @@ class Call(Record):
     beginning: bool
     """It may be there in part only: fragments of datagrams of its connection are absent, or it is
     the last of its connection, and has no reply or was not decoded to its end."""
+    ending: bool
+    """Its reply came over TCP, fits no small segment, and is the last message of its connection:
+    the capture may end within it."""
     call_bytes: int
     """Length of the call's RPC message."""
     operations: tuple[int, ...]
@@ -100,6 +106,10 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                 where procedure = 1 and (program = $nfs and version = 4 or program >= $transient)
             ) using (call)
             group by call
+        ),
+        ends as (
+            select connection, max(greatest(call_frame, coalesce(reply_frame, 0))) as last_frame
+            from calls group by connection
         )
         select connection, xid, program, version, procedure,
                call_first_frame, call_frame, call_time,
@@ -109,13 +119,16 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                coalesce(transport = 'UDP' and truncated_bytes > 0
                         or (undecoded is not null or reply_frame is null)
                            and last_time = call_time, false),
+               coalesce(transport = 'TCP' and reply_frame = last_frame
+                        and reply_bytes > $segment, false),
                call_bytes,
                coalesce(compounds.operations, []), coalesce(compounds.executed, [])
         from calls left join compounds using (call) left join connections using (connection)
+             left join ends using (connection)
         where call_frame <= $end
         order by call_first_frame, call_frame, call
         """,
-        {"nfs": NFS, "transient": TRANSIENT, "end": end},
+        {"nfs": NFS, "transient": TRANSIENT, "end": end, "segment": SEGMENT_BYTES},
     )
     while rows := cursor.fetchmany(_ROWS):
         for *values, operations, executed in rows:

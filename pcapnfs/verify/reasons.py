@@ -213,7 +213,7 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
         return "behind_gap"
     if situation.truncated and call.undecoded == "truncated":
         return "snaplen"
-    return None
+    return "beginning_only" if call.ending and orphan is None else None
 
 
 def _believed_otherwise(call: Call, message: Message, reply: Message) -> bool:

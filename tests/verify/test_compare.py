@@ -14,6 +14,7 @@ OURS = Call(
     connection=0, xid=7, program=100003, version=4, procedure=1, call_first_frame=10,
     call_frame=10, call_time_ns=1_000, reply_first_frame=12, reply_frame=12, srt_ns=500, status=0,
     transmissions=1, undecoded=None, missing=False, disordered=False, beginning=False,
+    ending=False,
     call_bytes=200,
     operations=(53, 22, 9), executed=(53, 22, 9),
 )  # fmt: skip
@@ -219,6 +220,9 @@ def test_what_is_missing_and_what_is_only_begun() -> None:
     assert held([replace(OURS, missing=True)], []) == {("only pcapnfs", "behind_gap"): [10]}
     assert held([replace(OURS, beginning=True)], []) == {("only pcapnfs", "beginning_only"): [10]}
     assert held([replace(OURS, missing=True)], [CALL]) == {("reply", "behind_gap"): [10]}
+    last = replace(OURS, ending=True)
+    assert held([last], [CALL]) == {("reply", "beginning_only"): [10]}
+    assert held([last], [CALL, replace(REPLY, frame=13)]) == {("reply", None): [10]}
 
 
 def test_what_waited_behind_a_lost_segment() -> None:

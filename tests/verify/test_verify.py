@@ -171,6 +171,24 @@ def test_a_file_that_breaks_off_is_compared_up_to_the_break(tmp_path: Path) -> N
     assert result.calls > 100
 
 
+def test_a_capture_that_ends_within_a_reply_is_explained(tmp_path: Path) -> None:
+    """With the first of its segments: its header and how much was read are there."""
+    whole, cut = tmp_path / "whole.pcap", tmp_path / "cut.pcap"
+    made = ["synth", "cachedread", "--files", "1", "--size", "60K", "--rounds", "1"]
+    assert run([*made, "-o", str(whole)]) == 0
+    with pcapnfs.open(str(whole)) as trace:
+        ((first, last),) = trace.sql(
+            "select reply_first_frame, reply_frame from calls where op = 'READ'"
+        ).fetchall()
+    assert first < last
+    data, where = whole.read_bytes(), 24
+    for _ in range(first):
+        where += 16 + int.from_bytes(data[where + 8 : where + 12], "little")
+    cut.write_bytes(data[:where])
+    (difference,) = verified(cut).differences
+    assert (difference.kind, difference.reason) == ("reply", "beginning_only")
+
+
 def test_a_file_that_is_damaged_is_compared_to_its_end(tmp_path: Path) -> None:
     """A packet of impossible length in the middle, where tshark by itself would stop."""
     data = bytearray(V3.read_bytes())

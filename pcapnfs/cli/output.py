@@ -1,9 +1,9 @@
 """Where results and messages go: results to stdout, everything else to stderr.
 
 Takes renderables or text; writes them whole. Promises that colours reach only terminals (NO_COLOR
-is respected), that a terminal without Unicode gets characters that it has instead of an error, that
-documents are UTF-8 whatever the locale, and that a reader who has gone away ends the command
-silently. Where a stream is closed from the start, what would go there goes nowhere.
+and FORCE_COLOR are respected), that a terminal without Unicode gets characters that it has instead
+of an error, that documents are UTF-8 whatever the locale, and that a reader who has gone away ends
+the command silently. Where a stream is closed from the start, what would go there goes nowhere.
 """
 
 from __future__ import annotations

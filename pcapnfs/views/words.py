@@ -133,10 +133,23 @@ def no_verdict(trust: Trust) -> str:
         return ""
     if trust.sealed.mostly:
         why = "No verdict on what the time went into: most of the traffic cannot be read."
-        return " ".join((why, *sealed(trust)))
+        return " ".join((why, *sealed(trust), _unsealed(trust)))
     return (
         "No verdict on what the time went into: most calls lack their replies, since only what "
         "clients sent was captured of their connections."
+    )
+
+
+def _unsealed(trust: Trust) -> str:
+    """What to do where most is encrypted: to ask the client, or to capture once without."""
+    found = trust.sealed
+    without = [
+        *(("without TLS (xprtsec=none)",) if found.connections else ()),
+        *(("with sec=krb5i or krb5",) if found.calls else ()),
+    ]
+    return (
+        "On a Linux client, mountstats tells what each operation takes; to see it here, capture a "
+        f"run {' and '.join(without)}, where that is allowed."
     )
 
 

@@ -127,7 +127,7 @@ def read_key(path: Path) -> bytes:
     """The key in a file, which is made with a new one where there is none.
 
     Raises:
-        UsageError: The file holds something else.
+        UsageError: The file holds something else, or is not there and would lie in a trace.
         PcapnfsError: It can neither be read nor made.
     """
     try:
@@ -148,6 +148,7 @@ def read_key(path: Path) -> bytes:
 
 
 def _new_key(path: Path) -> bytes:
+    decoding.demand_outside(path)
     key = new_key()
     try:
         # Nobody else may read it, not even for a moment.

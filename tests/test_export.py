@@ -276,6 +276,7 @@ def test_nothing_is_written_into_another_trace(tmp_path: Path) -> None:
         ["redact", capture, "new.pcap"],
         ["decode", capture, "-o", "0"],
         ["synth", "tar", "-o", "new.pcap"],
+        ["redact", capture, str(tmp_path / "new.pcap"), "--key", "new.key"],
     ):
         *words, name = command
         done = run(*words, str(renamed / name), stderr=subprocess.PIPE)
@@ -368,11 +369,13 @@ def test_a_pipe_gets_the_table_and_stays(form: str, tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [pipe, target]
 
 
-def test_a_reader_that_goes_away_ends_it_silently() -> None:
+@pytest.mark.parametrize("named", [(), ("-o", "/dev/stdout")], ids=["unnamed", "named"])
+def test_a_reader_that_goes_away_ends_it_silently(named: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
+    arguments = ("export", str(CAPTURE), *named)
     try:
-        done = run("export", str(CAPTURE), stdout=writing, stderr=subprocess.PIPE, timeout=60)
+        done = run(*arguments, stdout=writing, stderr=subprocess.PIPE, timeout=60)
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")

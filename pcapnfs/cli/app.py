@@ -234,6 +234,8 @@ def run(arguments: Sequence[str]) -> int:
         # After a signal anything may fail, and none of it is news.
         if _ended_by:
             return INTERRUPTED
+        if isinstance(error.__cause__, BrokenPipeError):
+            return output.NO_READER  # Of a pipe that was named, as /dev/stdout.
         output.tell(sentence(error.shell))
         return error.exit_status
     except KeyboardInterrupt:

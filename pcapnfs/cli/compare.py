@@ -61,7 +61,8 @@ def compare(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write it as a page of HTML, or as Markdown to a name that ends in .md.",
+            help="Write it as a page of HTML, or as Markdown to a name that ends in .md; - is "
+            "standard output.",
             show_default=False,
             readable=False,
         ),
@@ -75,7 +76,7 @@ def compare(
 
     Example: pcapnfs compare sync.pcap async.pcap
     """
-    from pcapnfs import rewriting
+    from pcapnfs import placement, rewriting
     from pcapnfs.comparison import comparing, side
 
     if to is not None:
@@ -94,7 +95,11 @@ def compare(
 
     result = comparing.of_sides(gathered(first), gathered(second), top=top)
     if to is not None:
-        files.replace(to, _written(result, to), force=force)
+        text = _written(result, to)
+        if str(to) == placement.STANDARD_OUTPUT:
+            output.write_document([text])
+        else:
+            files.replace(to, text, force=force)
         return
     output.answer(result, lambda: views.compare.screen(result), json=json)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Format = Literal["html", "md", "json"]
 """How a report may be written."""
 
-DEFAULT = Path("report.html")
-"""Where it is written unless something else is named."""
+DEFAULT = Path("report")
+"""Where it is written unless something else is named, with the ending of its format."""
 
 
 def report(
@@ -29,7 +29,7 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write it, else report.html; - is standard output.",
+            help="Where to write it, else report.html (.md, .json); - is standard output.",
             show_default=False,
             readable=False,
         ),
@@ -66,7 +66,7 @@ def report(
     from pcapnfs import report as contents
     from pcapnfs.cli import files
 
-    target = to or DEFAULT
+    target = to or DEFAULT.with_suffix(f".{'json' if json else form or 'html'}")
     files.refuse(target, force=force)
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]

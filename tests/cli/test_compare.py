@@ -56,6 +56,9 @@ def test_a_page_is_written_once(tmp_path: Path, capsys: Printed) -> None:
     assert "--force" in capsys.readouterr().err
     assert run(["compare", BEFORE, BEFORE, "-o", str(tmp_path / "c.html"), "--json"]) == 2
     assert run(["compare", BEFORE, BEFORE, "-o", str(tmp_path / "c.json")]) == 2
+    capsys.readouterr()
+    assert run(["compare", BEFORE, BEFORE, "-o", "-"]) == 0
+    assert capsys.readouterr().out == written.read_text(encoding="utf-8")
 
 
 def test_a_capture_is_never_written_over(tmp_path: Path, capsys: Printed) -> None:

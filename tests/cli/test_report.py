@@ -108,6 +108,10 @@ def test_where_it_is_written_is_told_unless_it_was_asked_for(
     assert run(["report", str(capture)]) == 0
     assert "written to report.html" in capsys.readouterr().err
     assert (tmp_path / "report.html").exists()
+    for option, name in (("--json", "report.json"), ("--format=md", "report.md")):
+        assert run(["report", str(capture), option]) == 0
+        assert f"written to {name}" in capsys.readouterr().err
+        assert not (tmp_path / name).read_text(encoding="utf-8").startswith("<!doctype")
 
 
 def test_figures_are_those_of_summarize(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:

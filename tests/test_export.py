@@ -387,3 +387,7 @@ def test_the_name_tells_the_form(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(begin)
     refused = run("export", str(CAPTURE), "--format", "parquet", stderr=subprocess.PIPE)
     assert refused.returncode == 2
+    packed = ("export", str(CAPTURE), "-o", str(tmp_path / "t.csv.gz"))
+    told = run(*packed, stderr=subprocess.PIPE)
+    assert (told.returncode, b"a table is no .gz file" in told.stderr) == (2, True)
+    assert run(*packed, "--format", "csv").returncode == 0

@@ -16,6 +16,9 @@ from pcapnfs.errors import UsageError
 if TYPE_CHECKING:
     from pcapnfs.meta import Meta
 
+OTHERS = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".xls", ".xlsx", ".ods")
+"""Endings that promise a compressed file, or a spreadsheet's own."""
+
 
 def export(
     captures: options.CapturesOrLast = None,
@@ -67,14 +70,14 @@ def export(
     if memory is not None:
         units.parse_size(memory)
     stream = target is None or str(target) == placement.STANDARD_OUTPUT
-    chosen = "jsonl" if json else form or _by_name(target)
-    if stream and chosen == "parquet":
-        raise UsageError("Parquet is no stream: name a file with -o")
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]
     if target is not None:
         rewriting.demand_another(paths, target)
         rewriting.demand_no_capture(target)
+    chosen = "jsonl" if json else form or _by_name(target)
+    if stream and chosen == "parquet":
+        raise UsageError("Parquet is no stream: name a file with -o")
     # A trace has its tables, and what is no file cannot be read again to say what is in it.
     simple = not spreadsheet and all(map(os.path.isfile, paths))
     if target is not None and chosen == "parquet" and simple:
@@ -104,7 +107,17 @@ def export(
 
 
 def _by_name(target: Path | None) -> Literal["csv", "jsonl", "parquet"]:
+    """What a name ends in.
+
+    Raises:
+        UsageError: It ends like a file that would be read as something else.
+    """
     suffix = "" if target is None else target.suffix.lower()
+    if suffix in OTHERS:
+        raise UsageError(
+            f"a table is no {suffix} file; name it .csv, .jsonl or .parquet, or say which with "
+            "--format"
+        )
     if suffix == ".parquet":
         return "parquet"
     return "jsonl" if suffix in (".jsonl", ".ndjson", ".json") else "csv"

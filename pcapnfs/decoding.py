@@ -161,8 +161,7 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
         raise UsageError("name at least one capture")
     if "" in names:
         raise UsageError("the name of a capture is empty")
-    if names.count(meta.STANDARD_INPUT) > 1:
-        raise UsageError("-: standard input can be read once; it is named more often")
+    demand_read_once(names)
     demand_once(names)
     return names
 
@@ -201,6 +200,16 @@ def demand_ports(ports: Sequence[int]) -> None:
     for port in ports:
         if not 0 < port < 1 << 16:
             raise UsageError(f"{port} is no port; ports go from 1 to 65535")
+
+
+def demand_read_once(paths: Sequence[PathLike]) -> None:
+    """Refuse to read standard input twice.
+
+    Raises:
+        UsageError: It is named more than once.
+    """
+    if [os.fspath(path) for path in paths].count(meta.STANDARD_INPUT) > 1:
+        raise UsageError("-: standard input can be read once; it is named more often")
 
 
 def demand_outside(target: Path) -> None:

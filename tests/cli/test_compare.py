@@ -85,6 +85,11 @@ def test_it_must_be_said_which_are_which(wrong: list[str], capsys: Printed) -> N
     assert "--before and --after" in capsys.readouterr().err
 
 
+def test_standard_input_is_one_of_both(capsys: Printed) -> None:
+    assert run(["compare", "-", "-"]) == 2
+    assert "can be read once" in capsys.readouterr().err
+
+
 def test_a_negative_number_of_files_is_refused() -> None:
     with pcapnfs.open([BEFORE]) as trace, pytest.raises(pcapnfs.UsageError):
         pcapnfs.compare(trace, trace, top=-1)

@@ -378,6 +378,12 @@ def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any]) -> None:
         Options(**wrong)
 
 
+def test_the_command_calls_a_limit_by_its_option() -> None:
+    with pytest.raises(UsageError, match="connections is 99: it goes") as refused:
+        Options(connections=99)
+    assert refused.value.shell == "--nconnect is 99: it goes from 1 to 16"
+
+
 def test_times_out_of_range_are_told_as_they_are_written() -> None:
     with pytest.raises(UsageError, match=r"^service is 0 s: it goes from 1\.00 µs to 1 m 0 s"):
         Options(service_ns=0)

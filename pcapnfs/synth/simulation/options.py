@@ -141,9 +141,10 @@ class Options(Record):
                 said = [str(each) for each in (value, least, most)]
                 if name.endswith("_ns"):
                     said = [units.duration(each / 1e9) for each in (value, least, most)]
-                raise UsageError(
-                    f"{name.removesuffix('_ns')} is {said[0]}: it goes from {said[1]} to {said[2]}"
-                )
+                plain = name.removesuffix("_ns")
+                goes = f" is {said[0]}: it goes from {said[1]} to {said[2]}"
+                option = "nconnect" if name == "connections" else plain
+                raise UsageError(plain + goes, shell=f"--{option}{goes}")
 
         if self.touched > self.rounds:
             raise UsageError(

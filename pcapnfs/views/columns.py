@@ -3,8 +3,9 @@
 Takes columns and cells of finished text; gives a Rich renderable. A column without any content is
 left out. When columns that may shrink are as narrow as they may be, others go: first those that
 hold nothing but zeros, then by priority; paths are shortened in their middle, where they differ
-least; sentences wrap within their column. What a row has to say beyond its numbers stands below it,
-wrapped between words.
+least; sentences wrap within their column. Where that is not enough, all names are shortened, and
+rows go on in the next line. What a row has to say beyond its numbers stands below it, wrapped
+between words.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ GAP = 2
 
 NOTHING = frozenset(("", "-", "0", "0 s", "0 B", "0 %"))
 """Cells that say no more than that there is nothing (units.py)."""
+
+NARROWEST = 10
+"""Width down to which names are shortened where nothing else helps."""
 
 BELOW = 4
 """Blanks before a line that stands below a row."""
@@ -106,7 +110,7 @@ class FittedTable:
             blanks = " " * (width - cell_len(cell))
             parts.append(cell + blanks if self._columns[place].align == "left" else blanks + cell)
         line = " " * self._indent + (" " * GAP).join(parts)
-        return Text(line.rstrip(), style=style, no_wrap=True, overflow="crop")
+        return Text(line.rstrip(), style=style, overflow="fold")
 
 
 def shorten(text: str, width: int, cut: Literal["middle", "end"] = "middle") -> str:
@@ -147,6 +151,10 @@ def _fit(
         surplus = _total(kept) - available
         if place in kept and surplus > 0:
             kept[place] = max(least[place], kept[place] - surplus)
+    for place in by_priority:
+        surplus = _total(kept) - available
+        if place in kept and surplus > 0 and columns[place].align == "left":
+            kept[place] = max(min(kept[place], NARROWEST), kept[place] - surplus)
     return kept
 
 

@@ -109,3 +109,14 @@ def test_sentences_wrap_within_their_column() -> None:
         "note  short",
     ]
     assert render(table, 80).splitlines()[1] == "note  One call stood still for 12.0 s of it"
+
+
+def test_names_are_shortened_and_no_figure_is_lost_where_there_is_little_room() -> None:
+    columns = (Column("", align="left"), Column("calls"), Column("time"))
+    rows = [["stable: on disk before the reply", "1220", "28.2 s"]]
+    table = FittedTable(columns, rows)
+    assert render(table, 30).splitlines() == [
+        "                 calls    time",
+        "stabl…the reply   1220  28.2 s",
+    ]
+    assert {"calls", "time", "1220", "28.2"} <= set(render(table, 20).split())

@@ -139,7 +139,8 @@ def test_other_clients_are_not_taken_for_the_same() -> None:
 
 def test_the_only_client_is_the_same_under_another_address() -> None:
     result, clients = compared(side(calls_of(DISK, 9)), side(calls_of(OTHER, 1)))
-    assert clients == {}
+    assert set(clients) == {DISK}
+    assert clients[DISK].matched_by == "alone"
     assert result.same_clients
     assert result.as_one
     assert result.steps

@@ -11,8 +11,9 @@ from pcapnfs.analyses.asking import order
 from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.forecasts.verdict_evidence import MOUNTING_S
 from pcapnfs.comparison import side as _side
+from pcapnfs.comparison.callers import pairs
 from pcapnfs.comparison.causes import Cause, causes, left_open
-from pcapnfs.comparison.clients import ClientChange, as_one, client_changes, same_clients, together
+from pcapnfs.comparison.clients import ClientChange, client_changes, likeness, together
 from pcapnfs.comparison.foretold import Foretold, foretold
 from pcapnfs.comparison.gaps import broken_off, clear_from, known
 from pcapnfs.comparison.matching import (
@@ -52,6 +53,8 @@ class Run(Record):
     """Calls of NFS and NFSACL."""
     stable_calls: int | None
     """Stable ones; None when none is known to be, but of most calls it is not known."""
+    servers: tuple[str, ...]
+    """Addresses of servers that were called, those of most calls first; up to five."""
     vantage: str
     """Where it was captured: `client`, `server`, `between` or `unknown`."""
     trust: Trust
@@ -86,7 +89,8 @@ class Comparison(Record):
     clients taken as one would tell of none of them, and those of each stand in `clients`."""
     clients: tuple[ClientChange, ...]
     """What changed for each client, those of both sides first, who waited longest first; empty
-    where neither side has several, or either run time is not known."""
+    where either run time is not known. Of thousands on a side, the thousand that waited longest,
+    without those that are on the other side but not among its thousand."""
     together: ClientChange | None
     """The clients of both sides, their runs added up; None with fewer than two of them."""
     by_file: bool
@@ -151,17 +155,16 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     spans = before.measured.span_s, after.measured.span_s
     least = clear_from(before, after)
     both_known = known(before) and known(after)
-    same = same_clients(before.measured, after.measured)
-    one = as_one(before.measured, after.measured)
-    clients = (
-        client_changes(before.measured, after.measured, clear_from=least) if both_known else ()
-    )
+    same = pairs(before.callers, after.callers)
+    alike = likeness(before, after, same)
+    one = alike.as_one
+    clients = client_changes(before, after, same, clear_from=least) if both_known else ()
     return Comparison(
         before=_run(before),
         after=_run(after),
         change_s=spans[1] - spans[0],
-        factor=spans[1] / spans[0] if spans[0] > 0 and both_known and same else None,
-        same_clients=same,
+        factor=spans[1] / spans[0] if spans[0] > 0 and both_known and alike.same_clients else None,
+        same_clients=alike.same_clients,
         as_one=one,
         clients=clients,
         together=together(clients, clear_from=least),
@@ -194,6 +197,7 @@ def _run(side: Side) -> Run:
         files=measured.files,
         calls=measured.calls,
         stable_calls=measured.known_stable_calls,
+        servers=side.servers,
         vantage=measured.path.vantage,
         trust=side.trust,
         rtt_source=measured.rtt_source,

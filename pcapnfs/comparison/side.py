@@ -7,6 +7,7 @@ can be held side by side.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.patterns import patterns
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.forecasts import measurement as _measurement
 from pcapnfs.analyses.forecasts.measurement import Measurement, measure
@@ -26,6 +28,7 @@ from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire import network_path as _network_path
+from pcapnfs.comparison import callers as _callers
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.programs import NFS, NFS_PROGRAMS, NFSACL
@@ -41,17 +44,20 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
+    from pcapnfs.comparison.callers import Caller
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
     Floats = NDArray[np.float64]
 
 READS = columns.together(
+    _callers.READS,
     _measurement.READS,
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,
     _software.READS,
+    traffic.READS,
     judging.READS,
     owners.READS,
     steps.READS,
@@ -81,6 +87,9 @@ MACHINE = (
 a client gives state back with. Linux sends them as the machine, with krb5i wherever it has Kerberos
 (SP4_MACH_CRED, RFC 8881 section 18.35)."""
 
+
+SERVERS = 5
+"""Addresses of servers that are kept."""
 
 LISTED = 100
 """Directories whose paths are kept."""
@@ -119,6 +128,10 @@ class Side(Record):
     """How much was captured."""
     measured: Measurement
     """The inputs of the model."""
+    callers: Mapping[str, Caller]
+    """Who called NFS, by address."""
+    servers: tuple[str, ...]
+    """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`) and operation, as steps.py writes it. Calls
     sent more than once are not in it: their time holds the wait until that."""
@@ -173,6 +186,8 @@ def gather(trace: Trace) -> Side:
         said = asking.ask(_software.software)
         files = asking.ask(_files)
         kinds = asking.ask(_kinds)
+        called = asking.ask(_callers.callers)
+        servers = asking.ask(_servers)
         transfers = asking.ask(_transfers)
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
@@ -188,6 +203,8 @@ def gather(trace: Trace) -> Side:
         trust=material.trust,
         capture=material.capture,
         measured=measured,
+        callers=called(),
+        servers=servers(),
         times=times(),
         files=files(),
         classes=classes().classes,
@@ -293,6 +310,16 @@ def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
     )
     counts = integer(of_largest), integer(stable), integer(unstable)
     return whole(read), whole(write), *counts
+
+
+def _servers(trace: Trace) -> tuple[str, ...]:
+    """The servers that were called most."""
+    lines = traffic.of_clients(trace)
+    called = lines.where(np.isin(lines.numbers["program"], NFS_PROGRAMS))
+    calls: Counter[str] = Counter()
+    for (_, server), number in called.by_pair("calls").items():
+        calls[server] += number
+    return tuple(server for server, _ in calls.most_common(SERVERS))
 
 
 def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:

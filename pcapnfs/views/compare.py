@@ -80,10 +80,10 @@ def _run(title: str, run: Run) -> list[str]:
 
 def _clients(result: Comparison) -> list[RenderableType]:
     """A row for each of several clients; nothing of one."""
-    if not result.clients:
+    if not differences.several(result):
         return []
     columns = [
-        Column("client", align="left", least=15),
+        Column("client", align="left", least=17, cut="wrap"),
         Column("run time"),
         Column("difference"),
         Column("calls", 2),
@@ -92,7 +92,7 @@ def _clients(result: Comparison) -> list[RenderableType]:
     ]
     rows = [
         [
-            escape(row.client or "added up"),
+            differences.client(row),
             _both(*(units.duration(run.run_s if run else None) for run in (row.before, row.after))),
             differences.signed(row.change_s),
             _both(*(units.count(run.calls if run else None) for run in (row.before, row.after))),

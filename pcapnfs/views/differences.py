@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
-from pcapnfs.text import some
+from pcapnfs.comparison.side import SERVERS
+from pcapnfs.text import escape, some
+from pcapnfs.views.columns import shorten
 from pcapnfs.views.words import lacks, one_way, sealed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pcapnfs.comparison.clients import ClientChange, ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.matching import FileChanges, PatternChanges
@@ -34,6 +38,12 @@ NOTHING_TOGETHER = "Nothing that the calls of all clients together show."
 OTHER_CLIENTS = "Not told: the captures are not of the same clients."
 BY_CLIENT = "Told by client: all taken as one, they would tell of none of them."
 """Where there are neither steps nor forecasts for that."""
+
+NAMES = {"client_owner": "client owner", "machine": "machine name"}
+"""Names by which clients are matched whose addresses differ."""
+
+NAME_CELLS = 40
+"""Of each of them, this much is told."""
 
 CLIENTS = 8
 """Clients whose runs are told on a screen; JSON has all."""
@@ -164,10 +174,15 @@ def no_steps(result: Comparison) -> str | None:
 
 def not_foretold(result: Comparison) -> str:
     """What stands where nothing is foretold."""
-    if result.as_one or not result.clients:
+    if result.as_one or not several(result):
         return NOT_FORETOLD
     both = any(row.where == "both" for row in result.clients)
     return FORETOLD_OF_NONE if both else OTHER_CLIENTS
+
+
+def several(result: Comparison) -> bool:
+    """Whether there are clients to be told one by one."""
+    return len(result.clients) > 1
 
 
 def foretold_clients(result: Comparison) -> list[tuple[str, ClientForetold]]:
@@ -208,13 +223,21 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if missing:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
-    told += _mounting(result) + _clients(result)
+    told += _mounting(result) + _servers(result) + _clients(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
     return told
+
+
+def client(row: ClientChange) -> str:
+    """The address of a client, or both where it has another after."""
+    if row.before and row.after and row.before.address != row.after.address:
+        before, after = (escape(run.address or "") for run in (row.before, row.after))
+        return f"{before} →\u00a0{after}"  # No line ends behind the arrow.
+    return escape(row.client or "added up")
 
 
 def made_of(row: ClientChange) -> str:
@@ -238,6 +261,7 @@ def about_clients(result: Comparison) -> list[str]:
             "Each from its first call to its last reply, mounting included. Told are the causes of "
             f"its verdict that make {least} of its longer run or more."
         )
+    told += _matched(result.clients)
     whole_s = max(result.before.run_s, result.after.run_s)
     moved = abs(result.change_s) >= NOTICEABLE * whole_s
     if result.same_clients and moved and all(_same(row) for row in result.clients):
@@ -354,10 +378,69 @@ def _why_unknown(run: Run) -> str:
     return "its packets have no times"
 
 
-def _clients(result: Comparison) -> list[str]:
-    """Which clients run times are of, where there are several."""
-    if not result.clients:
+def _matched(rows: Sequence[ClientChange]) -> list[str]:
+    """By what several clients were matched, where that is not their address alone."""
+    told = []
+    for by, what in NAMES.items():
+        if names := [_names(row, by)[0] for row in rows if row.matched_by == by]:
+            told.append(f"Matched by {what}, as addresses differ: {some(names, NAMED, str)}.")
+    told += [
+        f"Taken for the same, as the only ones left on each side: {client(row)}."
+        for row in rows
+        if row.matched_by == "alone"
+    ]
+    renamed = [
+        f"{client(row)} ({' → '.join(_names(row, 'machine'))})"
+        for row in rows
+        if row.matched_by == "address" and _renamed(row)
+    ]
+    if renamed:
+        told.append(f"Matched by address, though names differ: {some(renamed, NAMED, str)}.")
+    return told
+
+
+def _only(row: ClientChange) -> list[str]:
+    """The same of the only client of both sides."""
+    if row.before is None or row.after is None or row.matched_by is None:
         return []
+    first, second = _names(row, "machine")
+    themselves = f"calls itself {first} before and {second} after"
+    if row.matched_by == "address":
+        same = f"The client at {client(row)} {themselves}: taken for the same by its address."
+        return [same] if _renamed(row) else []
+    at = [escape(run.address or "") for run in (row.before, row.after)]
+    told = f"The client is {at[0]} before and {at[1]} after: "
+    if what := NAMES.get(row.matched_by):
+        return [f"{told}the same by its {what}, {_names(row, row.matched_by)[0]}."]
+    told += "taken for the same, as the only one on each side"
+    return [f"{told}, though it {themselves}." if _renamed(row) else f"{told}."]
+
+
+def _names(row: ClientChange, by: str) -> list[str]:
+    """What a client calls itself, on both sides."""
+    names = [getattr(run, by) for run in (row.before, row.after)]
+    return [shorten(escape(name or ""), NAME_CELLS) for name in names]
+
+
+def _renamed(row: ClientChange) -> bool:
+    """Whether the machine names of both sides differ."""
+    names = {run.machine for run in (row.before, row.after) if run}
+    return len(names) > 1 and None not in names
+
+
+def _servers(result: Comparison) -> list[str]:
+    """That the server is at another address, where that is so of all of them."""
+    before, after = result.before.servers, result.after.servers
+    if not before or not after or max(len(before), len(after)) >= SERVERS or {*before} & {*after}:
+        return []
+    is_or_are = "server is" if len(before) == len(after) == 1 else "servers are"
+    return [f"The {is_or_are} {some(before, NAMED)} before and {some(after, NAMED)} after."]
+
+
+def _clients(result: Comparison) -> list[str]:
+    """Which clients run times are of."""
+    if not several(result):
+        return [told for row in result.clients for told in _only(row)]
     rows = {
         where: [row.client or "" for row in result.clients if row.where == where]
         for where in ("both", "went", "came")

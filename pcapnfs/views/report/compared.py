@@ -88,7 +88,7 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
 
 def _clients(result: Comparison) -> tuple[Section, ...]:
     """A section for several clients; none of one."""
-    if not result.clients:
+    if not differences.several(result):
         return ()
     columns = (
         Column("client", "name"),
@@ -106,7 +106,7 @@ def _clients(result: Comparison) -> tuple[Section, ...]:
         runs = (row.before, row.after)
         rows.append(
             (
-                name(row.client) if row.client is not None else words("added up"),
+                words(differences.client(row)),
                 *(time(run.run_s if run else None) for run in runs),
                 Cell(differences.signed(row.change_s), row.change_s),
                 words(differences.made_of(row)),

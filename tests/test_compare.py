@@ -222,6 +222,13 @@ def test_under_tls_nobody_knows_how_long_a_run_took() -> None:
     assert (result.before.known, result.factor, result.steps) == (False, None, ())
 
 
+def test_asking_for_tls_is_no_flavor_of_the_calls_under_it() -> None:
+    before, after = side("sec-tls-v42"), side("k61-tar-v42")
+    assert before.flavors == {}
+    assert "security" in left_open(before, after)
+    assert not {cause.subject for cause in causes(before, after, ())} & {"security", "version"}
+
+
 def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:
     before, after = undamaged(), damaged(snap(96), tmp_path)
     assert set(before.flavors) == {"AUTH_SYS"}

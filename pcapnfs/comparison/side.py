@@ -72,6 +72,10 @@ READS = columns.together(
 """The columns that this reads."""
 
 
+PROBES = ("NULL", "STARTTLS")
+"""Calls that only ask who is there: the second, for TLS, has a flavor of its own (RFC 9289 section
+4.1)."""
+
 UNKNOWN = "unknown"
 """What the table calls says of a flavor that was cut off."""
 
@@ -329,10 +333,10 @@ def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]
         select protocol, transport, case when not list_contains($machine, op) then flavor end,
                count(*)
         from calls join connections using (connection)
-        where program = {NFS} and not calls.callback and op <> 'NULL'
+        where program = {NFS} and not calls.callback and not list_contains($probes, op)
         group by all order by all
         """,
-        {"machine": MACHINE},
+        {"machine": MACHINE, "probes": PROBES},
     )
     answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
     for *kinds, count in rows:

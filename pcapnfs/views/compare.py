@@ -236,7 +236,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
         ]
         for row in shown
     ]
-    told = f"{units.counted(len(moved), 'operation')} moved beyond chance."
+    told = differences.about_operations(result)
     if len(operations) > OPERATIONS:
         told += f" {units.counted(len(operations) - OPERATIONS, 'more', 'more')} in JSON."
     return [FittedTable(columns, rows, indent=2), note(told)]

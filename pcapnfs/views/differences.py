@@ -32,6 +32,9 @@ NAMED = 4
 CLOCK_S = 0.5e-9
 """Times are whole nanoseconds: what is less is what adding floats has left."""
 
+EXACT = 1e-9
+"""Forecasts are no further off than this where adding floats makes all of it."""
+
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_TOGETHER = "Nothing that the calls of all clients together show."
@@ -321,6 +324,15 @@ def about_steps(result: Comparison) -> str:
     )
 
 
+def about_operations(result: Comparison) -> str:
+    """How many operations moved, and whose calls they are."""
+    whose = "Calls of all clients together. " if not result.as_one else ""
+    if all(row.verdict in ("new", "gone") for row in result.operations):
+        return f"{whose}No operation is on both sides."
+    moved = sum(row.verdict in ("faster", "slower") for row in result.operations)
+    return f"{whose}{units.counted(moved, 'operation')} moved beyond chance."
+
+
 def about_files(files: FileChanges) -> str:
     """How paths were matched."""
     return (
@@ -366,7 +378,9 @@ def error(part: float | None) -> str:
     """How far a forecast was off, with its sign."""
     if part is None:
         return units.UNKNOWN
-    return f"+{units.share(part)}" if part > 0 else units.share(part)
+    if abs(part) < EXACT:
+        return units.share(0.0)
+    return f"{'+' if part > 0 else '-'}{units.share(abs(part))}"
 
 
 def _why_unknown(run: Run) -> str:

@@ -65,7 +65,7 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         Column("calls"),
         Column("stable"),
         Column("captured at", "words"),
-        Column("capture", "name"),
+        Column("capture", "long"),
     )
     rows = [
         (
@@ -95,14 +95,15 @@ def _clients(result: Comparison) -> tuple[Section, ...]:
         Column("run time before"),
         Column("after"),
         Column("difference"),
-        Column("made of", "words"),
+        Column("made of", "long"),
         Column("calls before"),
         Column("after"),
         Column("stable before"),
         Column("after"),
     )
     rows = []
-    for row in (*result.clients, *([result.together] if result.together else [])):
+    # The sum comes first: of thousands of rows, a page has the first ones.
+    for row in (*([result.together] if result.together else []), *result.clients):
         runs = (row.before, row.after)
         rows.append(
             (
@@ -250,7 +251,10 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
     ]
     if not rows:
         return (Paragraph(differences.no_operations(result)),)
-    return (table("Operations on both sides", columns, rows),)
+    return (
+        table("Operations of either side", columns, rows),
+        Paragraph(differences.about_operations(result), "note"),
+    )
 
 
 def _files(result: Comparison) -> tuple[Block, ...]:

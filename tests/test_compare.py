@@ -27,7 +27,7 @@ from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
 from pcapnfs.record import replace
-from pcapnfs.views.differences import in_a_sentence, remarks
+from pcapnfs.views.differences import OTHER_WORK, in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -220,6 +220,25 @@ def test_under_tls_nobody_knows_how_long_a_run_took() -> None:
     with trace_of(calls=[call(1, "NULL", 9)], connections=[sealed]) as trace:
         result = of_sides(gather(trace), undamaged())
     assert (result.before.known, result.factor, result.steps) == (False, None, ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "other"),
+    [
+        ("k61-tar-v3", "walk-v3", True),
+        ("k61-tar-v3", "k61-tar-v3", False),
+        ("k61-tar-v3", "k61-tar-v42", False),
+        ("opt-default-v3", "opt-noac-v3", False),
+        ("tar-v3", "loss-v3", False),
+        ("k61-tar-v42", "walk-v3", False),
+    ],
+)
+def test_runs_of_other_work_are_said_to_be(before: str, after: str, other: bool) -> None:
+    for sides in ((before, after), (after, before)):
+        result = of_sides(*map(side, sides))
+        assert (OTHER_WORK in remarks(result)) is other
+        if before[-3:] != after[-3:]:
+            assert result.in_common is None
 
 
 def test_asking_for_tls_is_no_flavor_of_the_calls_under_it() -> None:

@@ -22,6 +22,7 @@ from pcapnfs.comparison.matching import (
     PatternChanges,
     file_changes,
     finding_changes,
+    in_common,
     pattern_changes,
 )
 from pcapnfs.comparison.operations import OperationChange, operation_changes
@@ -49,6 +50,9 @@ class Run(Record):
     files: int | None
     """Files that the model counts; None when it knows of none, but there are calls that do not
     tell."""
+    clients: int
+    """Clients that called NFS; those that are told as one, beyond as many as are told apart, are
+    not counted."""
     calls: int
     """Calls of NFS and NFSACL."""
     stable_calls: int | None
@@ -93,6 +97,11 @@ class Comparison(Record):
     without those that are on the other side but not among its thousand."""
     together: ClientChange | None
     """The clients of both sides, their runs added up; None with fewer than two of them."""
+    in_common: float | None
+    """What both did, 0…1: the part of the service time that is of paths of both sides, or of the
+    files whose pattern is on both, on the side of which it is more; whichever of the two is more.
+    Close to 0, the runs were of different work. None where a side has no files, or no version of
+    NFS that the other has."""
     by_file: bool
     """Both sides count files of one kind; else what steps say for each file is for the whole
     run."""
@@ -159,6 +168,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     alike = likeness(before, after, same)
     one = alike.as_one
     clients = client_changes(before, after, same, clear_from=least) if both_known else ()
+    files = file_changes(before.files, after.files, top=top)
     return Comparison(
         before=_run(before),
         after=_run(after),
@@ -168,6 +178,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         as_one=one,
         clients=clients,
         together=together(clients, clear_from=least),
+        in_common=in_common(before, after, files),
         by_file=comparable(before.measured, after.measured),
         causes=causes(before, after, operations),
         left_open=left_open(before, after),
@@ -182,7 +193,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         clear_from=least,
         foretold=foretold(before.measured, after.measured) if both_known and one else (),
         operations=operations,
-        files=file_changes(before.files, after.files, top=top),
+        files=files,
         patterns=pattern_changes(before.classes, after.classes, top=top),
         findings=finding_changes(before.findings, after.findings),
     )
@@ -195,6 +206,7 @@ def _run(side: Side) -> Run:
         run_s=measured.span_s,
         known=known(side),
         files=measured.files,
+        clients=len(side.callers),
         calls=measured.calls,
         stable_calls=measured.known_stable_calls,
         servers=side.servers,

@@ -35,6 +35,14 @@ CLOCK_S = 0.5e-9
 EXACT = 1e-9
 """Forecasts are no further off than this where adding floats makes all of it."""
 
+COMMON = 0.1
+"""Part of the work that both runs must have in common for them to be of the same work."""
+
+OTHER_WORK = (
+    "The runs hardly have a file or a pattern of calls in common: what each took is of other work."
+)
+"""Where they have less."""
+
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_TOGETHER = "Nothing that the calls of all clients together show."
@@ -226,6 +234,8 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if missing:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
+    if result.in_common is not None and result.in_common < COMMON:
+        told.append(OTHER_WORK)
     told += _mounting(result) + _servers(result) + _clients(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
@@ -265,6 +275,19 @@ def about_clients(result: Comparison) -> list[str]:
             f"its verdict that make {least} of its longer run or more."
         )
     told += _matched(result.clients)
+    of_each = [
+        f"{units.count(number)} of {units.counted(run.clients, 'client')} {when}"
+        for run, number, when in (
+            (result.before, sum(row.before is not None for row in result.clients), "before"),
+            (result.after, sum(row.after is not None for row in result.clients), "after"),
+        )
+        if number < run.clients
+    ]
+    if of_each:
+        told.append(
+            f"Told are {' and '.join(of_each)}: those that waited longest, where they did so on "
+            "both sides or are on one alone."
+        )
     whole_s = max(result.before.run_s, result.after.run_s)
     moved = abs(result.change_s) >= NOTICEABLE * whole_s
     if result.same_clients and moved and all(_same(row) for row in result.clients):

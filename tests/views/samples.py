@@ -1147,6 +1147,7 @@ def comparison() -> Comparison:
         run_s=30.0,
         known=True,
         files=200,
+        clients=1,
         calls=1_240,
         stable_calls=1_220,
         servers=("10.0.0.1",),
@@ -1164,6 +1165,7 @@ def comparison() -> Comparison:
         as_one=True,
         clients=(),
         together=None,
+        in_common=1.0,
         by_file=True,
         causes=(
             Setting(

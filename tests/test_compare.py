@@ -243,15 +243,15 @@ def test_runs_of_other_work_are_said_to_be(before: str, after: str, other: bool)
 
 def test_asking_for_tls_is_no_flavor_of_the_calls_under_it() -> None:
     before, after = side("sec-tls-v42"), side("k61-tar-v42")
-    assert before.flavors == {}
+    assert before.habits.flavors == {}
     assert "security" in left_open(before, after)
     assert not {cause.subject for cause in causes(before, after, ())} & {"security", "version"}
 
 
 def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:
     before, after = undamaged(), damaged(snap(96), tmp_path)
-    assert set(before.flavors) == {"AUTH_SYS"}
-    assert after.flavors == {}
+    assert set(before.habits.flavors) == {"AUTH_SYS"}
+    assert after.habits.flavors == {}
     assert left_open(before, before) == ()
     assert left_open(before, after) == left_open(after, before) == ("security",)
     for one, other in ((before, after), (after, before)):

@@ -98,6 +98,8 @@ def test_what_clients_call_themselves() -> None:
         call(8, "EXCHANGE_ID", 1, client="10.0.0.7", protocol="4.2", version=4),
         call(9, "EXCHANGE_ID", 1, client="10.0.0.7", protocol="4.1", version=4),
         call(10, "SETCLIENTID", 1, client="10.0.0.8", protocol="4.0", version=4),
+        call(11, "EXCHANGE_ID", 1, client="10.0.0.9", protocol="4.2", version=4),
+        call(12, "SETCLIENTID", 1, client="10.0.1.0", protocol="4.0", version=4),
     ]
     with trace_of(
         calls=rows,
@@ -105,13 +107,17 @@ def test_what_clients_call_themselves() -> None:
             operation(8, "EXCHANGE_ID", client_owner="Linux NFSv4.2 web7"),
             operation(9, "EXCHANGE_ID", client_owner="Linux NFSv4.1 web7"),
             operation(10, "SETCLIENTID", client_owner="Libnfs pid:12 1700000000"),
+            operation(11, "EXCHANGE_ID", client_owner="Linux NFSv4.2 a3f/web9"),
+            operation(12, "SETCLIENTID", client_owner="Linux NFSv4.0 web0/10.0.0.1"),
         ],
     ) as trace:
         assert callers(trace) == {
             "10.0.0.2": Caller("10.0.0.2", "web1", None),
             "10.0.0.3": Caller("10.0.0.3", None, None),
             "10.0.0.4": Caller("10.0.0.4", None, None),
-            "10.0.0.7": Caller("10.0.0.7", None, "web7"),
+            "10.0.0.7": Caller("10.0.0.7", "web7", "web7"),
+            "10.0.0.9": Caller("10.0.0.9", "web9", "a3f/web9"),
+            "10.0.1.0": Caller("10.0.1.0", None, "web0/10.0.0.1"),
             "10.0.0.8": Caller("10.0.0.8", None, "Libnfs pid:12 1700000000"),
         }
 

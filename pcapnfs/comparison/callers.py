@@ -40,6 +40,9 @@ NEEDS = population.Operations(TELLING)
 NO_NAMES = ("", "(none)", "localhost", "localhost.localdomain")
 """Machine names that a host has before it was given one."""
 
+HOST = r"^Linux NFSv4\.[1-9][0-9]* (?:.*/)?([^/]+)$"
+"""How the client owner of Linux ends in the name of its host."""
+
 MatchedBy = Literal["address", "client_owner", "machine", "alone"]
 """What tells that two are one client: `address`; `client_owner`, what it names itself by to servers
 of NFSv4; `machine`, the machine name of its calls; `alone`, they are the only ones that are left on
@@ -52,8 +55,9 @@ class Caller(Record):
     client: str
     """Its address."""
     machine: str | None
-    """The machine name that all its calls with AUTH_SYS have in common; not escaped. None without
-    one, with several, and where it is one of a host that has none of its own (localhost)."""
+    """The machine name that all its calls with AUTH_SYS have in common, or, without such calls, the
+    same name in its client owner, where it is Linux; not escaped. None without one, with several,
+    and where it is one of a host that has none of its own (localhost)."""
     client_owner: str | None
     """What it names itself by in all of EXCHANGE_ID and SETCLIENTID, without the version of NFS
     that Linux begins it with; not escaped. None likewise."""
@@ -80,10 +84,12 @@ def callers(trace: Trace) -> dict[str, Caller]:
         """
     )
     owners = _owners(trace) if NEEDS.met(trace) else {}
-    return {
-        client: Caller(client, _only(least, most), owners.get(client))
-        for client, least, most in rows
-    }
+    found = {}
+    for client, *machines in rows:
+        owner, host = owners.get(client, (None, None))
+        machine = host if machines == [None, None] else _only(*machines)
+        found[client] = Caller(client, machine, owner)
+    return found
 
 
 def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pair, ...]:
@@ -122,20 +128,23 @@ def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pa
     return tuple(found[client] for client in before if client in found)
 
 
-def _owners(trace: Trace) -> dict[str, str | None]:
-    """What clients name themselves by, by address."""
+def _owners(trace: Trace) -> dict[str, tuple[str | None, str | None]]:
+    """What clients name themselves by, and the name of their host in that, by address."""
     rows = trace.rows(
         f"""
         with told as (
             select calls.client,
-                   regexp_replace(client_owner, '^Linux NFSv4\\.[0-9]+ ', '') as owner
+                   regexp_replace(client_owner, '^Linux NFSv4\\.[0-9]+ ', '') as owner,
+                   -- Behind nfs4_unique_id, where that is set; that of 4.0 ends in the server.
+                   nullif(regexp_extract(client_owner, '{HOST}', 1), '') as host
             from operations join calls using (call)
             where {among("operations.op", TELLING)} and client_owner is not null
         )
-        select client, min(owner), max(owner) from told group by client order by client
+        select client, min(owner), max(owner), min(host), max(host) from told
+        group by client order by client
         """
     )
-    return {client: _only(least, most) for client, least, most in rows}
+    return {client: (_only(*names[:2]), _only(*names[2:])) for client, *names in rows}
 
 
 def _only(least: str | None, most: str | None) -> str | None:

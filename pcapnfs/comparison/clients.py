@@ -47,9 +47,9 @@ class ClientRun(Record):
     address: str | None
     """Its address; None of several clients."""
     machine: str | None
-    """The machine name that all its calls with AUTH_SYS have in common; not escaped. None without
-    one, with several, where it is one of a host that has none of its own (localhost), and of
-    several clients."""
+    """The machine name that all its calls with AUTH_SYS have in common, or, without such calls, the
+    same name in its client owner, where it is Linux; not escaped. None without one, with several,
+    where it is one of a host that has none of its own (localhost), and of several clients."""
     client_owner: str | None
     """What it names itself by in all of EXCHANGE_ID and SETCLIENTID, without the version of NFS
     that Linux begins it with; not escaped. None likewise."""

@@ -14,6 +14,7 @@ from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.callers import pairs
 from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.clients import ClientChange, client_changes, likeness, together
+from pcapnfs.comparison.each import each
 from pcapnfs.comparison.foretold import Foretold, foretold
 from pcapnfs.comparison.gaps import broken_off, clear_from, known
 from pcapnfs.comparison.matching import (
@@ -168,6 +169,8 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     alike = likeness(before, after, same)
     one = alike.as_one
     clients = client_changes(before, after, same, clear_from=least) if both_known else ()
+    # Taken as one, several clients tell what changed for none of them.
+    apart = () if one else each(before, after, same)
     files = file_changes(before.files, after.files, top=top)
     return Comparison(
         before=_run(before),
@@ -180,8 +183,8 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         together=together(clients, clear_from=least),
         in_common=in_common(before, after, files),
         by_file=comparable(before.measured, after.measured),
-        causes=causes(before, after, operations),
-        left_open=left_open(before, after),
+        causes=causes(before, after, operations, apart),
+        left_open=left_open(before, after, apart),
         steps=waterfall(
             before.measured,
             after.measured,

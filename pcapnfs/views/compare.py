@@ -118,7 +118,7 @@ def _causes(result: Comparison) -> list[RenderableType]:
     for cause in result.causes:
         title = Text(f"{differences.SUBJECTS[cause.subject]}: ", style="bold")
         title.append(f"{escape(cause.before)} → {escape(cause.after)}", style="not bold")
-        title.append(f" ({cause.confidence})", style="not bold dim")
+        title.append(f" ({differences.sure(cause, result)})", style="not bold dim")
         indented = Padding(title, (0, 0, 0, 2), expand=False)
         parts += [indented, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
     return [*parts, *map(note, differences.about_causes(result))]

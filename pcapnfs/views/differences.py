@@ -18,6 +18,7 @@ from pcapnfs.views.words import lacks, one_way, sealed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pcapnfs.comparison.causes import Cause
     from pcapnfs.comparison.clients import ClientChange, ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.matching import FileChanges, PatternChanges
@@ -45,7 +46,7 @@ OTHER_WORK = (
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
-NOTHING_TOGETHER = "Nothing that the calls of all clients together show."
+NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
 OTHER_CLIENTS = "Not told: the captures are not of the same clients."
 BY_CLIENT = "Told by client: all taken as one, they would tell of none of them."
 """Where there are neither steps nor forecasts for that."""
@@ -307,6 +308,18 @@ def _same(row: ClientChange) -> bool:
     return abs(row.change_s) < NOTICEABLE * max(row.before.run_s, row.after.run_s)
 
 
+def sure(cause: Cause, result: Comparison) -> str:
+    """How sure a cause is, and of several clients which it is told of."""
+    if result.as_one:
+        return cause.confidence
+    both = sum(row.where == "both" for row in result.clients)
+    if not cause.clients:
+        whose = "all clients together" if both else "other clients on each side"
+        return f"{cause.confidence}, of {whose}"
+    whose = "each client" if 1 < both == len(cause.clients) else some(cause.clients, NAMED)
+    return f"{cause.confidence}, of {whose}"
+
+
 def about_causes(result: Comparison) -> list[str]:
     """What is to be said where no cause is known, and of what is not known."""
     told = []
@@ -316,7 +329,9 @@ def about_causes(result: Comparison) -> list[str]:
         told.append(NOTHING_TOLD if result.left_open else NOTHING)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
-        told.append(f"Left open, as one side does not tell or has several: {subjects}.")
+        both = any(row.where == "both" for row in result.clients)
+        whose = "" if result.as_one or not both else " of some client"
+        told.append(f"Left open{whose}, as one side does not tell or has several: {subjects}.")
     return told
 
 

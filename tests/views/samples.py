@@ -1335,10 +1335,13 @@ def comparison_of_clients() -> Comparison:
         same, where="went", client="10.0.0.4", matched_by=None, after=None, change_s=None
     )
     both = replace(client, client=None, matched_by=None, change_s=-28.0, foretold=())
+    whole = comparison()
+    storage, cache = whole.causes
     return replace(
-        comparison(),
+        whole,
         same_clients=True,
         as_one=False,
+        causes=(storage, replace(cache, clients=("10.0.0.2",))),
         clients=(client, same, gone),
         together=both,
         steps=(),

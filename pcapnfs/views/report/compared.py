@@ -132,7 +132,8 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
                 for pair in (
                     (
                         differences.SUBJECTS[cause.subject],
-                        f"{quoted(cause.before)} → {quoted(cause.after)} ({cause.confidence})",
+                        f"{quoted(cause.before)} → {quoted(cause.after)} "
+                        f"({differences.sure(cause, result)})",
                     ),
                     ("", quoted(cause.evidence)),
                 )

@@ -158,7 +158,8 @@ def _both(before: str, after: str) -> str:
 
 def _foretold(result: Comparison) -> list[RenderableType]:
     if clients := differences.foretold_clients(result):
-        return [_foretold_clients(clients)]
+        more = differences.more_foretold(result)
+        return [_foretold_clients(clients), *([note(more)] if more else [])]
     if not result.foretold:
         return [note(differences.not_foretold(result))]
     columns = [

@@ -205,6 +205,13 @@ def foretold_clients(result: Comparison) -> list[tuple[str, ClientForetold]]:
     return [(row.client or "", each) for row in rows[:CLIENTS] for each in row.foretold]
 
 
+def more_foretold(result: Comparison) -> str | None:
+    """How many clients' forecasts are not shown; None where all are."""
+    rows = [row for row in result.clients if row.where == "both"]
+    more = 0 if result.as_one else sum(bool(row.foretold) for row in rows[CLIENTS:])
+    return f"Those of {units.counted(more, 'more client')} in JSON." if more else None
+
+
 def _by_client(result: Comparison) -> str:
     """Why steps and forecasts of all clients taken as one are not told."""
     both = any(row.where == "both" for row in result.clients)

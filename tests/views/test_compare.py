@@ -266,6 +266,7 @@ def test_more_clients_than_a_screen_has_are_counted() -> None:
     many = tuple(replace(client, client=f"10.0.1.{number}") for number in range(20))
     text = samples.render(compare.screen(replace(whole, clients=many)), 140)
     assert "12 more in JSON." in text
+    assert "Those of 12 more clients in JSON." in text
     assert "10.0.1.7" in text
     assert "10.0.1.8" not in text
 

@@ -174,7 +174,9 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
 
 def _foretold(result: Comparison) -> tuple[Block, ...]:
     if clients := differences.foretold_clients(result):
-        return (_foretold_clients(clients),)
+        more = differences.more_foretold(result)
+        found = _foretold_clients(clients)
+        return (found, Paragraph(more, "note")) if more else (found,)
     if not result.foretold:
         return (Paragraph(differences.not_foretold(result)),)
     columns = (

@@ -104,7 +104,7 @@ def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pa
     taken: set[str] = set()
 
     def match(first: str, second: str, by: MatchedBy) -> None:
-        if first in before and second in after and first not in found and second not in taken:
+        if first not in found and second not in taken:
             found[first] = Pair(first, second, by)
             taken.add(second)
 

@@ -9,6 +9,7 @@ from pcapnfs.analyses.times import client_clocks
 from pcapnfs.comparison.callers import Caller, callers, pairs
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.side import Side, gather
+from pcapnfs.record import replace
 from pcapnfs.views.differences import about_clients, remarks
 from tests.oracles.corpus import lab_captures, require_corpus
 from tests.unit.rows import Row, call, file, operation, trace_of
@@ -77,6 +78,18 @@ def test_the_only_client_of_either_side_is_the_same_whatever_it_is_called() -> N
     assert matched(side(a="x"), side(b="y")) == {"a": ("b", "alone")}
     assert matched(side(a="x"), side(b="x")) == {"a": ("b", "machine")}
     assert matched(side(a="x"), side()) == {}
+
+
+def test_who_only_asks_whether_the_server_is_there_is_no_other_client() -> None:
+    monitoring = replace(side(m=None)["m"], works=False)
+    assert matched(side(a="x") | {"m": monitoring}, side(b="y")) == {"a": ("b", "alone")}
+    assert matched({"m": monitoring}, side(b="y")) == {"m": ("b", "alone")}
+    rows = [call(1, "NULL", 1, client="10.0.0.9"), named(2, "10.0.0.2", None)]
+    with trace_of(calls=rows) as trace:
+        assert {each.client: each.works for each in callers(trace).values()} == {
+            "10.0.0.2": True,
+            "10.0.0.9": False,
+        }
 
 
 def named(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
-        calls="call client callback program machine",
+        calls="call client callback program op machine",
         operations="call op client_owner",
     ),
 )
@@ -61,6 +61,8 @@ class Caller(Record):
     client_owner: str | None
     """What it names itself by in all of EXCHANGE_ID and SETCLIENTID, without the version of NFS
     that Linux begins it with; not escaped. None likewise."""
+    works: bool = True
+    """It did more than to ask whether the server is there (NULL), as monitoring does."""
 
 
 class Pair(Record):
@@ -78,17 +80,17 @@ def callers(trace: Trace) -> dict[str, Caller]:
     """Who called NFS, by address; without those that are told as one (`traffic.OTHERS`)."""
     rows = trace.rows(
         f"""
-        select client, min(machine), max(machine) from calls
+        select client, bool_or(op <> 'NULL'), min(machine), max(machine) from calls
         where program in {NFS_PROGRAMS} and not callback and client <> '{OTHERS}'
         group by client order by client
         """
     )
     owners = _owners(trace) if NEEDS.met(trace) else {}
     found = {}
-    for client, *machines in rows:
+    for client, works, *machines in rows:
         owner, host = owners.get(client, (None, None))
         machine = host if machines == [None, None] else _only(*machines)
-        found[client] = Caller(client, machine, owner)
+        found[client] = Caller(client, machine, owner, works)
     return found
 
 
@@ -97,8 +99,8 @@ def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pa
 
     Those come first that have their address on both sides and no other name, then those that have
     a name which nobody else has on either side, then those of one address whose names differ. Where
-    one is left on each side, these two are taken for one, unless their names say that they are not;
-    the only client of either side is taken for the same in any case.
+    one that did something is left on each side, these two are taken for one, unless their names
+    say that they are not; the only client of either side is taken for the same in any case.
     """
     found: dict[str, Pair] = {}
     taken: set[str] = set()
@@ -119,13 +121,19 @@ def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pa
             match(first[name], second[name], by)
     for client in same:
         match(client, client, "address")
-    left = [client for client in before if client not in found]
-    others = [client for client in after if client not in taken]
+    left = [client for client in _working(before) if client not in found]
+    others = [client for client in _working(after) if client not in taken]
     if len(left) == len(others) == 1:
         (one,), (other,) = left, others
-        if len(before) == len(after) == 1 or _agree(before[one], after[other]):
+        only = len(_working(before)) == len(_working(after)) == 1
+        if only or _agree(before[one], after[other]):
             match(one, other, "alone")
     return tuple(found[client] for client in before if client in found)
+
+
+def _working(side: Mapping[str, Caller]) -> list[str]:
+    """The clients that did something, or the only one whatever it did."""
+    return [client for client, each in side.items() if each.works or len(side) == 1]
 
 
 def _owners(trace: Trace) -> dict[str, tuple[str | None, str | None]]:

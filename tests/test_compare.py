@@ -65,6 +65,7 @@ PAIRS = [pair for family in FAMILIES for pair in combinations(family, 2)]
 SAME = [
     ("tar-v3", "tar-v3-server"),
     ("tar-v41", "tar-v41-server"),
+    ("loss-v42", "loss-v42-server"),
     ("k61-fmt-vlan-v42", "k61-fmt-vlan-v42-any"),
     ("fmt-plain-v3", "fmt-plain-v3-any"),
     ("fmt-plain-v3", "fmt-plain-v3-nano"),

@@ -102,6 +102,7 @@ FACTORS = {
     "concurrency": "calls at the same time",
     "client_s": "client, per call",
     "pauses_s": "pauses between calls",
+    "lost_s": "waiting for lost packets",
 }
 """What the factors are called."""
 

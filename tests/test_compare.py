@@ -27,7 +27,7 @@ from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
 from pcapnfs.record import replace
-from pcapnfs.views.differences import in_a_sentence, remarks
+from pcapnfs.views.differences import OTHER_WORK, in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -65,6 +65,7 @@ PAIRS = [pair for family in FAMILIES for pair in combinations(family, 2)]
 SAME = [
     ("tar-v3", "tar-v3-server"),
     ("tar-v41", "tar-v41-server"),
+    ("loss-v42", "loss-v42-server"),
     ("k61-fmt-vlan-v42", "k61-fmt-vlan-v42-any"),
     ("fmt-plain-v3", "fmt-plain-v3-any"),
     ("fmt-plain-v3", "fmt-plain-v3-nano"),
@@ -222,10 +223,36 @@ def test_under_tls_nobody_knows_how_long_a_run_took() -> None:
     assert (result.before.known, result.factor, result.steps) == (False, None, ())
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "other"),
+    [
+        ("k61-tar-v3", "walk-v3", True),
+        ("k61-tar-v3", "k61-tar-v3", False),
+        ("k61-tar-v3", "k61-tar-v42", False),
+        ("opt-default-v3", "opt-noac-v3", False),
+        ("tar-v3", "loss-v3", False),
+        ("k61-tar-v42", "walk-v3", False),
+    ],
+)
+def test_runs_of_other_work_are_said_to_be(before: str, after: str, other: bool) -> None:
+    for sides in ((before, after), (after, before)):
+        result = of_sides(*map(side, sides))
+        assert (OTHER_WORK in remarks(result)) is other
+        if before[-3:] != after[-3:]:
+            assert result.in_common is None
+
+
+def test_asking_for_tls_is_no_flavor_of_the_calls_under_it() -> None:
+    before, after = side("sec-tls-v42"), side("k61-tar-v42")
+    assert before.habits.flavors == {}
+    assert "security" in left_open(before, after)
+    assert not {cause.subject for cause in causes(before, after, ())} & {"security", "version"}
+
+
 def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:
     before, after = undamaged(), damaged(snap(96), tmp_path)
-    assert set(before.flavors) == {"AUTH_SYS"}
-    assert after.flavors == {}
+    assert set(before.habits.flavors) == {"AUTH_SYS"}
+    assert after.habits.flavors == {}
     assert left_open(before, before) == ()
     assert left_open(before, after) == left_open(after, before) == ("security",)
     for one, other in ((before, after), (after, before)):

@@ -9,6 +9,7 @@ from pcapnfs.comparison.clients import ClientChange
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
+from pcapnfs.views.differences import sure
 from tests.oracles.corpus import lab_captures, require_corpus
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
@@ -41,8 +42,13 @@ def calls_of(
 def side(*calls: list[Row]) -> Side:
     ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
     rows = [row for client in calls for row in client]
-    with trace_of(ends, calls=rows, files=[file(1, "a")]) as trace:
+    tcp = [{"transport": "TCP"}]
+    with trace_of(ends, calls=rows, files=[file(1, "a")], connections=tcp) as trace:
         return gather(trace)
+
+
+def with_version(minor: int, rows: list[Row]) -> list[Row]:
+    return [{**row, "version": 4, "minor": minor, "protocol": f"4.{minor}"} for row in rows]
 
 
 def compared(before: Side, after: Side) -> tuple[Comparison, dict[str | None, ClientChange]]:
@@ -114,6 +120,49 @@ def test_clients_that_ran_at_other_times_changed_in_nothing() -> None:
     assert not any(part.clear for row in clients.values() for part in row.parts)
 
 
+def settings(result: Comparison) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    return [(each.subject, each.before, each.after, each.clients) for each in result.causes]
+
+
+def test_what_changed_for_one_client_is_told_of_it() -> None:
+    unchanged = with_version(1, calls_of(OTHER, 9))
+    before = side(with_version(1, calls_of(DISK, 9)), unchanged)
+    after = side(with_version(2, calls_of(DISK, 9)), unchanged)
+    result, _ = compared(before, after)
+    assert settings(result) == [("version", "4.1", "4.2", (DISK,))]
+    assert result.left_open == ()
+    assert sure(result.causes[0], result) == f"certain, of {DISK}"
+
+
+def test_what_changed_for_each_client_is_told_once() -> None:
+    def both(minor: int) -> Side:
+        return side(*(with_version(minor, calls_of(client, 9)) for client in (DISK, OTHER)))
+
+    result, _ = compared(both(1), both(2))
+    assert settings(result) == [("version", "4.1", "4.2", (DISK, OTHER))]
+    assert sure(result.causes[0], result) == "certain, of each client"
+    assert result.causes[0].evidence == f"{DISK}: 100 of 100 calls before, 100 of 100 after"
+
+
+def test_clients_that_work_more_or_less_than_before_changed_no_setting() -> None:
+    """All calls together are of 4.1 before, and of 4.2 after."""
+    before = side(with_version(1, calls_of(DISK, 9, 120)), with_version(2, calls_of(OTHER, 9, 10)))
+    after = side(with_version(1, calls_of(DISK, 9, 10)), with_version(2, calls_of(OTHER, 9, 120)))
+    result, _ = compared(before, after)
+    assert not result.as_one
+    assert settings(result) == []
+    assert result.left_open == ()
+
+
+def test_storage_is_told_of_all_clients_together() -> None:
+    before, after = (side(calls_of(DISK, ms), calls_of(OTHER, ms)) for ms in (9, 1))
+    (cause,) = compared(before, after)[0].causes
+    assert (cause.subject, cause.clients) == ("storage", ())
+    result = of_sides(before, side(calls_of("10.0.0.5", 1), calls_of("10.0.0.6", 1)))
+    (cause,) = result.causes
+    assert sure(cause, result) == "likely, of other clients on each side"
+
+
 def test_a_client_of_one_side_is_held_against_nothing() -> None:
     both, alone = side(calls_of(DISK, 9), calls_of(OTHER, 9)), side(calls_of(DISK, 9))
     for before, after, where in ((both, alone, "went"), (alone, both, "came")):
@@ -139,7 +188,8 @@ def test_other_clients_are_not_taken_for_the_same() -> None:
 
 def test_the_only_client_is_the_same_under_another_address() -> None:
     result, clients = compared(side(calls_of(DISK, 9)), side(calls_of(OTHER, 1)))
-    assert clients == {}
+    assert set(clients) == {DISK}
+    assert clients[DISK].matched_by == "alone"
     assert result.same_clients
     assert result.as_one
     assert result.steps
@@ -178,6 +228,7 @@ def test_a_client_took_as_long_by_its_own_capture_as_by_the_server_s(version: st
     for where in ("server", "client1"):
         with pcapnfs.open(files[f"k61-two-clients-{version}-{where}"]) as trace:
             sides.append(gather(trace))
+    assert sides[0].of_each["10.0.0.11"] == sides[1].habits
     result, clients = compared(*sides)
     (both,) = [row for row in clients.values() if row.where == "both"]
     assert both.before is not None

@@ -7,16 +7,18 @@ have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
 from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Kind
+    from pcapnfs.comparison.each import Sides
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.side import Side
 
@@ -81,39 +83,77 @@ class Cause(Record):
     """`certain`: the packets say so themselves; `likely`: they have no other common cause;
     `possible`: there is another one, or there is little data."""
     evidence: str
-    """What says so, in a sentence."""
+    """What says so, in a sentence; of several clients, of the first of them."""
+    clients: tuple[str, ...] = ()
+    """Of several clients those of which it is told, by their addresses before; empty where it is
+    told of all calls together."""
 
 
-def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> tuple[Cause, ...]:
-    """Name what must have been changed, in the order from protocol to storage."""
+def causes(
+    before: Side,
+    after: Side,
+    operations: tuple[OperationChange, ...],
+    clients: Sequence[Sides] = (),
+) -> tuple[Cause, ...]:
+    """Name what must have been changed, in the order from protocol to storage.
+
+    Args:
+        before: The side before.
+        after: The side after.
+        operations: How their operations moved.
+        clients: Several clients of both sides, each by itself: what differs of all their calls
+            together need not have changed for any.
+    """
+
+    def told(ask: Callable[[Side, Side], Iterator[Cause]]) -> Iterator[Cause]:
+        return _of_each(ask, clients) if clients else ask(before, after)
+
     return (
-        *(
-            cause
-            for subject, first, second in _protocols(before, after)
-            for cause in _mainly(subject, first, second)
-        ),
+        *told(_protocol_changes),
         *_software("client_software", before.software.clients, after.software.clients),
         *_software("server_software", before.software.servers, after.software.servers),
-        *_attribute_cache(before, after),
-        *_name_cache(before, after),
-        *_size("rsize", before, after),
-        *_size("wsize", before, after),
+        *told(_attribute_cache),
+        *told(_name_cache),
+        *told(partial(_size, "rsize")),
+        *told(partial(_size, "wsize")),
         *_listings(before, after),
-        *_option("sync", before, after),
-        *_option("nocto", before, after),
-        *_writes(before, after),
+        *told(partial(_option, "sync")),
+        *told(partial(_option, "nocto")),
+        *told(_writes),
         *_network(before, after),
         *_storage(before, after, operations),
     )
 
 
-def left_open(before: Side, after: Side) -> tuple[str, ...]:
-    """Say which of version, transport and security flavor a side does not tell."""
-    return tuple(
+def left_open(before: Side, after: Side, clients: Sequence[Sides] = ()) -> tuple[str, ...]:
+    """Say which of version, transport and security flavor a side does not tell, of any client."""
+    pairs = [(first, second) for _, first, second in clients] or [(before, after)]
+    found = {
         subject
-        for subject, *sides in _protocols(before, after)
+        for first, second in pairs
+        for subject, *sides in _protocols(first, second)
         if any(_main(calls) is None for calls in sides)
-    )
+    }
+    return tuple(subject for subject, *_ in _protocols(before, after) if subject in found)
+
+
+def _of_each(
+    ask: Callable[[Side, Side], Iterator[Cause]], clients: Sequence[Sides]
+) -> Iterator[Cause]:
+    """What changed for some clients, once for all of whom the same did."""
+    found: dict[tuple[str, str, str], list[tuple[str, Cause]]] = {}
+    for client, before, after in clients:
+        for cause in ask(before, after):
+            key = cause.subject, cause.before, cause.after
+            found.setdefault(key, []).append((client, cause))
+    for alike in found.values():
+        (first, cause), *more = alike
+        yield replace(
+            cause,
+            confidence=_weaker(*(each.confidence for _, each in alike)),
+            evidence=f"{first}: {cause.evidence}" if more else cause.evidence,
+            clients=tuple(client for client, _ in alike),
+        )
 
 
 def _protocols(
@@ -121,10 +161,15 @@ def _protocols(
 ) -> tuple[tuple[str, Mapping[str, int], Mapping[str, int]], ...]:
     """What calls have in common: its subject, and the calls of each side by it."""
     return (
-        ("version", before.versions, after.versions),
-        ("transport", before.transports, after.transports),
-        ("security", before.flavors, after.flavors),
+        ("version", before.habits.versions, after.habits.versions),
+        ("transport", before.habits.transports, after.habits.transports),
+        ("security", before.habits.flavors, after.habits.flavors),
     )
+
+
+def _protocol_changes(before: Side, after: Side) -> Iterator[Cause]:
+    for subject, first, second in _protocols(before, after):
+        yield from _mainly(subject, first, second)
 
 
 def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Cause]:
@@ -297,16 +342,16 @@ def _size(option: str, before: Side, after: Side) -> Iterator[Cause]:
 
 def _pieces(before: Side, after: Side) -> Iterator[Cause]:
     """Files of both sides that were written in small pieces on one of them only."""
-    first, second = before.largest_write_bytes, after.largest_write_bytes
+    first, second = before.habits.largest_write_bytes, after.habits.largest_write_bytes
     if first is None or second is None or first == second:
         return
     smaller = before if first < second else after
     least, most = min(first, second), max(first, second)
-    if least > SMALL_WRITE_BYTES or smaller.writes_of_largest < FEW:
+    if least > SMALL_WRITE_BYTES or smaller.habits.writes_of_largest < FEW:
         return
     paths = {file.path for file in before.files}
     common = sum(file.path in paths for file in after.files)
-    if common < MOST * max(len(before.files), len(after.files)):
+    if not common or common < MOST * max(len(before.files), len(after.files)):
         return
     words = [
         f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
@@ -317,8 +362,8 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
         words[0],
         words[1],
         "possible",
-        f"{units.counted(smaller.writes_of_largest, 'WRITE')} of {units.size(least)} and none "
-        f"larger, where the other capture of {units.counted(common, 'path')} in common has "
+        f"{units.counted(smaller.habits.writes_of_largest, 'WRITE')} of {units.size(least)} and "
+        f"none larger, where the other capture of {units.counted(common, 'path')} in common has "
         f"{units.size(most)}",
     )
 
@@ -326,8 +371,8 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
 def _largest(option: str, side: Side) -> int | None:
     """The most that was asked for at once: on Linux, rsize also limits listings."""
     if option == "wsize":
-        return side.largest_write_bytes
-    sizes = (side.largest_read_bytes, side.largest_listing_bytes)
+        return side.habits.largest_write_bytes
+    sizes = (side.habits.largest_read_bytes, side.largest_listing_bytes)
     return max((size for size in sizes if size is not None), default=None)
 
 
@@ -380,7 +425,7 @@ def _option(name: str, before: Side, after: Side) -> Iterator[Cause]:
         return
     other = after if first else before
     enough = (
-        other.writes_unstable >= FEW
+        other.habits.writes_unstable >= FEW
         if name == "sync"
         else any(mount.too_little is None for mount in other.mounts)
     )
@@ -399,10 +444,10 @@ def _writes(before: Side, after: Side) -> Iterator[Cause]:
     """Whether data is on stable storage when a WRITE is answered."""
     shares = []
     for side in (before, after):
-        writes = side.writes_stable + side.writes_unstable
+        writes = side.habits.writes_stable + side.habits.writes_unstable
         if writes < FEW:
             return
-        shares.append(side.writes_stable / writes)
+        shares.append(side.habits.writes_stable / writes)
     if not min(shares) <= 1 - MAINLY or not max(shares) >= MAINLY:
         return
     words = ["stable" if share >= MAINLY else "unstable, with COMMIT" for share in shares]

@@ -1,10 +1,10 @@
-"""What changed for each client, where a capture holds several.
+"""What changed for each client.
 
-Takes what was measured on both sides; gives a row for each client, matched by address, those of
-both sides added up, and whether a comparison may take all as one. Several clients taken as one tell
-of none of them: that run goes from the first call of any to the last reply of any, and is as long
-as before where the slowest is. What one client took is made of the causes of its own verdict, so
-that their differences add up to its own.
+Takes what was measured on both sides, and which clients are the same; gives a row for each client,
+those of both sides added up, and whether a comparison may take all as one. Several clients taken as
+one tell of none of them: that run goes from the first call of any to the last reply of any, and is
+as long as before where the slowest is. What one client took is made of the causes of its own
+verdict, so that their differences add up to its own.
 """
 
 from __future__ import annotations
@@ -14,25 +14,45 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.forecasts.client_forecasts import costs_of, tells_storage
 from pcapnfs.analyses.forecasts.verdict import client_verdict
 from pcapnfs.analyses.forecasts.what_if import Change
+from pcapnfs.comparison.callers import Caller, MatchedBy, Pair
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.matching import Where
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
-    from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.analyses.times.client_clocks import ClientClock
+    from pcapnfs.comparison.side import Side
 
 IDLE = ("client", "unknown", "waiting", "locks", "loss")
 """Causes that time before a client's first call and after its last reply is booked to, in the order
 in which it is taken from them."""
 
 
+class Likeness(Record):
+    """Whose runs two sides are."""
+
+    same_clients: bool
+    """Nearly all calls of both sides, and of the time that was waited for them, are of clients of
+    both sides, or each has one client at most."""
+    as_one: bool
+    """One client makes nearly all of both sides, so that all taken as one tell of it; likewise."""
+
+
 class ClientRun(Record):
     """What one client did on one side."""
 
+    address: str | None
+    """Its address; None of several clients."""
+    machine: str | None
+    """The machine name that all its calls with AUTH_SYS have in common, or, without such calls, the
+    same name in its client owner, where it is Linux; not escaped. None without one, with several,
+    where it is one of a host that has none of its own (localhost), and of several clients."""
+    client_owner: str | None
+    """What it names itself by in all of EXCHANGE_ID and SETCLIENTID, without the version of NFS
+    that Linux begins it with; not escaped. None likewise."""
     run_s: float
     """From its first call to its last reply, mounting included, seconds."""
     waited_s: float
@@ -86,7 +106,12 @@ class ClientChange(Record):
     where: Where
     """`both`, `came` (only after) or `went` (only before)."""
     client: str | None
-    """Its address; None of all clients of both sides, whose runs are added up."""
+    """Its address, of both sides that before; None of all clients of both sides, whose runs are
+    added up."""
+    matched_by: MatchedBy | None
+    """What tells that it is one client on both sides: `address`; `client_owner` or `machine`, a
+    name that it alone has on either side; `alone`, it is the only one that is left on each. None on
+    one side only, and of several clients."""
     before: ClientRun | None
     """What it did before; None where it made no call."""
     after: ClientRun | None
@@ -102,23 +127,33 @@ class ClientChange(Record):
 
 
 def client_changes(
-    before: Measurement, after: Measurement, *, clear_from: float = NOTICEABLE
+    before: Side, after: Side, same: tuple[Pair, ...], *, clear_from: float = NOTICEABLE
 ) -> tuple[ClientChange, ...]:
     """The clients of both sides, who waited longest first, then those of one side.
 
-    Empty where neither side has several.
-
     Args:
-        before: What was measured before, each client's clock with it.
-        after: What was measured after, likewise.
+        before: The side before.
+        after: The side after.
+        same: The clients of both sides.
         clear_from: Part of a client's longer run that a clear part must have.
     """
-    if before.clients is None and after.clients is None:
-        return ()
     first, second = _called(before), _called(after)
+    there, again = {pair.before for pair in same}, {pair.after for pair in same}
     rows = [
-        _change(client, first.get(client), second.get(client), clear_from)
-        for client in first.keys() | second.keys()
+        _change(pair.matched_by, first[pair.before], second[pair.after], clear_from)
+        for pair in same
+        # Of thousands, not all have a clock of their own on both sides.
+        if pair.before in first and pair.after in second
+    ]
+    rows += [
+        _change(None, called, None, clear_from)
+        for client, called in first.items()
+        if client not in there
+    ]
+    rows += [
+        _change(None, None, called, clear_from)
+        for client, called in second.items()
+        if client not in again
     ]
     return tuple(
         sorted(rows, key=lambda row: (row.where != "both", -_waited_s(row), str(row.client)))
@@ -146,6 +181,7 @@ def together(
     return ClientChange(
         where="both",
         client=None,
+        matched_by=None,
         before=before,
         after=after,
         change_s=after.run_s - before.run_s,
@@ -155,65 +191,81 @@ def together(
     )
 
 
-def same_clients(before: Measurement, after: Measurement) -> bool:
-    """Whether both sides are mostly of the same clients: of calls, and of the time they waited.
+def likeness(before: Side, after: Side, same: tuple[Pair, ...]) -> Likeness:
+    """Whose runs two sides are.
 
-    The only client of either side is taken for the same, whatever its address.
+    Args:
+        before: The side before.
+        after: The side after.
+        same: The clients of both sides.
     """
     first, second = _called(before), _called(after)
     if len(first) <= 1 and len(second) <= 1:
-        return True
-    return _mostly(first, second.keys()) and _mostly(second, first.keys())
+        return Likeness(same_clients=True, as_one=True)
 
+    def make(pairs: Iterable[Pair]) -> bool:
+        chosen = tuple(pairs)
+        return _mostly(first, {pair.before for pair in chosen}) and _mostly(
+            second, {pair.after for pair in chosen}
+        )
 
-def as_one(before: Measurement, after: Measurement) -> bool:
-    """Whether one client makes nearly all of both sides, so that all taken as one tell of it."""
-    first, second = _called(before), _called(after)
-    if len(first) <= 1 and len(second) <= 1:
-        return True
-    return any(
-        _mostly(first, {client}) and _mostly(second, {client})
-        for client in first.keys() & second.keys()
+    busiest = max(first, key=lambda client: first[client].clock.calls, default=None)
+    return Likeness(
+        same_clients=make(same), as_one=make(pair for pair in same if pair.before == busiest)
     )
 
 
-def _mostly(clocks: Mapping[str, ClientClock], clients: AbstractSet[str]) -> bool:
+class _Called(Record):
+    """A client that called NFS, on one side."""
+
+    clock: ClientClock
+    caller: Caller
+
+
+def _mostly(called: Mapping[str, _Called], clients: AbstractSet[str]) -> bool:
     """Whether nearly all calls, and the time they took, are of some of the clients."""
-    kept = [clock for client, clock in clocks.items() if client in clients]
-    waited_s = sum(clock.waited_s for clock in clocks.values())
-    calls = sum(clock.calls for clock in clocks.values())
+    clocks = [each.clock for each in called.values()]
+    kept = [clock for clock in clocks if clock.client in clients]
+    waited_s = sum(clock.waited_s for clock in clocks)
+    calls = sum(clock.calls for clock in clocks)
     return (
         sum(clock.calls for clock in kept) >= (1 - NOTICEABLE) * calls
         and sum(clock.waited_s for clock in kept) >= (1 - NOTICEABLE) * waited_s
     )
 
 
-def _called(measured: Measurement) -> dict[str, ClientClock]:
+def _called(side: Side) -> dict[str, _Called]:
     """The clocks of the clients that called NFS, by address."""
+    measured = side.measured
     alone = () if measured.alone is None else (measured.alone,)
     clocks = alone if measured.clients is None else measured.clients.each
-    return {clock.client: clock for clock in clocks if clock.calls}
+    return {
+        clock.client: _Called(clock, side.callers[clock.client]) for clock in clocks if clock.calls
+    }
 
 
 def _change(
-    client: str, before: ClientClock | None, after: ClientClock | None, clear_from: float
+    matched_by: MatchedBy | None, before: _Called | None, after: _Called | None, clear_from: float
 ) -> ClientChange:
+    first, second = (None if each is None else each.clock for each in (before, after))
     change_s: float | None = None
     parts: tuple[ClientPart, ...] = ()
     forecasts: tuple[ClientForetold, ...] = ()
     where: Where = "went" if after is None else "came"
-    if before is not None and after is not None:
-        where, change_s = "both", after.active_s - before.active_s
-        if clear_from < 1 and before.rtt_s is not None and after.rtt_s is not None:
-            first, second = _causes(before), _causes(after)
+    if first is not None and second is not None:
+        where, change_s = "both", second.active_s - first.active_s
+        if clear_from < 1 and first.rtt_s is not None and second.rtt_s is not None:
+            one, other = _causes(first), _causes(second)
             parts = _parts(
-                {cause: (first[cause], second[cause]) for cause in first},
-                clear_from * max(before.active_s, after.active_s),
+                {cause: (one[cause], other[cause]) for cause in one},
+                clear_from * max(first.active_s, second.active_s),
             )
-            forecasts = _foretold(before, after)
+            forecasts = _foretold(first, second)
+    known = next(clock for clock in (first, second) if clock is not None)
     return ClientChange(
         where=where,
-        client=client,
+        client=known.client,
+        matched_by=matched_by,
         before=None if before is None else _run(before),
         after=None if after is None else _run(after),
         change_s=change_s,
@@ -245,6 +297,9 @@ def _foretold(before: ClientClock, after: ClientClock) -> tuple[ClientForetold, 
 def _added(runs: list[ClientRun]) -> ClientRun:
     """Runs added up, as if one had followed the other."""
     return ClientRun(
+        address=None,
+        machine=None,
+        client_owner=None,
         run_s=sum(run.run_s for run in runs),
         waited_s=sum(run.waited_s for run in runs),
         calls=sum(run.calls for run in runs),
@@ -254,9 +309,13 @@ def _added(runs: list[ClientRun]) -> ClientRun:
     )
 
 
-def _run(clock: ClientClock) -> ClientRun:
+def _run(called: _Called) -> ClientRun:
+    clock, caller = called.clock, called.caller
     told = clock.rtt_s is not None and clock.stable_calls and tells_storage(clock)
     return ClientRun(
+        address=clock.client,
+        machine=caller.machine,
+        client_owner=caller.client_owner,
         run_s=clock.active_s,
         waited_s=clock.waited_s,
         calls=clock.calls,

@@ -11,8 +11,10 @@ from pcapnfs.analyses.asking import order
 from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.forecasts.verdict_evidence import MOUNTING_S
 from pcapnfs.comparison import side as _side
+from pcapnfs.comparison.callers import pairs
 from pcapnfs.comparison.causes import Cause, causes, left_open
-from pcapnfs.comparison.clients import ClientChange, as_one, client_changes, same_clients, together
+from pcapnfs.comparison.clients import ClientChange, client_changes, likeness, together
+from pcapnfs.comparison.each import each
 from pcapnfs.comparison.foretold import Foretold, foretold
 from pcapnfs.comparison.gaps import broken_off, clear_from, known
 from pcapnfs.comparison.matching import (
@@ -21,6 +23,7 @@ from pcapnfs.comparison.matching import (
     PatternChanges,
     file_changes,
     finding_changes,
+    in_common,
     pattern_changes,
 )
 from pcapnfs.comparison.operations import OperationChange, operation_changes
@@ -48,10 +51,15 @@ class Run(Record):
     files: int | None
     """Files that the model counts; None when it knows of none, but there are calls that do not
     tell."""
+    clients: int
+    """Clients that called NFS; those that are told as one, beyond as many as are told apart, are
+    not counted."""
     calls: int
     """Calls of NFS and NFSACL."""
     stable_calls: int | None
     """Stable ones; None when none is known to be, but of most calls it is not known."""
+    servers: tuple[str, ...]
+    """Addresses of servers that were called, those of most calls first; up to five."""
     vantage: str
     """Where it was captured: `client`, `server`, `between` or `unknown`."""
     trust: Trust
@@ -86,9 +94,15 @@ class Comparison(Record):
     clients taken as one would tell of none of them, and those of each stand in `clients`."""
     clients: tuple[ClientChange, ...]
     """What changed for each client, those of both sides first, who waited longest first; empty
-    where neither side has several, or either run time is not known."""
+    where either run time is not known. Of thousands on a side, the thousand that waited longest,
+    without those that are on the other side but not among its thousand."""
     together: ClientChange | None
     """The clients of both sides, their runs added up; None with fewer than two of them."""
+    in_common: float | None
+    """What both did, 0…1: the part of the service time that is of paths of both sides, or of the
+    files whose pattern is on both, on the side of which it is more; whichever of the two is more.
+    Close to 0, the runs were of different work. None where a side has no files, or no version of
+    NFS that the other has."""
     by_file: bool
     """Both sides count files of one kind; else what steps say for each file is for the whole
     run."""
@@ -151,23 +165,26 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     spans = before.measured.span_s, after.measured.span_s
     least = clear_from(before, after)
     both_known = known(before) and known(after)
-    same = same_clients(before.measured, after.measured)
-    one = as_one(before.measured, after.measured)
-    clients = (
-        client_changes(before.measured, after.measured, clear_from=least) if both_known else ()
-    )
+    same = pairs(before.callers, after.callers)
+    alike = likeness(before, after, same)
+    one = alike.as_one
+    clients = client_changes(before, after, same, clear_from=least) if both_known else ()
+    # Taken as one, several clients tell what changed for none of them.
+    apart = () if one else each(before, after, same)
+    files = file_changes(before.files, after.files, top=top)
     return Comparison(
         before=_run(before),
         after=_run(after),
         change_s=spans[1] - spans[0],
-        factor=spans[1] / spans[0] if spans[0] > 0 and both_known and same else None,
-        same_clients=same,
+        factor=spans[1] / spans[0] if spans[0] > 0 and both_known and alike.same_clients else None,
+        same_clients=alike.same_clients,
         as_one=one,
         clients=clients,
         together=together(clients, clear_from=least),
+        in_common=in_common(before, after, files),
         by_file=comparable(before.measured, after.measured),
-        causes=causes(before, after, operations),
-        left_open=left_open(before, after),
+        causes=causes(before, after, operations, apart),
+        left_open=left_open(before, after, apart),
         steps=waterfall(
             before.measured,
             after.measured,
@@ -179,7 +196,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         clear_from=least,
         foretold=foretold(before.measured, after.measured) if both_known and one else (),
         operations=operations,
-        files=file_changes(before.files, after.files, top=top),
+        files=files,
         patterns=pattern_changes(before.classes, after.classes, top=top),
         findings=finding_changes(before.findings, after.findings),
     )
@@ -192,8 +209,10 @@ def _run(side: Side) -> Run:
         run_s=measured.span_s,
         known=known(side),
         files=measured.files,
+        clients=len(side.callers),
         calls=measured.calls,
         stable_calls=measured.known_stable_calls,
+        servers=side.servers,
         vantage=measured.path.vantage,
         trust=side.trust,
         rtt_source=measured.rtt_source,

@@ -12,11 +12,15 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.by_file.patterns import PatternClass
-    from pcapnfs.comparison.side import FileCost
+    from pcapnfs.comparison.side import FileCost, Side
     from pcapnfs.diagnosis.finding import Finding
 
 Where = Literal["both", "came", "went"]
 """On both sides, only after, or only before."""
+
+
+VERSIONS = frozenset(("3", "4"))
+"""Versions of NFS in which patterns are written."""
 
 
 class FileChange(Record):
@@ -129,6 +133,34 @@ def file_changes(
         only_after_s=sum(cost.time_s for path, cost in second.items() if path not in first),
         files=tuple(rows[: top or None]),
     )
+
+
+def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
+    """What of the work of one side is on the other, 0…1: see `Comparison.in_common`.
+
+    Args:
+        before: The side before.
+        after: The side after.
+        files: Their files, matched.
+    """
+    paths = (
+        (files.both_before_s, files.both_before_s + files.only_before_s),
+        (files.both_after_s, files.both_after_s + files.only_after_s),
+    )
+    kinds = [{(one.kind, one.pattern) for one in side.classes} for side in (before, after)]
+    both = kinds[0] & kinds[1]
+    patterns = (
+        (
+            sum(one.files for one in side.classes if (one.kind, one.pattern) in both),
+            sum(one.files for one in side.classes),
+        )
+        for side in (before, after)
+    )
+    shares = [part / whole for part, whole in (*paths, *patterns) if whole > 0]
+    # A pattern of one version is none of another.
+    versions = [{version for version, _ in side.times} & VERSIONS for side in (before, after)]
+    told = len(shares) == 4 and versions[0] & versions[1]
+    return max(shares) if told else None
 
 
 def pattern_changes(

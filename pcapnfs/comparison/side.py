@@ -7,18 +7,19 @@ can be held side by side.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text, whole
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.patterns import patterns
-from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.forecasts import measurement as _measurement
 from pcapnfs.analyses.forecasts.measurement import Measurement, measure
 from pcapnfs.analyses.mounts import software as _software
@@ -26,9 +27,11 @@ from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire import network_path as _network_path
+from pcapnfs.comparison import callers as _callers
+from pcapnfs.comparison import habits as _habits
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
-from pcapnfs.programs import NFS, NFS_PROGRAMS, NFSACL
+from pcapnfs.programs import NFS_PROGRAMS, NFSACL
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -41,17 +44,22 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
+    from pcapnfs.comparison.callers import Caller
+    from pcapnfs.comparison.habits import Habits
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
     Floats = NDArray[np.float64]
 
 READS = columns.together(
+    _callers.READS,
+    _habits.READS,
     _measurement.READS,
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,
     _software.READS,
+    traffic.READS,
     judging.READS,
     owners.READS,
     steps.READS,
@@ -66,21 +74,8 @@ READS = columns.together(
 """The columns that this reads."""
 
 
-UNKNOWN = "unknown"
-"""What the table calls says of a flavor that was cut off."""
-
-MACHINE = (
-    "RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT", "RPCSEC_GSS_DESTROY",
-    "EXCHANGE_ID", "CREATE_SESSION", "DESTROY_SESSION", "DESTROY_CLIENTID", "RECLAIM_COMPLETE",
-    "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SET_SSV", "SEQUENCE",
-    "SETCLIENTID", "SETCLIENTID_CONFIRM", "RENEW", "RELEASE_LOCKOWNER",
-    "SECINFO", "SECINFO_NO_NAME", "TEST_STATEID", "FREE_STATEID",
-    "CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "LAYOUTRETURN",
-)  # fmt: skip
-"""Calls that need not have the mount's flavor: those about client state and flavors, and those that
-a client gives state back with. Linux sends them as the machine, with krb5i wherever it has Kerberos
-(SP4_MACH_CRED, RFC 8881 section 18.35)."""
-
+SERVERS = 5
+"""Addresses of servers that are kept."""
 
 LISTED = 100
 """Directories whose paths are kept."""
@@ -119,6 +114,10 @@ class Side(Record):
     """How much was captured."""
     measured: Measurement
     """The inputs of the model."""
+    callers: Mapping[str, Caller]
+    """Who called NFS, by address."""
+    servers: tuple[str, ...]
+    """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`) and operation, as steps.py writes it. Calls
     sent more than once are not in it: their time holds the wait until that."""
@@ -132,13 +131,10 @@ class Side(Record):
     """What the rules found."""
     software: Software
     """What clients and servers say they are."""
-    versions: Mapping[str, int]
-    """Calls by version of NFS: 3, 4.0, 4.1 … Here and in the next two, calls that do not tell it
-    are left out: unknown is no value."""
-    transports: Mapping[str, int]
-    """Calls by transport: TCP, UDP."""
-    flavors: Mapping[str, int]
-    """Calls by security flavor, without those of `MACHINE`."""
+    habits: Habits
+    """What its calls have in common."""
+    of_each: Mapping[str, Habits]
+    """The same of each client that has a clock of its own, by address."""
     plain_listings: int
     """Calls that listed without attributes."""
     plus_listings: int
@@ -152,16 +148,6 @@ class Side(Record):
     """Paths of directories that were listed: those that took longest, up to `LISTED`."""
     largest_listing_bytes: int | None
     """The most that a listing asked for, bytes; None without one."""
-    largest_read_bytes: int | None
-    """The most that a READ asked for, bytes; None without one."""
-    largest_write_bytes: int | None
-    """The most that a WRITE brought, bytes; None without one."""
-    writes_of_largest: int
-    """WRITEs that brought so much."""
-    writes_stable: int
-    """Answered WRITEs whose data was on stable storage at once."""
-    writes_unstable: int
-    """Answered WRITEs whose data was not."""
 
 
 def gather(trace: Trace) -> Side:
@@ -172,43 +158,46 @@ def gather(trace: Trace) -> Side:
         listing = asking.ask(readdir, top=LISTED)
         said = asking.ask(_software.software)
         files = asking.ask(_files)
-        kinds = asking.ask(_kinds)
-        transfers = asking.ask(_transfers)
+        common = asking.ask(_habits.habits)
+        called = asking.ask(_callers.callers)
+        servers = asking.ask(_servers)
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
+        each = _of_each(trace, measured, common())
         budget = time_budget(trace, begun.calls, begun.booked, measured.lock_gaps)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
         material = _material.complete(asking, learned, measured, budget)
         listed = listing()
-        read, write, of_largest, stable, unstable = transfers()
-        versions, transports, flavors = kinds()
     return Side(
         captures=tuple(file.path for file in trace.meta.files),
         trust=material.trust,
         capture=material.capture,
         measured=measured,
+        callers=called(),
+        servers=servers(),
         times=times(),
         files=files(),
         classes=classes().classes,
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
         software=said(),
-        versions=versions,
-        transports=transports,
-        flavors=flavors,
+        habits=common(),
+        of_each=each,
         plain_listings=listed.readdir_calls or 0,
         plus_listings=listed.readdirplus_calls or 0,
         plain_entries=_plain_entries(listed),
         plain_lookups=listed.after_plain.lookups if listed.after_plain else 0,
         listed=frozenset(directory.path for directory in listed.shown),
         largest_listing_bytes=listed.largest_request_bytes,
-        largest_read_bytes=read,
-        largest_write_bytes=write,
-        writes_of_largest=of_largest,
-        writes_stable=stable,
-        writes_unstable=unstable,
     )
+
+
+def _of_each(trace: Trace, measured: Measurement, common: Habits) -> Mapping[str, Habits]:
+    """The habits of each client; the only one has those of all."""
+    if measured.clients is None:
+        return {} if measured.alone is None else {measured.alone.client: common}
+    return _habits.of_each(trace, [clock.client for clock in measured.clients.each])
 
 
 def _plain_entries(listed: Readdir) -> int:
@@ -276,41 +265,11 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
     )
 
 
-def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
-    """The largest READ and WRITE asked for, how many of that, and WRITEs by what was promised."""
-    ((read, write, of_largest, stable, unstable),) = trace.rows(
-        """
-        with largest as (
-            select max(requested) as widest from operations where list_contains($writes, op)
-        )
-        select max(requested) filter (list_contains($reads, op)), max(widest),
-               count(*) filter (list_contains($writes, op) and requested = widest),
-               count(*) filter (op = 'WRITE' and committed <> 'UNSTABLE'),
-               count(*) filter (op = 'WRITE' and committed = 'UNSTABLE')
-        from operations cross join largest
-        """,
-        {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS},
-    )
-    counts = integer(of_largest), integer(stable), integer(unstable)
-    return whole(read), whole(write), *counts
-
-
-def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Calls of NFS by version, transport and security flavor, each of those that tell it."""
-    rows = trace.rows(
-        f"""
-        select protocol, transport, case when not list_contains($machine, op) then flavor end,
-               count(*)
-        from calls join connections using (connection)
-        where program = {NFS} and not calls.callback and op <> 'NULL'
-        group by all order by all
-        """,
-        {"machine": MACHINE},
-    )
-    answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
-    for *kinds, count in rows:
-        for place, kind in enumerate(kinds):
-            name = text(kind)
-            if name is not None and name != UNKNOWN:
-                answer[place][name] = answer[place].get(name, 0) + integer(count)
-    return answer
+def _servers(trace: Trace) -> tuple[str, ...]:
+    """The servers that were called most."""
+    lines = traffic.of_clients(trace)
+    called = lines.where(np.isin(lines.numbers["program"], NFS_PROGRAMS))
+    calls: Counter[str] = Counter()
+    for (_, server), number in called.by_pair("calls").items():
+        calls[server] += number
+    return tuple(server for server, _ in calls.most_common(SERVERS))

@@ -38,8 +38,9 @@ FACTORS = (
     "concurrency",
     "client_s",
     "pauses_s",
+    "lost_s",
 )
-"""The factors in the order of the formula, files to pauses."""
+"""The factors in the order of the formula, files to what was lost."""
 
 
 BLOCKS = 20
@@ -65,7 +66,8 @@ class Step(Record):
     apart; `syncops_per_file`; `persist_s`; `transfer_s` and `waiting_s` (for each file: bytes
     moving, server not ready or without answer); `other_s` (for each file: what the calls take
     beyond all these, such as reads and listings, and what means do not explain); `concurrency`;
-    `client_s` (for each call); `pauses_s` (all together)."""
+    `client_s` (for each call); `pauses_s` (all together); `lost_s` (likewise: standing still until
+    TCP sent again what was lost)."""
     before: float
     """The factor before; times in seconds."""
     after: float
@@ -80,7 +82,8 @@ class Step(Record):
     clear: bool
     """It is at least a twentieth of the longer run time, more than what the captures lack could
     make (`clear_from`), and has one sign in 99 % of the resamples. Where a capture breaks off,
-    only the network's round trip, the server and persistence may be."""
+    only the network's round trip, the server and persistence may be; what was lost is not where
+    the captures are from different places."""
 
 
 def waterfall(
@@ -128,6 +131,7 @@ def waterfall(
             high_s=None if ends is None else ends[place][1],
             clear=abs(float(changes[place])) >= least
             and (factor in PER_CALL or not broken_off)
+            and (factor != "lost_s" or before.path.vantage == after.path.vantage)
             and (resamples is None or _one_sign(resamples[place])),
         )
         for place, factor in enumerate(FACTORS)
@@ -162,6 +166,10 @@ def _factors(
     unit = 1.0 if by_file else costs.files
     files = (measured.files or 1) if by_file else 1
     transfer, waiting = measured.transfer_s / files, measured.postponed_s / files
+    # A call stands still where the client captured; at the server, nothing has come meanwhile.
+    still_s = measured.lost.calls_s - measured.lost.transfer_s
+    idle_s = min(measured.lost.idle_s, measured.client_s)
+    paused_s = min(measured.lost.idle_s - idle_s, measured.pauses_s)
     rows = (
         costs.files / unit,
         costs.rpcs_per_file * unit,
@@ -171,10 +179,11 @@ def _factors(
         costs.persist_s,
         transfer,
         waiting,
-        costs.other_s * unit - transfer - waiting,
+        costs.other_s * unit - transfer - waiting - still_s / files,
         costs.concurrency,
-        costs.client_s,
-        costs.pauses_s,
+        costs.client_s - idle_s / max(1, measured.calls),
+        costs.pauses_s - paused_s,
+        still_s / costs.concurrency + idle_s + paused_s,
     )
     width = np.broadcast_shapes(*(np.shape(row) for row in rows)) or (1,)
     return np.stack([np.broadcast_to(np.asarray(row, np.float64), width) for row in rows])
@@ -183,7 +192,7 @@ def _factors(
 def _run_time(factors: Floats) -> Floats:
     """The model's run time from the rows of `FACTORS`."""
     files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
-    concurrency, client, pauses = rest
+    concurrency, client, pauses, lost = rest
     run: Costs[Floats] = Costs(
         files=files,
         rpcs_per_file=rpcs,
@@ -192,7 +201,7 @@ def _run_time(factors: Floats) -> Floats:
         persist_s=persist,
         other_s=transfer + waiting + other,
         client_s=client,
-        pauses_s=pauses,
+        pauses_s=pauses + lost,
         concurrency=concurrency,
     )
     return run.forecast_s
@@ -200,10 +209,12 @@ def _run_time(factors: Floats) -> Floats:
 
 def _shapley(before: Floats, after: Floats) -> Floats:
     """What each factor brings, in the mean over all orders of changing them."""
-    count = len(FACTORS)
+    # What is alike on both sides brings nothing, and changes nothing for the others.
+    moved = np.flatnonzero((before != after).any(axis=1))
+    count = len(moved)
     times = np.stack(
         [
-            _run_time(np.where(_chosen(subset)[:, None], after, before))
+            _run_time(np.where(_chosen(subset, moved)[:, None], after, before))
             for subset in range(1 << count)
         ]
     )
@@ -211,18 +222,20 @@ def _shapley(before: Floats, after: Floats) -> Floats:
     weights = np.array(
         [factorial(size) * factorial(count - 1 - size) / factorial(count) for size in range(count)]
     )
-    changes = np.empty(before.shape)
+    changes = np.zeros(before.shape)
     numbers = np.arange(1 << count)
     for place in range(count):
         without = numbers[numbers >> place & 1 == 0]
         brought = times[without | 1 << place] - times[without]
-        changes[place] = weights[sizes[without]] @ brought
+        changes[moved[place]] = weights[sizes[without]] @ brought
     return changes
 
 
-def _chosen(subset: int) -> NDArray[np.bool_]:
-    """Which factors have changed, by the bits of a number."""
-    return np.array([bool(subset >> place & 1) for place in range(len(FACTORS))])
+def _chosen(subset: int, moved: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which factors have changed, by the bits of a number, of those that differ."""
+    chosen = np.zeros(len(FACTORS), np.bool_)
+    chosen[moved] = [bool(subset >> place & 1) for place in range(len(moved))]
+    return chosen
 
 
 def _resamples(before: Measurement, after: Measurement, told: tuple[float, float]) -> Floats | None:

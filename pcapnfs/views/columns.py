@@ -106,7 +106,8 @@ class FittedTable:
         parts = []
         for place, width in kept.items():
             cut = self._columns[place].cut
-            cell = shorten(cells[place], width, "end" if cut == "wrap" else cut)
+            # Of what wraps, only a word alone is too wide: an address, a name.
+            cell = shorten(cells[place], width, "middle" if cut == "wrap" else cut)
             blanks = " " * (width - cell_len(cell))
             parts.append(cell + blanks if self._columns[place].align == "left" else blanks + cell)
         line = " " * self._indent + (" " * GAP).join(parts)

@@ -80,10 +80,10 @@ def _run(title: str, run: Run) -> list[str]:
 
 def _clients(result: Comparison) -> list[RenderableType]:
     """A row for each of several clients; nothing of one."""
-    if not result.clients:
+    if not differences.several(result):
         return []
     columns = [
-        Column("client", align="left", least=15),
+        Column("client", align="left", least=17, cut="wrap"),
         Column("run time"),
         Column("difference"),
         Column("calls", 2),
@@ -92,7 +92,7 @@ def _clients(result: Comparison) -> list[RenderableType]:
     ]
     rows = [
         [
-            escape(row.client or "added up"),
+            differences.client(row),
             _both(*(units.duration(run.run_s if run else None) for run in (row.before, row.after))),
             differences.signed(row.change_s),
             _both(*(units.count(run.calls if run else None) for run in (row.before, row.after))),
@@ -118,7 +118,7 @@ def _causes(result: Comparison) -> list[RenderableType]:
     for cause in result.causes:
         title = Text(f"{differences.SUBJECTS[cause.subject]}: ", style="bold")
         title.append(f"{escape(cause.before)} → {escape(cause.after)}", style="not bold")
-        title.append(f" ({cause.confidence})", style="not bold dim")
+        title.append(f" ({differences.sure(cause, result)})", style="not bold dim")
         indented = Padding(title, (0, 0, 0, 2), expand=False)
         parts += [indented, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
     return [*parts, *map(note, differences.about_causes(result))]
@@ -158,7 +158,8 @@ def _both(before: str, after: str) -> str:
 
 def _foretold(result: Comparison) -> list[RenderableType]:
     if clients := differences.foretold_clients(result):
-        return [_foretold_clients(clients)]
+        more = differences.more_foretold(result)
+        return [_foretold_clients(clients), *([note(more)] if more else [])]
     if not result.foretold:
         return [note(differences.not_foretold(result))]
     columns = [
@@ -236,7 +237,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
         ]
         for row in shown
     ]
-    told = f"{units.counted(len(moved), 'operation')} moved beyond chance."
+    told = differences.about_operations(result)
     if len(operations) > OPERATIONS:
         told += f" {units.counted(len(operations) - OPERATIONS, 'more', 'more')} in JSON."
     return [FittedTable(columns, rows, indent=2), note(told)]

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
-from pcapnfs.text import some
+from pcapnfs.comparison.side import SERVERS
+from pcapnfs.text import escape, some
+from pcapnfs.views.columns import shorten
 from pcapnfs.views.words import lacks, one_way, sealed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pcapnfs.comparison.causes import Cause
     from pcapnfs.comparison.clients import ClientChange, ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.matching import FileChanges, PatternChanges
@@ -28,12 +33,29 @@ NAMED = 4
 CLOCK_S = 0.5e-9
 """Times are whole nanoseconds: what is less is what adding floats has left."""
 
+EXACT = 1e-9
+"""Forecasts are no further off than this where adding floats makes all of it."""
+
+COMMON = 0.1
+"""Part of the work that both runs must have in common for them to be of the same work."""
+
+OTHER_WORK = (
+    "The runs hardly have a file or a pattern of calls in common: what each took is of other work."
+)
+"""Where they have less."""
+
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
-NOTHING_TOGETHER = "Nothing that the calls of all clients together show."
+NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
 OTHER_CLIENTS = "Not told: the captures are not of the same clients."
 BY_CLIENT = "Told by client: all taken as one, they would tell of none of them."
 """Where there are neither steps nor forecasts for that."""
+
+NAMES = {"client_owner": "client owner", "machine": "machine name"}
+"""Names by which clients are matched whose addresses differ."""
+
+NAME_CELLS = 40
+"""Of each of them, this much is told."""
 
 CLIENTS = 8
 """Clients whose runs are told on a screen; JSON has all."""
@@ -80,6 +102,7 @@ FACTORS = {
     "concurrency": "calls at the same time",
     "client_s": "client, per call",
     "pauses_s": "pauses between calls",
+    "lost_s": "waiting for lost packets",
 }
 """What the factors are called."""
 
@@ -164,10 +187,15 @@ def no_steps(result: Comparison) -> str | None:
 
 def not_foretold(result: Comparison) -> str:
     """What stands where nothing is foretold."""
-    if result.as_one or not result.clients:
+    if result.as_one or not several(result):
         return NOT_FORETOLD
     both = any(row.where == "both" for row in result.clients)
     return FORETOLD_OF_NONE if both else OTHER_CLIENTS
+
+
+def several(result: Comparison) -> bool:
+    """Whether there are clients to be told one by one."""
+    return len(result.clients) > 1
 
 
 def foretold_clients(result: Comparison) -> list[tuple[str, ClientForetold]]:
@@ -176,6 +204,13 @@ def foretold_clients(result: Comparison) -> list[tuple[str, ClientForetold]]:
         return []
     rows = [row for row in result.clients if row.where == "both"]
     return [(row.client or "", each) for row in rows[:CLIENTS] for each in row.foretold]
+
+
+def more_foretold(result: Comparison) -> str | None:
+    """How many clients' forecasts are not shown; None where all are."""
+    rows = [row for row in result.clients if row.where == "both"]
+    more = 0 if result.as_one else sum(bool(row.foretold) for row in rows[CLIENTS:])
+    return f"Those of {units.counted(more, 'more client')} in JSON." if more else None
 
 
 def _by_client(result: Comparison) -> str:
@@ -208,13 +243,23 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if missing:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
-    told += _mounting(result) + _clients(result)
+    if result.in_common is not None and result.in_common < COMMON:
+        told.append(OTHER_WORK)
+    told += _mounting(result) + _servers(result) + _clients(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
     return told
+
+
+def client(row: ClientChange) -> str:
+    """The address of a client, or both where it has another after."""
+    if row.before and row.after and row.before.address != row.after.address:
+        before, after = (escape(run.address or "") for run in (row.before, row.after))
+        return f"{before} →\u00a0{after}"  # No line ends behind the arrow.
+    return escape(row.client or "added up")
 
 
 def made_of(row: ClientChange) -> str:
@@ -238,6 +283,20 @@ def about_clients(result: Comparison) -> list[str]:
             "Each from its first call to its last reply, mounting included. Told are the causes of "
             f"its verdict that make {least} of its longer run or more."
         )
+    told += _matched(result.clients)
+    of_each = [
+        f"{units.count(number)} of {units.counted(run.clients, 'client')} {when}"
+        for run, number, when in (
+            (result.before, sum(row.before is not None for row in result.clients), "before"),
+            (result.after, sum(row.after is not None for row in result.clients), "after"),
+        )
+        if number < run.clients
+    ]
+    if of_each:
+        told.append(
+            f"Told are {' and '.join(of_each)}: those that waited longest, where they did so on "
+            "both sides or are on one alone."
+        )
     whole_s = max(result.before.run_s, result.after.run_s)
     moved = abs(result.change_s) >= NOTICEABLE * whole_s
     if result.same_clients and moved and all(_same(row) for row in result.clients):
@@ -257,6 +316,18 @@ def _same(row: ClientChange) -> bool:
     return abs(row.change_s) < NOTICEABLE * max(row.before.run_s, row.after.run_s)
 
 
+def sure(cause: Cause, result: Comparison) -> str:
+    """How sure a cause is, and of several clients which it is told of."""
+    if result.as_one:
+        return cause.confidence
+    both = sum(row.where == "both" for row in result.clients)
+    if not cause.clients:
+        whose = "all clients together" if both else "other clients on each side"
+        return f"{cause.confidence}, of {whose}"
+    whose = "each client" if 1 < both == len(cause.clients) else some(cause.clients, NAMED)
+    return f"{cause.confidence}, of {whose}"
+
+
 def about_causes(result: Comparison) -> list[str]:
     """What is to be said where no cause is known, and of what is not known."""
     told = []
@@ -266,7 +337,9 @@ def about_causes(result: Comparison) -> list[str]:
         told.append(NOTHING_TOLD if result.left_open else NOTHING)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
-        told.append(f"Left open, as one side does not tell or has several: {subjects}.")
+        both = any(row.where == "both" for row in result.clients)
+        whose = "" if result.as_one or not both else " of some client"
+        told.append(f"Left open{whose}, as one side does not tell or has several: {subjects}.")
     return told
 
 
@@ -295,6 +368,15 @@ def about_steps(result: Comparison) -> str:
         f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
         f"of which files were slow.{broken}"
     )
+
+
+def about_operations(result: Comparison) -> str:
+    """How many operations moved, and whose calls they are."""
+    whose = "Calls of all clients together. " if not result.as_one else ""
+    if all(row.verdict in ("new", "gone") for row in result.operations):
+        return f"{whose}No operation is on both sides."
+    moved = sum(row.verdict in ("faster", "slower") for row in result.operations)
+    return f"{whose}{units.counted(moved, 'operation')} moved beyond chance."
 
 
 def about_files(files: FileChanges) -> str:
@@ -342,7 +424,9 @@ def error(part: float | None) -> str:
     """How far a forecast was off, with its sign."""
     if part is None:
         return units.UNKNOWN
-    return f"+{units.share(part)}" if part > 0 else units.share(part)
+    if abs(part) < EXACT:
+        return units.share(0.0)
+    return f"{'+' if part > 0 else '-'}{units.share(abs(part))}"
 
 
 def _why_unknown(run: Run) -> str:
@@ -354,10 +438,69 @@ def _why_unknown(run: Run) -> str:
     return "its packets have no times"
 
 
-def _clients(result: Comparison) -> list[str]:
-    """Which clients run times are of, where there are several."""
-    if not result.clients:
+def _matched(rows: Sequence[ClientChange]) -> list[str]:
+    """By what several clients were matched, where that is not their address alone."""
+    told = []
+    for by, what in NAMES.items():
+        if names := [_names(row, by)[0] for row in rows if row.matched_by == by]:
+            told.append(f"Matched by {what}, as addresses differ: {some(names, NAMED, str)}.")
+    told += [
+        f"Taken for the same, as the only ones left on each side: {client(row)}."
+        for row in rows
+        if row.matched_by == "alone"
+    ]
+    renamed = [
+        f"{client(row)} ({' → '.join(_names(row, 'machine'))})"
+        for row in rows
+        if row.matched_by == "address" and _renamed(row)
+    ]
+    if renamed:
+        told.append(f"Matched by address, though names differ: {some(renamed, NAMED, str)}.")
+    return told
+
+
+def _only(row: ClientChange) -> list[str]:
+    """The same of the only client of both sides."""
+    if row.before is None or row.after is None or row.matched_by is None:
         return []
+    first, second = _names(row, "machine")
+    themselves = f"calls itself {first} before and {second} after"
+    if row.matched_by == "address":
+        same = f"The client at {client(row)} {themselves}: taken for the same by its address."
+        return [same] if _renamed(row) else []
+    at = [escape(run.address or "") for run in (row.before, row.after)]
+    told = f"The client is {at[0]} before and {at[1]} after: "
+    if what := NAMES.get(row.matched_by):
+        return [f"{told}the same by its {what}, {_names(row, row.matched_by)[0]}."]
+    told += "taken for the same, as the only one on each side"
+    return [f"{told}, though it {themselves}." if _renamed(row) else f"{told}."]
+
+
+def _names(row: ClientChange, by: str) -> list[str]:
+    """What a client calls itself, on both sides."""
+    names = [getattr(run, by) for run in (row.before, row.after)]
+    return [shorten(escape(name or ""), NAME_CELLS) for name in names]
+
+
+def _renamed(row: ClientChange) -> bool:
+    """Whether the machine names of both sides differ."""
+    names = {run.machine for run in (row.before, row.after) if run}
+    return len(names) > 1 and None not in names
+
+
+def _servers(result: Comparison) -> list[str]:
+    """That the server is at another address, where that is so of all of them."""
+    before, after = result.before.servers, result.after.servers
+    if not before or not after or max(len(before), len(after)) >= SERVERS or {*before} & {*after}:
+        return []
+    is_or_are = "server is" if len(before) == len(after) == 1 else "servers are"
+    return [f"The {is_or_are} {some(before, NAMED)} before and {some(after, NAMED)} after."]
+
+
+def _clients(result: Comparison) -> list[str]:
+    """Which clients run times are of."""
+    if not several(result):
+        return [told for row in result.clients for told in _only(row)]
     rows = {
         where: [row.client or "" for row in result.clients if row.where == where]
         for where in ("both", "went", "came")

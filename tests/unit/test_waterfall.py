@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.times.timeline import Lost
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, trace_of
@@ -38,6 +39,27 @@ def test_slower_storage_is_one_step_and_what_the_client_no_longer_waits_another(
     # Calls are sent at set times: what storage takes longer, the client has less.
     assert found.pop("client_s") == pytest.approx(-40 * 4e-3)
     assert list(found.values()) == pytest.approx([0] * len(found), abs=1e-9)
+
+
+def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:
+    """The client sees a call that takes long, the server one that comes late."""
+    run_s = 0.4
+    at_client = replace(run(40, 5), lost=Lost(calls_s=run_s))
+    at_server = replace(run(40, 5), lost=Lost(idle_s=run_s))
+    clean = run(40, 5)
+    for lossy in (at_client, at_server):
+        found = changes(clean, lossy)
+        assert found["lost_s"] == pytest.approx(run_s)
+        assert sum(found.values()) == pytest.approx(0, abs=1e-9)
+    assert changes(at_client, at_server)["lost_s"] == pytest.approx(0, abs=1e-9)
+
+
+def test_what_was_lost_is_not_clear_where_the_captures_are_from_different_places() -> None:
+    clean, lossy = run(40, 5), replace(run(40, 5), lost=Lost(calls_s=0.4))
+    there = replace(lossy, path=replace(lossy.path, vantage="server"))
+    for after, clear in ((lossy, True), (there, False)):
+        steps = {step.factor: step for step in waterfall(clean, after)}
+        assert steps["lost_s"].clear is clear
 
 
 def test_twice_the_files_cost_all_that_a_file_costs() -> None:

@@ -1147,8 +1147,10 @@ def comparison() -> Comparison:
         run_s=30.0,
         known=True,
         files=200,
+        clients=1,
         calls=1_240,
         stable_calls=1_220,
+        servers=("10.0.0.1",),
         vantage="client",
         trust=trust(),
         rtt_source="calls",
@@ -1163,6 +1165,7 @@ def comparison() -> Comparison:
         as_one=True,
         clients=(),
         together=None,
+        in_common=1.0,
         by_file=True,
         causes=(
             Setting(
@@ -1292,11 +1295,12 @@ def comparison() -> Comparison:
 
 def compared_client() -> ClientChange:
     """One of several clients, on both sides."""
-    before = ClientRun(29.5, 27.9, 1_240, 1_220, 250e-6, 22.0e-3)
-    after = ClientRun(1.5, 0.9, 1_240, 1_220, 250e-6, 100e-6)
+    before = ClientRun("10.0.0.2", "client1", None, 29.5, 27.9, 1_240, 1_220, 250e-6, 22.0e-3)
+    after = ClientRun("10.0.0.2", "client1", None, 1.5, 0.9, 1_240, 1_220, 250e-6, 100e-6)
     return ClientChange(
         where="both",
         client="10.0.0.2",
+        matched_by="address",
         before=before,
         after=after,
         change_s=-28.0,
@@ -1315,22 +1319,29 @@ def compared_client() -> ClientChange:
 def comparison_of_clients() -> Comparison:
     """Of three clients, one of which is on one side alone."""
     client = compared_client()
-    before = client.before
+    assert client.before is not None
+    other = replace(client.before, address="2001:db8:85a3:8d3:1319:8a2e:370:7348", machine="node9")
     same = replace(
         client,
-        client="2001:db8:85a3:8d3:1319:8a2e:370:7348",
-        before=before,
-        after=before,
+        client=other.address,
+        matched_by="machine",
+        before=other,
+        after=replace(other, address="2001:db8:85a3:8d3:1319:8a2e:370:9ff"),
         change_s=0.0,
         parts=(),
         foretold=(),
     )
-    gone = replace(same, where="went", client="10.0.0.4", after=None, change_s=None)
-    both = replace(client, client=None, change_s=-28.0, foretold=())
+    gone = replace(
+        same, where="went", client="10.0.0.4", matched_by=None, after=None, change_s=None
+    )
+    both = replace(client, client=None, matched_by=None, change_s=-28.0, foretold=())
+    whole = comparison()
+    storage, cache = whole.causes
     return replace(
-        comparison(),
+        whole,
         same_clients=True,
         as_one=False,
+        causes=(storage, replace(cache, clients=("10.0.0.2",))),
         clients=(client, same, gone),
         together=both,
         steps=(),

@@ -266,8 +266,16 @@ def test_more_clients_than_a_screen_has_are_counted() -> None:
     many = tuple(replace(client, client=f"10.0.1.{number}") for number in range(20))
     text = samples.render(compare.screen(replace(whole, clients=many)), 140)
     assert "12 more in JSON." in text
+    assert "Those of 12 more clients in JSON." in text
     assert "10.0.1.7" in text
     assert "10.0.1.8" not in text
+
+
+def test_that_some_of_thousands_are_not_told_is_said() -> None:
+    whole = samples.comparison_of_clients()
+    many = replace(whole, before=replace(whole.before, clients=2_500))
+    (told,) = [line for line in differences.about_clients(many) if line.startswith("Told are ")]
+    assert told.startswith("Told are 3 of 2\u2009500 clients before: those that waited longest")
 
 
 def test_why_nothing_is_foretold_of_several_clients() -> None:

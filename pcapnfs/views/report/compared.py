@@ -65,7 +65,7 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         Column("calls"),
         Column("stable"),
         Column("captured at", "words"),
-        Column("capture", "name"),
+        Column("capture", "long"),
     )
     rows = [
         (
@@ -88,25 +88,26 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
 
 def _clients(result: Comparison) -> tuple[Section, ...]:
     """A section for several clients; none of one."""
-    if not result.clients:
+    if not differences.several(result):
         return ()
     columns = (
         Column("client", "name"),
         Column("run time before"),
         Column("after"),
         Column("difference"),
-        Column("made of", "words"),
+        Column("made of", "long"),
         Column("calls before"),
         Column("after"),
         Column("stable before"),
         Column("after"),
     )
     rows = []
-    for row in (*result.clients, *([result.together] if result.together else [])):
+    # The sum comes first: of thousands of rows, a page has the first ones.
+    for row in (*([result.together] if result.together else []), *result.clients):
         runs = (row.before, row.after)
         rows.append(
             (
-                name(row.client) if row.client is not None else words("added up"),
+                words(differences.client(row)),
                 *(time(run.run_s if run else None) for run in runs),
                 Cell(differences.signed(row.change_s), row.change_s),
                 words(differences.made_of(row)),
@@ -131,7 +132,8 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
                 for pair in (
                     (
                         differences.SUBJECTS[cause.subject],
-                        f"{quoted(cause.before)} → {quoted(cause.after)} ({cause.confidence})",
+                        f"{quoted(cause.before)} → {quoted(cause.after)} "
+                        f"({differences.sure(cause, result)})",
                     ),
                     ("", quoted(cause.evidence)),
                 )
@@ -172,7 +174,9 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
 
 def _foretold(result: Comparison) -> tuple[Block, ...]:
     if clients := differences.foretold_clients(result):
-        return (_foretold_clients(clients),)
+        more = differences.more_foretold(result)
+        found = _foretold_clients(clients)
+        return (found, Paragraph(more, "note")) if more else (found,)
     if not result.foretold:
         return (Paragraph(differences.not_foretold(result)),)
     columns = (
@@ -250,7 +254,10 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
     ]
     if not rows:
         return (Paragraph(differences.no_operations(result)),)
-    return (table("Operations on both sides", columns, rows),)
+    return (
+        table("Operations of either side", columns, rows),
+        Paragraph(differences.about_operations(result), "note"),
+    )
 
 
 def _files(result: Comparison) -> tuple[Block, ...]:

@@ -48,5 +48,19 @@ def test_what_asks_for_something_else_is_not(other: dict[str, object]) -> None:
     assert _same(refused, {**call(2, "READ", 1, file=5), **other}) == [1]
 
 
+def test_a_reply_tells_more_of_a_call_that_was_cut() -> None:
+    begun, told = "SEQUENCE PUTFH OPEN", "SEQUENCE PUTFH OPEN GETFH"
+    put_off = {"status_name": "NFS4ERR_GRACE", "status": 10013}
+    cut = {"undecoded": "truncated"}
+    refused = call(1, "OPEN", 1, signature=begun, **cut, **put_off)
+    again = call(2, "OPEN", 1, signature=begun, **cut, **put_off)
+    assert _same(refused, again, call(3, "OPEN", 1, signature=told, **cut)) == [1, 2, 3]
+    assert _same(refused, call(3, "OPEN", 1, signature="SEQUENCE PUTFH OPENATTR", **cut)) == [1]
+    whole = {**refused, "undecoded": None}
+    assert _same(whole, call(3, "OPEN", 1, signature=told)) == [1]
+    further = call(2, "OPEN", 1, signature=told, **cut, **put_off)
+    assert _same(refused, further, call(3, "OPEN", 1, signature=told, **cut)) == [1, 2, 3]
+
+
 def test_where_nothing_is_put_off_the_table_is_empty() -> None:
     assert _same(call(1, "READ", 1, file=5)) == []

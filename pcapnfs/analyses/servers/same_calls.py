@@ -1,8 +1,10 @@
 """Calls that a server was not ready for, and those with which clients asked the same again.
 
 Takes a trace; makes a table of the calls of clients that were answered so (JUKEBOX, DELAY, GRACE …)
-and of all that ask for the same: client, server, operations, objects and user are equal. They are
-few, so that what follows which is told without a look at all calls.
+and of all that ask for the same: client, server, operations, objects and user are equal. Where a call
+that was put off was cut, its operations are the first of those that ask for the same: the reply
+that did not put it off tells more of them. They are few, so that what follows which is told without
+a look at all calls.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server callback op signature file directory uid call_frame "
-        "call_first_time call_time reply_time status_name"
+        "call_first_time call_time reply_time status_name undecoded"
     ),
 )
 """The columns that this reads."""
@@ -60,9 +62,10 @@ _OBJECTS = """
 _KINDS = f"""
     create temp table kinds as
     select *, row_number() over () as kind from (
-        select distinct client, server, op, signature, {_OBJECTS}
+        select client, server, op, signature, {_OBJECTS}, bool_or(undecoded is not null) as cut
         from calls
         where {{asked}} and reply_time is not null and {among("status_name", NOT_READY)}
+        group by all
     )
 """
 
@@ -73,7 +76,10 @@ _SAME = f"""
         select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
                call_time, reply_time, status_name
         from calls where {{asked}}
-    ) as calls join kinds using (client, server, op, signature, file, directory, uid)
+    ) as calls join kinds using (client, server, op, file, directory, uid)
+    where calls.signature = kinds.signature
+          or cut and starts_with(calls.signature, kinds.signature || ' ')
+    qualify row_number() over (partition by call order by length(kinds.signature) desc, kind) = 1
 """
 
 

@@ -246,7 +246,7 @@ def test_a_mount_that_is_used_is_none() -> None:
 
 def test_a_mount_whose_use_was_cut_is_none() -> None:
     cut = {"undecoded": "truncated", "status": None, "status_name": None, "rpc_status": None}
-    assert mounted("KRB5", call(2, "ACCESS", 1, flavor=None, **cut)) == []
+    assert mounted("KRB5", call(2, "GETATTR", 1, flavor="unknown", **cut)) == []
     assert mounted("KRB5", call(2, "ACCESS", 1, **cut)) == []
     assert mounted("KRB5", call(2, "GETATTR", 1, **cut)) == [("unused", ("KRB5",))]
     told = meta(truncated_packets=3)

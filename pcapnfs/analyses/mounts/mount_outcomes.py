@@ -210,7 +210,7 @@ _REFUSED = f"""
         select client, server,
                bool_or(coalesce(flavor like 'AUTH_SYS%', false)) as by_system,
                bool_or(coalesce(flavor like 'RPCSEC_GSS%', false)) as by_kerberos,
-               bool_or(flavor is null
+               bool_or(coalesce(flavor, 'unknown') = 'unknown'
                        or {_MAY_REACH} and not coalesce({among("op", FREE)}, false)) as reached,
                bool_or(op <> 'NULL') as tried
         from calls semi join mounted using (client, server)

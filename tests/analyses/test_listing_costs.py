@@ -106,6 +106,32 @@ def test_calls_that_follow_one_another_may_take_long_but_a_pause_ends_them() -> 
     assert told(look(2, 31.0, 2)).followed.calls == 0
 
 
+@pytest.mark.parametrize(
+    ("plus", "entries", "spared"),
+    [(True, None, 1), (None, None, 1), (True, 0, 2), (False, None, 2)],
+)
+def test_a_listing_that_was_cut_may_have_told_the_attributes(
+    plus: bool | None, entries: int | None, spared: int
+) -> None:
+    """One entry is asked for before the directory is listed again, and one after."""
+    again = at(3, 1.5, "READDIR", file=1, version=4, undecoded="truncated")
+    calls = [at(1, 0.0, "READDIR", 10, file=1, version=4), look(2, 1.0, 2), again, look(4, 2.0, 3)]
+    with trace_of(
+        meta(end_ns=START_NS + 100_000 * MILLISECOND),
+        calls=calls,
+        operations=[
+            operation(1, "READDIR", file=1, plus=False, entries=3),
+            operation(2, "LOOKUP", file=2),
+            operation(3, "READDIR", file=1, plus=plus, entries=entries),
+            operation(4, "LOOKUP", file=3),
+        ],
+        files=FILES,
+        entries=[{"call": 1, "directory": 1, "name": name, "file": None} for name in "abs"],
+    ) as trace:
+        (pair,) = listing_costs(trace)
+    assert pair.followed.calls == spared
+
+
 def walked_again(*more: Row, version: int = 3, attributes: str | None = None) -> ListingCosts:
     """A tree, d and d/s in it, is listed at 0 s and walked at 1 s and 11 s; 200 calls from 20 s on.
 

@@ -288,6 +288,25 @@ def test_few_unstable_calls_take_their_round_trip_from_tcp() -> None:
     assert found.persist_s == pytest.approx(0.005)
 
 
+def test_few_unstable_calls_take_no_longer_than_they_took() -> None:
+    """Of a path of 300 ms that was 3 ms long for a moment, these 297 ms are no server's."""
+    calls = [*run(small=(), persist_ms=319)]
+    begin = START_NS + 100_000 * MILLISECOND
+    for number in range(8):
+        sent, lasts = begin + number * 1000 * MILLISECOND, 300 * MILLISECOND
+        times = {"call_time": sent, "call_first_time": sent, "reply_time": sent + lasts}
+        calls.append(call(1000 + number, "GETATTR", 1, **times | {"srt": lasts}))
+    acks = {"server_acks": 40, "server_ack_min": 3 * MILLISECOND}
+    acks |= {"server_ack_rtt": 299 * MILLISECOND, "client_acks": 40}
+    acks |= {"client_ack_min": 1_000, "client_ack_rtt": 20_000}
+    way = {**connection(None, None), **acks}
+    with trace_of(files=objects(), calls=calls, connections=[way]) as trace:
+        found = model(trace)
+    assert found.rtt_source == "acks"
+    assert found.rtt_s == pytest.approx(0.3)
+    assert found.persist_s == pytest.approx(0.02)
+
+
 def test_few_unstable_calls_to_each_of_two_servers_are_few() -> None:
     """Twenty to each, one of which takes 50 ms: TCP's 0.8 ms, and 0.2 ms of the fastest."""
     calls = [*run(small=())]

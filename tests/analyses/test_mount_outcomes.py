@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.mounts.mount_outcomes import ENDS, KINDS, MountOutcome, mount_outcomes
 from pcapnfs.programs import MOUNT, NFS, NFSACL, PORTMAPPER
-from tests.unit.rows import Row, call, file, operation, trace_of
+from tests.unit.rows import Row, call, file, meta, operation, trace_of
 
 FILES = [file(1, "/", "directory"), file(2, "/srv", "absent")]
 
@@ -156,6 +156,23 @@ def test_another_flavour_is_to_be_found(flavor: str, went_on: bool) -> None:
     assert (met.kind, met.paths, met.went_on) == ("flavour", ("/srv",), went_on)
 
 
+@pytest.mark.parametrize("reason", ["truncated", "missing", "encrypted"])
+def test_calls_that_do_not_tell_their_file_may_have_reached_it(reason: str) -> None:
+    dark = {"protocol": "4", "flavor": "AUTH_SYS", "undecoded": reason}
+    first = refused(1, "COMPOUND", "NFS4ERR_WRONGSEC", **dark | {"flavor": "RPCSEC_GSS/krb5"})
+    for known in ({}, {"status": None, "status_name": None}):
+        (met,) = outcomes([first, call(2, "COMPOUND", 1, **dark | known)])
+        assert met.went_on
+    for late in (
+        refused(2, "COMPOUND", "NFS4ERR_DELAY", **dark),
+        call(2, "COMPOUND", None, **dark),
+        call(2, "EXCHANGE_ID", 1, **dark),
+        call(2, "COMPOUND", 1, **dark | {"flavor": "RPCSEC_GSS/krb5"}),
+    ):
+        (met,) = outcomes([first, late])
+        assert not met.went_on
+
+
 def walk(*rest: Row) -> tuple[MountOutcome, ...]:
     """A mount of NFSv4 from its root on."""
     calls = [
@@ -225,6 +242,16 @@ def test_a_mount_that_is_used_is_none() -> None:
     assert mounted("AUTH_SYS", call(2, "ACCESS", None, file=1)) == []
     assert mounted("KRB5", by_system) == []
     assert mounted(None, rejected(2, "ACCESS", "AUTH_TOOWEAK", file=1)) == []
+
+
+def test_a_mount_whose_use_was_cut_is_none() -> None:
+    cut = {"undecoded": "truncated", "status": None, "status_name": None, "rpc_status": None}
+    assert mounted("KRB5", call(2, "GETATTR", 1, flavor="unknown", **cut)) == []
+    assert mounted("KRB5", call(2, "ACCESS", 1, **cut)) == []
+    assert mounted("KRB5", call(2, "GETATTR", 1, **cut)) == [("unused", ("KRB5",))]
+    told = meta(truncated_packets=3)
+    with trace_of(told, calls=[granted(1)], operations=[operation(1, "MNT")], files=FILES) as trace:
+        assert mount_outcomes(trace) == ()
 
 
 def test_a_trace_without_mounts_has_none() -> None:

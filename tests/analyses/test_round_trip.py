@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.wire.network_path import network_path
 from pcapnfs.analyses.wire.round_trip import Half, RoundTrip, round_trips
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 US = 1_000
 
@@ -63,6 +63,18 @@ def test_at_the_server_the_clients_half_is_added() -> None:
     pair = pair_of(tcp(1, syn_rtt=10, ack_rtt=280, **acks("client", 245, 262)))
     assert (pair.vantage, says(pair.client_side)) == ("server", (262, "acks"))
     assert pair.addition_s == pytest.approx(262e-6)
+
+
+@pytest.mark.parametrize(
+    "spoilt", [{"set_back": 1}, {"set_forward": 1}, {"mistimed_packets": 1}, {}]
+)
+def test_a_clock_that_was_set_makes_no_way_short(spoilt: dict[str, int]) -> None:
+    """What was under way meanwhile took no time: of the server's half, that is all."""
+    seen = tcp(1, syn_rtt=260, ack_rtt=12, **acks("client", 5, 9), **turns("server", 0, 280))
+    with trace_of(meta(**spoilt), connections=[seen], calls=CALLS) as trace:
+        (pair,) = round_trips(trace).pairs
+    assert pair.vantage == ("client" if spoilt else "unknown")
+    assert pair.server_side.least_s == (pytest.approx(260e-6) if spoilt else 0)
 
 
 def test_in_between_both_halves_are_of_some_length() -> None:

@@ -7,7 +7,17 @@ import pytest
 from pcapnfs.analyses.servers.server_times import server_times
 from tests.analyses.test_slower_path import slow
 from tests.analyses.test_tcp_stalls import asked, at
-from tests.unit.rows import MILLISECOND, call, trace_of
+from tests.unit.rows import MILLISECOND, Row, call, trace_of
+
+NEAR: Row = {
+    "connection": 0,
+    "transport": "TCP",
+    "client": "10.0.0.2",
+    "server": "10.0.0.1",
+    "handshake": True,
+    "syn_rtt": 0,
+}
+"""A connection whose handshake tells that the capture was taken at the server."""
 
 
 def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
@@ -19,7 +29,7 @@ def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
         call(7, "READDIRPLUS", 9),
         call(8, "WRITE", 4, stability="unstable_write"),
     ]
-    with trace_of(calls=calls) as trace:
+    with trace_of(calls=calls, connections=[NEAR]) as trace:
         look, write = server_times(trace)
     assert (look.op, look.kind, look.row, look.calls) == ("LOOKUP", "small", "unstable", 3)
     assert look.median_s == pytest.approx(0.002)
@@ -32,13 +42,26 @@ def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
 def test_the_way_of_the_reply_is_not_the_servers() -> None:
     read = call(1, "READ", 9, stability="read")
     first = int(str(read["call_time"])) + 3 * MILLISECOND
-    with trace_of(calls=[{**read, "reply_first_time": first}]) as trace:
+    with trace_of(calls=[{**read, "reply_first_time": first}], connections=[NEAR]) as trace:
         (found,) = server_times(trace)
     assert found.median_s == pytest.approx(0.003)
 
 
+@pytest.mark.parametrize("turns", [0, 40])
+def test_what_may_be_the_networks_is_not_the_servers(turns: int) -> None:
+    """Nothing but the replies tells the round trip: 5 ms at most, and one in four took 20 ms."""
+    calls = [call(number, "LOOKUP", 5 if number % 4 else 20) for number in range(1, 41)]
+    seen = {"server_turns": turns, "server_turn_min": 5 * MILLISECOND} if turns else {}
+    late = {**NEAR, "handshake": False, "syn_rtt": None, **seen}
+    late["server_turn_rtt"] = 5 * MILLISECOND if turns else None
+    with trace_of(calls=calls, connections=[late]) as trace:
+        (found,) = server_times(trace)
+    assert found.median_s == pytest.approx(0)
+    assert found.mean_s == pytest.approx(0.015 / 4)
+
+
 def test_what_stood_still_for_a_lost_segment_is_not_the_servers() -> None:
-    with asked(at(11, 0.2, 211)) as trace:
+    with asked(at(11, 0.2, 211), syn_rtt=0) as trace:
         (found,) = server_times(trace)
     assert found.calls == 10
     assert found.mean_s == pytest.approx(0.001)

@@ -100,6 +100,24 @@ def test_where_the_capture_lacks_packets_only_calls_that_were_sent_again(
         assert [pair.lossy for pair in unanswered(trace)] == [True] * (transmissions - 1)
 
 
+def test_tcp_that_falls_silent_shows_that_the_capture_lacks_packets() -> None:
+    """What was not acknowledged is sent again a second later at most."""
+    got = {"client_unacked": 0, "client_resent": 0}
+    waits = connection(1, 30, **got)
+    mute = {"client_unacked": 1448, "client_resent": 0}
+    assert asked(waits, connection(2, 2_000, **mute), connection(3, 6_000, **got)) == []
+    for other in (
+        connection(2, 5_500, **mute),
+        connection(2, 2_000, **got),
+        connection(2, 2_000, **mute | {"client_resent": 3}),
+        connection(2, 2_000, **mute | {"client_rst_time": START_NS}),
+        connection(2, 2_000, **mute | {"transport": "UDP"}),
+        connection(2, 2_000, **mute | {"client_unacked": None}),
+    ):
+        (pair,) = asked(waits, other, connection(3, 6_000, **got))
+        assert pair.longest_s == pytest.approx(5.98)
+
+
 def test_a_reply_as_the_capture_begins_is_no_loss() -> None:
     (pair,) = asked(connection(1, 6_000), notes=(orphan(1),))
     assert not pair.lossy

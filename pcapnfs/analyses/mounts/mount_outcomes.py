@@ -18,6 +18,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured.untold import UNPLACED
 from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
 from pcapnfs.record import Record
@@ -95,7 +96,8 @@ class MountOutcome(Record):
     """`unregistered` (the portmapper knows no such service), `version`, `program`, `flavour`,
     `invalid` (`KINDS`), `path` (an NFSv4 mount ended at a name: `ENDS`); where MNT granted it,
     `unused` (for flavours with which the client made no call of NFS, nor reached a file otherwise),
-    or `alone`: no call of NFS is there, and the flavours, if they are told, hold AUTH_SYS."""
+    or `alone`: no call of NFS is there nor was cut, and the flavours, if they are told, hold
+    AUTH_SYS."""
     calls: int
     """Calls that were answered so."""
     asked: tuple[str, ...]
@@ -109,8 +111,8 @@ class MountOutcome(Record):
     """`unused` and `alone`: the flavours that MNT granted, the first first; empty where it names
     none, and for other kinds."""
     went_on: bool
-    """The client mounted from this server later, or reached files there; of `flavour` with another
-    one."""
+    """The client mounted from this server later, or reached files there, or calls that do not tell
+    may have; of `flavour` with another one."""
     tried_s: float
     """For how long the client asked the same three times or more, and met with these answers
     alone, from the first to the last, seconds; where a call in between reached a file, or MOUNT did
@@ -148,6 +150,8 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
             frames=tuple(row["frames"]),
         )
         for row in rows
+        # Packets that were cut may hold calls that nobody can know.
+        if row["kind"] != "alone" or not any(each.truncated_packets for each in trace.meta.files)
     )
 
 
@@ -158,6 +162,11 @@ def _kind() -> str:
     )
     return f"case {cases} end"
 
+
+# What was cut, lost or sealed before it tells its file, or its status, may have reached one.
+_MAY_REACH = f"""(reply_time is not null and coalesce(rpc_status, 'SUCCESS') = 'SUCCESS'
+               and (status = 0 or status is null and undecoded is not null)
+               and (file is not null or {UNPLACED} and not coalesce({among("op", BESIDE)}, false)))"""
 
 # Versions that nobody has are of protocol `other`.
 _ASKED = f"""op || ' ' || case when protocol <> 'other' then protocol when program = {MOUNT}
@@ -201,8 +210,8 @@ _REFUSED = f"""
         select client, server,
                bool_or(coalesce(flavor like 'AUTH_SYS%', false)) as by_system,
                bool_or(coalesce(flavor like 'RPCSEC_GSS%', false)) as by_kerberos,
-               bool_or(status = 0 and file is not null
-                       and not coalesce({among("op", FREE)}, false)) as reached,
+               bool_or(coalesce(flavor, 'unknown') = 'unknown'
+                       or {_MAY_REACH} and not coalesce({among("op", FREE)}, false)) as reached,
                bool_or(op <> 'NULL') as tried
         from calls semi join mounted using (client, server)
         where program = {NFS} and not callback group by client, server
@@ -286,8 +295,9 @@ _OUTCOMES = f"""
         select client, server, call_time, flavor
         from calls semi join (select distinct client, server from met) as pairs
              using (client, server)
-        where status = 0 and not callback
-              and (program = {NFS} and file is not null or program = {MOUNT} and op = 'MNT')
+        where not callback
+              and (program = {NFS} and {_MAY_REACH}
+                   or program = {MOUNT} and op = 'MNT' and status = 0)
     ),
     told as (
         select met.*, coalesce(mounted.text, named.path, above.path) as path
@@ -303,8 +313,10 @@ _OUTCOMES = f"""
         select client, server, call_time
         from calls semi join (select distinct client, server from met) as pairs
              using (client, server)
-        where rpc_status = 'SUCCESS' and coalesce(status, 0) = 0 and not callback
-              and (program = {NFS} and file is not null or program = {MOUNT} and op <> 'NULL')
+        where not callback
+              and (program = {NFS} and {_MAY_REACH}
+                   or program = {MOUNT} and op <> 'NULL' and rpc_status = 'SUCCESS'
+                      and coalesce(status, 0) = 0)
     ),
     repeated as (
         select told.client, told.server, kind, asked, worked.call_time as since,

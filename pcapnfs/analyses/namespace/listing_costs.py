@@ -4,8 +4,9 @@ Takes a trace; gives for each client and server the calls that listings with att
 (READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs) would have spared: of each
 entry told without attributes the first LOOKUP or GETATTR, as long as one entry follows another, and
 those that follow within 3 s; by later ones the attributes would have expired. A directory that is
-opened is asked for in any case. And what listings with attributes took beyond what a small call
-takes, with the entries that nobody asked for afterwards.
+opened is asked for in any case, and a listing with attributes that was cut may have told any entry.
+And what listings with attributes took beyond what a small call takes, with the entries that nobody
+asked for afterwards.
 
 READDIR of NFSv3 tells no types either. Whoever walks a tree (ls -R, find) must then ask about each
 entry to learn whether it is a directory, also in later walks, when the client has the names and the
@@ -153,7 +154,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
 
 _LISTED = f"""
     create temp table listed as
-    select mount, version, call, position, directory, call_frame, reply_time, plus, untyped
+    select mount, version, call, position, directory, call_frame, reply_time, plus, untyped, entries
     from {listings.TABLE}
     where directory is not null and version >= 3 and reply_time is not null
 """
@@ -190,6 +191,11 @@ _AFTER = f"""
         union all
         from about where unsure and call in (
             select call from operations where op = 'GETATTR' and {ASKS_STATE})
+    ),
+    -- A listing that was cut may have told any name with attributes.
+    cut as (
+        select mount, directory, reply_time as cut_time
+        from listed where entries is null and coalesce(plus, true)
     )
     select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
            opened, told.reply_time as told_time, told.call as listing, untyped,
@@ -198,7 +204,10 @@ _AFTER = f"""
     from asked asof join told
          on asked.mount = told.mount and asked.directory = told.directory
             and asked.name = told.name and asked.call_time >= told.reply_time
-    where not plus
+         asof left join cut
+         on asked.mount = cut.mount and asked.directory = cut.directory
+            and asked.call_time >= cut.cut_time
+    where not plus and coalesce(cut_time < told.reply_time, true)
 """
 
 _FOLLOWED = f"""

@@ -1,7 +1,9 @@
 """Calls that a server was not ready for, and those with which clients asked the same again.
 
 Takes a trace; makes a table of the calls of clients that were answered so (JUKEBOX, DELAY, GRACE …)
-and of all that ask for the same: client, server, operations, objects and user are equal. They are
+and of all that ask for the same: client, server, operations, objects and user are equal. Where a call
+that was put off was cut, its operations are the first of those that ask for the same, and their
+object may be any if it tells none: the reply that did not put it off tells more of them. They are
 few, so that what follows which is told without a look at all calls.
 """
 
@@ -24,7 +26,8 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server callback op signature file directory uid call_frame "
-        "call_first_time call_time reply_time status_name"
+        "call_first_time call_time reply_time status_name undecoded",
+        files="file identity",
     ),
 )
 """The columns that this reads."""
@@ -57,23 +60,53 @@ _OBJECTS = """
 """
 
 # A table of their own, since DuckDB knows how few these are: it looks each call up among them.
+# What had a name alone when it was put off may have its handle by the next call.
 _KINDS = f"""
     create temp table kinds as
-    select *, row_number() over () as kind from (
-        select distinct client, server, op, signature, {_OBJECTS}
-        from calls
-        where {{asked}} and reply_time is not null and {among("status_name", NOT_READY)}
+    with put_off as (
+        select *, row_number() over () as kind from (
+            select client, server, op, signature, {_OBJECTS}, bool_or(undecoded is not null) as cut
+            from calls
+            where {{asked}} and reply_time is not null and {among("status_name", NOT_READY)}
+            group by all
+        )
+    ),
+    others as (
+        select kind, same.file::bigint as file
+        from put_off join (select file, identity from files) as own using (file)
+                     join (select file, identity from files) as same using (identity)
+        where same.file <> put_off.file
     )
+    select * from put_off
+    union all
+    select put_off.* replace (others.file as file) from put_off join others using (kind)
 """
 
 _SAME = f"""
     create table {TABLE} as
-    select calls.*, kind
-    from (
+    with asked as (
         select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
                call_time, reply_time, status_name
         from calls where {{asked}}
-    ) as calls join kinds using (client, server, op, signature, file, directory, uid)
+    ),
+    named as (
+        select asked.*, kind, kinds.signature as begun, cut, true as by_object
+        from asked join kinds using (client, server, op, file, directory, uid)
+    ),
+    learnt as (
+        select asked.*, kind, begun, true as cut, false as by_object
+        from asked join (
+                 select kind, client, server, op, uid, signature as begun
+                 from kinds where cut and file = -1
+             ) as untold using (client, server, op, uid)
+        where file <> -1
+    )
+    select * exclude (begun, cut, by_object)
+    from (from named union all by name from learnt)
+    where signature = begun or cut and starts_with(signature, begun || ' ')
+    qualify row_number() over (
+                partition by call order by by_object desc, length(begun) desc, kind
+            ) = 1
 """
 
 

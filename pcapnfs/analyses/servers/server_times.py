@@ -2,8 +2,9 @@
 
 Takes a trace; gives for each server and operation the service time, without the network's round
 trip between capture and server, nor the time for which a reply had to wait for those before it on
-its connection. Calls sent again, those that stood still for lost segments or were under way while
-the path was longer, and calls that failed are left out.
+its connection. Where nothing but a bound of the round trip is known, that much is left out: it may
+all be the network's. Calls sent again, those that stood still for lost segments or were under way
+while the path was longer, and calls that failed are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ServerTime(Record):
     path."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
-    between capture and server and the time for which other replies held this one up,
+    between capture and server, or its bound, and the time for which other replies held this one up,
     seconds, not below 0."""
     mean_s: float
     """The same of the mean."""
@@ -72,7 +73,6 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     halves = {
         (pair.client, pair.server): round((pair.server_side.rtt_s or 0.0) * NANOSECONDS)
         for pair in round_trips(trace).pairs
-        if pair.server_side.source in ("handshake", "acks")
     }
     mounts = traffic.mounts(trace)
     # By how much a path is longer changes while a queue on it fills: of that, the least is known.

@@ -9,7 +9,9 @@ went on. Over TCP what is not sent again was acknowledged, if its connection wen
 calls that were sent again count. Calls whose reply the capture may merely lack are left out: on
 connections of which packets were cut or are missing, or of which nothing that the server sent was
 captured though the client did not repeat itself; and where the capture lacks packets of client and
-server, all that were not sent again.
+server, all that were not sent again. It lacks some, too, where what a client sent was neither
+acknowledged nor sent again, though the connection was not ended and others went on: TCP is not
+silent then.
 """
 
 from __future__ import annotations
@@ -146,9 +148,15 @@ _SILENT = rf"""
     of_pairs as (
         select client, server, max(first_time) as newest, max(last_time) as seen,
                $dropped or coalesce(sum(missing_bytes), 0) > 0
-               or coalesce(bool_or(lonely > $start + coalesce(srt, 0)), false) as lossy
+               or coalesce(bool_or(lonely > $start + coalesce(srt, 0)), false)
+               or coalesce(bool_or(left_off), false) as lossy
         from (
-                 select connection, client, server, first_time, last_time, missing_bytes
+                 select connection, client, server, first_time, last_time, missing_bytes,
+                        transport = 'TCP' and client_unacked > 0 and client_resent = 0
+                        and coalesce(client_fin_time, client_rst_time, server_fin_time,
+                                     server_rst_time) is null
+                        and max(last_time) over (partition by client, server) - last_time
+                            > $slow_timeout as left_off
                  from connections
              )
              semi join pairs using (client, server)

@@ -69,7 +69,9 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
         # What the server takes for the least of them.
         floor = network.rtt_s if network.floor_s is None else network.floor_s
         base = max(0.0, float(small.min()) - floor) if len(small) else 0.0
-        return network.rtt_s + base, network.source
+        # A path that was shorter for a moment has that in its least, and the calls may not.
+        most = max(network.rtt_s, median(small)) if len(small) else network.rtt_s
+        return min(network.rtt_s + base, most), network.source
     return (float(small.mean()), "few_calls") if len(small) else (None, "none")
 
 

@@ -7,13 +7,15 @@ source, and the vantage point that they tell.
 A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
 whichever is less. ACKs that came with data took longer by what the end did meanwhile: their 5th
 percentile is an upper bound. Where there is nothing else, the median gap between a reply and the
-client's next call is one, too (docs/definitions.md).
+client's next call is one, too (docs/definitions.md). Where the capture's clock was set, or times
+are damaged, what lay across that took no time, so that the quickest tells nothing there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
@@ -99,7 +101,8 @@ class Half(Record):
     """What it rests on; `gaps` is an upper bound."""
     least_s: float | None
     """The shortest time that TCP shows, seconds, by which the vantage point is told; of the
-    server's half not more than `gap_s`. None when TCP shows none."""
+    server's half not more than `gap_s`. Where the capture's clock was set, or times are damaged, the
+    usual one. None when TCP shows none."""
     handshakes: int
     """TCP handshakes that were timed."""
     handshake_s: float | None
@@ -226,7 +229,9 @@ _GAPS = f"""
 class _Evidence:
     """What the connections of one client and server show of one half."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, steady: bool) -> None:
+        self.steady = steady
+        """No time is made shorter by a clock that was set."""
         self.handshakes: list[int] = []
         self.acks: list[tuple[int, int]] = []
         # Those of them that were not delayed.
@@ -238,6 +243,8 @@ class _Evidence:
     def add(self, handshake: int | None, values: Sequence[int | None]) -> None:
         """Take one connection's handshake, and its columns from `…_acks` to `…_turn_rtt`."""
         acks, ack_min, ack, turns, turn_min, turn = values
+        if not self.steady:
+            ack_min, turn_min = ack, turn
         if handshake is not None and handshake >= 0:
             self.handshakes.append(handshake)
             self.least.append(handshake)
@@ -314,8 +321,12 @@ class _Evidence:
 @once
 def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     """The round trip of each client and server, most calls first."""
-    client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
-    server_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
+    steady = not any(
+        file.set_back or file.set_forward or file.mistimed_packets for file in trace.meta.files
+    )
+    new = partial(_Evidence, steady=steady)
+    client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(new)
+    server_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(new)
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
     for client, server, syn, ack, *values in trace.each(_CONNECTIONS):
         connections[client, server] += 1

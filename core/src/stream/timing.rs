@@ -33,8 +33,8 @@ pub(super) struct UnderWay {
     times_ns: [i64; UNDER_WAY],
     first: u8,
     count: u8,
-    /// Segments were passed over after the latest that is remembered.
-    passed_over: bool,
+    /// Places of those after which segments were passed over, a bit each.
+    passed_over: u8,
 }
 
 impl UnderWay {
@@ -47,8 +47,13 @@ impl UnderWay {
                 (*place, *time) = (end, time_ns);
                 self.count += 1;
             }
-            _ => self.passed_over = true,
+            _ => self.passed_over |= 1 << Self::before(at),
         }
+    }
+
+    /// The place before another in the ring.
+    fn before(at: usize) -> usize {
+        (at + UNDER_WAY - 1) % UNDER_WAY
     }
 
     /// Reads from all of it.
@@ -63,34 +68,42 @@ impl UnderWay {
     #[inline]
     pub(super) fn forget(&mut self) {
         self.count = 0;
-        self.passed_over = false;
+        self.passed_over = 0;
     }
 
     /// Everything before `until` was received: when the last of it was sent, where that is known.
     #[inline]
     pub(super) fn acknowledged(&mut self, until: SeqNumber) -> Option<i64> {
-        if self.count == 0 {
-            self.passed_over = false;
-            return None;
-        }
-        self.received(until)
+        if self.count == 0 { None } else { self.received(until) }
     }
 
     fn received(&mut self, until: SeqNumber) -> Option<i64> {
-        let mut latest = None;
+        let (begin, mut latest) = (self.first, None);
         while self.count > 0 {
             let first = usize::from(self.first);
             let (end, time_ns) = (*self.ends.get(first)?, *self.times_ns.get(first)?);
             if until.ahead_of(end) < 0 {
-                return latest.map(|(_, time_ns)| time_ns);
+                break;
             }
             latest = Some((end, time_ns));
             self.first = (self.first + 1) % UNDER_WAY as u8;
             self.count -= 1;
         }
-        // What follows may have caused this ACK, and is not remembered.
-        let unsure = std::mem::take(&mut self.passed_over);
-        latest.filter(|(end, _)| !unsure || *end == until).map(|(_, time_ns)| time_ns)
+        let (end, time_ns) = latest?;
+        // What was passed over may have caused this ACK.
+        let sure = self.passed_over == 0 || !self.leave(begin) || end == until;
+        sure.then_some(time_ns)
+    }
+
+    /// Forgets what was passed over after those received, from the place `begin` on: whether that was after
+    /// the latest of them.
+    #[cold]
+    fn leave(&mut self, begin: u8) -> bool {
+        let latest = Self::before(usize::from(self.first));
+        let passed_over = self.passed_over & 1 << latest != 0;
+        let received = (latest + UNDER_WAY - usize::from(begin)) % UNDER_WAY + 1;
+        self.passed_over &= !(u8::MAX >> (UNDER_WAY - received)).rotate_left(begin.into());
+        passed_over
     }
 }
 
@@ -250,6 +263,8 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const MS: i64 = 1_000_000;
@@ -289,6 +304,24 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_of_segments_between_those_that_are_remembered_says_nothing() {
+        let mut under_way = UnderWay::default();
+        let send = |under_way: &mut UnderWay, numbers: std::ops::RangeInclusive<u32>| {
+            numbers.for_each(|i| under_way.sent(SeqNumber(100 * i), i64::from(i)));
+        };
+        send(&mut under_way, 1..=12);
+        assert_eq!(under_way.acknowledged(SeqNumber(200)), Some(2));
+        send(&mut under_way, 13..=20);
+        assert_eq!(under_way.acknowledged(SeqNumber(1000)), None, "8 was received, but 9 and 10 later");
+        assert_eq!(under_way.acknowledged(SeqNumber(1200)), None, "12 was passed over");
+        assert_eq!(under_way.acknowledged(SeqNumber(1350)), Some(13));
+        assert_eq!(under_way.acknowledged(SeqNumber(1400)), Some(14));
+        assert_eq!(under_way.acknowledged(SeqNumber(1600)), None);
+        send(&mut under_way, 21..=21);
+        assert_eq!(under_way.acknowledged(SeqNumber(2100)), Some(21));
+    }
+
+    #[test]
     fn delayed_acks_are_left_out() {
         let mut times = AckTimes::default();
         for ns in [41 * MS, 210_000, 43 * MS, 200_000, 220_000, 40 * MS, 230_000, 49 * MS] {
@@ -320,5 +353,24 @@ mod tests {
         times.add(i64::MAX, -1, false, false);
         times.add(7, 0, false, false);
         assert_eq!(times.alone().least(), Some(7));
+    }
+
+    proptest! {
+        #[test]
+        fn what_an_ack_is_timed_from_is_the_last_segment_that_it_covers(
+            steps in prop::collection::vec((0_u32..6, 0_u32..80), 1..200),
+        ) {
+            let (mut under_way, mut sent, mut received) = (UnderWay::default(), 0, 0);
+            for (segments, bytes) in steps {
+                for _ in 0..segments {
+                    sent += 1;
+                    under_way.sent(SeqNumber(sent * 10), i64::from(sent));
+                }
+                received = (received + bytes).min(sent * 10);
+                if let Some(time_ns) = under_way.acknowledged(SeqNumber(received)) {
+                    prop_assert_eq!(time_ns, i64::from(received / 10));
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.forecasts.measurement import Measurement, measure
-from pcapnfs.analyses.times.timeline import Lost
+from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, trace_of

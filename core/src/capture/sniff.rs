@@ -7,6 +7,9 @@ use super::window::{Fault, Window};
 /// Bytes looked at to tell text from other things.
 const SAMPLE: usize = 256;
 
+/// Where a tar archive has its magic number, behind the name and the numbers of its first file.
+const TAR: std::ops::Range<usize> = 257..262;
+
 /// A container that can be read.
 pub(super) enum Magic {
     Pcap(pcap::Layout),
@@ -21,7 +24,7 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
     if let Some(magic) = magic(window.ahead()) {
         return Ok(magic);
     }
-    window.ensure(SAMPLE)?;
+    window.ensure(TAR.end)?;
     let what = advice(window.ahead());
     Err(Fault::Format(match compression {
         Compression::None => what,
@@ -72,6 +75,9 @@ fn advice(start: &[u8]) -> String {
     }
     if let Some((_, words)) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
         return (*words).to_owned();
+    }
+    if start.get(TAR) == Some(b"ustar") {
+        return "a tar archive; unpack it first: tar xf FILE".to_owned();
     }
     if let Some(kind) = text(start) {
         return format!("{kind}, not a capture; write one with: tcpdump -s 0 -w FILE.pcap host SERVER");

@@ -829,6 +829,8 @@ fn blocks_without_packets_are_passed_over() {
 
 #[test]
 fn what_is_no_capture_is_named() {
+    // A name, filled up, and the numbers of a file stand before its magic number.
+    let tar = [&b"slow.pcap"[..], &[0; 248], b"ustar  \0"].concat();
     for (start, words) in [
         (&b""[..], "an empty file"),
         (b"hi", "a text file"),
@@ -839,6 +841,7 @@ fn what_is_no_capture_is_named() {
         (b"snoop\0\0\0\0\0\0\x02", "a snoop file (Solaris)"),
         (b"GMBU\0\0\0\0", "a Microsoft Network Monitor 2 file"),
         (b"PK\x03\x04\x14\0", "a zip archive; unpack it first: unzip FILE"),
+        (&tar, "a tar archive; unpack it first: tar xf FILE"),
         (b"\x00\x01\x02\x03\x04", "not a pcap or pcapng file (it begins with 00 01 02 03)"),
     ] {
         assert!(refusal(start).starts_with(words), "{:?}", refusal(start));

@@ -166,7 +166,8 @@ def _kind() -> str:
 # What was cut, lost or sealed before it tells its file, or its status, may have reached one.
 _MAY_REACH = f"""(reply_time is not null and coalesce(rpc_status, 'SUCCESS') = 'SUCCESS'
                and (status = 0 or status is null and undecoded is not null)
-               and (file is not null or {UNPLACED} and not coalesce({among("op", BESIDE)}, false)))"""
+               and (file is not null
+                    or {UNPLACED} and not coalesce({among("op", BESIDE)}, false)))"""
 
 # Versions that nobody has are of protocol `other`.
 _ASKED = f"""op || ' ' || case when protocol <> 'other' then protocol when program = {MOUNT}

@@ -1,10 +1,10 @@
 """Calls that a server was not ready for, and those with which clients asked the same again.
 
 Takes a trace; makes a table of the calls of clients that were answered so (JUKEBOX, DELAY, GRACE …)
-and of all that ask for the same: client, server, operations, objects and user are equal. Where a call
-that was put off was cut, its operations are the first of those that ask for the same, and their
-object may be any if it tells none: the reply that did not put it off tells more of them. They are
-few, so that what follows which is told without a look at all calls.
+and of all that ask for the same: client, server, operations, objects and user are equal. Where a
+call that was put off was cut, its operations are the first of those that ask for the same, and
+their object may be any if it tells none: the reply that did not put it off tells more of them. They
+are few, so that what follows which is told without a look at all calls.
 """
 
 from __future__ import annotations

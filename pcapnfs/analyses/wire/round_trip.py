@@ -101,8 +101,8 @@ class Half(Record):
     """What it rests on; `gaps` is an upper bound."""
     least_s: float | None
     """The shortest time that TCP shows, seconds, by which the vantage point is told; of the
-    server's half not more than `gap_s`. Where the capture's clock was set, or times are damaged, the
-    usual one. None when TCP shows none."""
+    server's half not more than `gap_s`. Where the capture's clock was set, or times are damaged,
+    the usual one. None when TCP shows none."""
     handshakes: int
     """TCP handshakes that were timed."""
     handshake_s: float | None

@@ -1,11 +1,14 @@
 """Captures whose path, or whose storage, became slower in the middle: which of both is said.
 
 A server delays its ACKs while it works for longer than 40 ms. So after storage became slow, none of
-its answers is quick any more, and it looks as if the path were longer.
+its answers is quick any more, and it looks as if the path were longer. A link that is full makes it
+longer by what waits before it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,8 @@ import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.record import replace
 from pcapnfs.synth.builder import Capture
+from pcapnfs.synth.simulation import network
+from pcapnfs.synth.simulation.network import MSS, Segment, Wire
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 
@@ -127,3 +132,119 @@ def _replies_later(capture: Capture, more_ns: int) -> Capture:
 
 EMPTY = 14 + 20 + 20
 """Length of an Ethernet frame with a segment of TCP without data and options."""
+
+
+class FullLink(Wire):
+    """A sender that has so many bytes under way, all that a link behind the capture point holds up.
+
+    What is lost there is sent again after a round trip, and a third less is under way for a while.
+    """
+
+    def __init__(self, wire: Wire, bandwidth: int, window: int) -> None:
+        self.__dict__.update(wire.__dict__)
+        self._link, self._link_free_ns = bandwidth, 0
+        self._window = self._most = float(window)
+        self._acknowledged_ns: list[int] = []
+        self._oldest = self._lost_ns = 0
+
+    def send(self, at_ns: int, stream: bytes) -> int:
+        moment = max(at_ns, self._free_ns)
+        for start in range(0, len(stream), MSS):
+            data = stream[start : start + MSS]
+            moment = self._may_send(moment, self._position + len(data) - int(self._window))
+            through = max(moment, self._link_free_ns) + len(data) * 8 * SECOND // self._link
+            self._link_free_ns = through
+            arrives = through + self.delay_ns
+            self._acknowledged_ns.append(arrives + self.delay_ns)
+            sent = [moment]
+            if self._loss and self._random.random() < self._loss:
+                sent.append(self._acknowledged_ns[-1] + MS)
+                arrives += sent[-1] - moment
+                if moment > self._lost_ns:
+                    self._window, self._lost_ns = self._window * 0.7, sent[-1]
+            self._window = min(self._most, self._window + 4 * MSS * MSS / self._window)
+            last = start + MSS >= len(stream)
+            self.segments.append(Segment(self._position, data, tuple(sent), arrives, last))
+            self._position += len(data)
+            self._delivered_ns = max(self._delivered_ns, arrives)
+            moment += self.takes(len(data))
+        self._free_ns = moment
+        return self._delivered_ns
+
+    def _may_send(self, moment: int, received: int) -> int:
+        """From when on, once so much of the stream was received."""
+        while self._oldest < len(self.segments) and self.segments[self._oldest].end <= received:
+            moment = max(moment, self._acknowledged_ns[self._oldest])
+            self._oldest += 1
+        return moment
+
+
+SECOND = 1000 * MS
+
+COPY = Options(files=8, size=3 << 20, wsize=1 << 19, threads=8, bandwidth=10**10, rtt_ns=1 * MS)
+"""A copy by eight streams."""
+
+
+def full_link(options: Options, mbits: int, window: int) -> Capture:
+    """Its link carries so many Mbit/s."""
+    run = Simulation(options)
+    run._connections[1].up = FullLink(run._connections[1].up, mbits * 10**6, window)
+    return run.run()[0]
+
+
+def from_part(capture: Capture, part: float) -> Capture:
+    """Begun late: when so much of the time was over."""
+    begin, end = capture.frames[0].time_ns, capture.frames[-1].time_ns
+    since = begin + round(part * (end - begin))
+    return Capture([frame for frame in capture.frames if frame.time_ns >= since])
+
+
+@pytest.mark.parametrize(("mbits", "window"), [(20, 1 << 19), (50, 500_000), (50, 1_500_000)])
+def test_a_copy_over_a_full_link_is_told_as_path_however_late_the_capture_begins(
+    mbits: int, window: int, tmp_path: Path
+) -> None:
+    """The link takes 80 to 240 ms for what is under way."""
+    capture = full_link(COPY, mbits, window)
+    for part in (0, 0.1, 0.3, 0.5, 0.7, 0.8):
+        findings, causes, _ = told(from_part(capture, part), tmp_path)
+        assert findings["slower_path"].confidence == "certain", part
+        assert (causes.get("server") or 0) < (causes["path"] or 0), part
+
+
+@pytest.mark.parametrize("part", [0, 0.5, 0.8])
+def test_a_full_link_that_loses_packets_is_told_as_path_too(part: float, tmp_path: Path) -> None:
+    capture = full_link(replace(COPY, loss=0.001), 20, 1 << 19)
+    findings, causes, _ = told(from_part(capture, part), tmp_path)
+    assert findings["slower_path"].confidence == "certain"
+    assert (causes.get("server") or 0) < 0.2
+
+
+@pytest.mark.parametrize("rtt_ns", [200_000, 5 * MS])
+@pytest.mark.parametrize("delay_ms", [40, 100, 200])
+def test_a_server_that_takes_no_more_is_no_longer_path(
+    delay_ms: int, rtt_ns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It delays the ACKs of full-sized segments as well."""
+    options = replace(OPTIONS, size=8_000, rtt_ns=rtt_ns)
+    _takes_no_more(monkeypatch, options.start_ns + 200 * MS, delay_ms * MS)
+    capture = slower_storage(options, 400 * MS)
+    for part in (0, 0.2, 0.5, 0.8):
+        findings, _, _ = told(from_part(capture, part), tmp_path)
+        assert "slower_path" not in findings, part
+
+
+def _takes_no_more(monkeypatch: pytest.MonkeyPatch, since_ns: int, delay_ns: int) -> None:
+    """From some time on ACKs go so long after the first of what they are for."""
+    usually, sends = network._due, network._sends
+
+    def due(times: Sequence[int], sizes: Sequence[int], sending: Sequence[int]) -> Iterator[int]:
+        full = bisect_left(times, since_ns)
+        yield from usually(times[:full], sizes[:full], sending)
+        goes = 0
+        for moment in times[full:]:
+            if moment > goes:
+                goes = moment + delay_ns
+                if not sends(sending, moment, goes):
+                    yield goes
+
+    monkeypatch.setattr(network, "_due", due)

@@ -189,10 +189,10 @@ def _slow_evidence(path: SlowerPath) -> str:
     """What it rests on that a path was longer."""
     told = []
     if path.acks:
-        full = f" ({units.count(path.full)} for full-sized segments: not delayed)"
+        undelayed = f" ({units.count(path.undelayed)} not delayed)"
         told.append(
             units.counted(path.acks, "ACK without data", "ACKs without data")
-            + (full if path.full else "")
+            + (undelayed if path.undelayed else "")
         )
     if path.turns:
         told.append(units.counted(path.turns, "ACK with data", "ACKs with data"))

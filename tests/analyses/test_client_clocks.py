@@ -186,6 +186,7 @@ def test_what_one_clients_path_took_longer_is_its_own() -> None:
         "server_slow_acks": 10,
         "server_slow_turns": 0,
         "server_slow_full": 10,
+        "server_slow_soon": 10,
     }
     by_client = beside_a_disk(longer, path)
     # 32 × 40 ms of 2 s.

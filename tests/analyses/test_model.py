@@ -626,6 +626,7 @@ def test_what_a_longer_path_took_is_in_no_round_trip_and_no_persistence() -> Non
         "server_slow_acks": 20,
         "server_slow_turns": 0,
         "server_slow_full": 20,
+        "server_slow_soon": 20,
     }
     with trace_of(files=objects(), calls=calls, connections=[longer]) as trace:
         found = model(trace)

@@ -17,6 +17,7 @@ def slow(
     acks: int = 20,
     turns: int = 0,
     full: int = 0,
+    soon: int = 0,
     since_s: float = 1,
     until_s: float = 9,
 ) -> Row:
@@ -34,6 +35,7 @@ def slow(
         f"{side}_slow_acks": acks,
         f"{side}_slow_turns": turns,
         f"{side}_slow_full": full,
+        f"{side}_slow_soon": soon,
     }
 
 
@@ -73,12 +75,15 @@ def test_calls_that_were_under_way_then_took_longer_for_it() -> None:
         # An end that works long enough delays its ACKs by up to 200 ms …
         (slow(60, acks=500, turns=500), None),
         (slow(200, acks=500, turns=500), None),
-        # … but not those for full-sized segments, …
-        (slow(60, full=2), None),
-        (slow(60, full=3), "likely"),
-        (slow(60, full=10), "certain"),
+        # … those of full-sized segments as well where it cannot take more, …
+        (slow(200, full=20), None),
+        # … but not for longer than the ACK before was ago, …
+        (slow(60, soon=2), None),
+        (slow(60, soon=3), "likely"),
+        (slow(60, soon=10), "certain"),
         # … and not by more.
         (slow(300, acks=8), "likely"),
+        (slow(300, full=10), "certain"),
         (slow(300, acks=0, turns=500), "likely"),
         (slow(600, acks=8), "likely"),
         (slow(600, acks=15, turns=15, until_s=60), "certain"),
@@ -98,8 +103,20 @@ def test_what_is_merely_possible_costs_nothing() -> None:
     assert (path.known, path.calls, path.longer_s, path.time_s) == (False, 0, 0.0, {})
 
 
-def test_a_single_stall_is_no_longer_path() -> None:
-    assert told(slow(300, full=12, until_s=3)) == ()
+@pytest.mark.parametrize(("full", "soon"), [(1, 0), (0, 1)])
+def test_a_single_stall_is_no_longer_path(full: int, soon: int) -> None:
+    """It makes no more ACKs late than are timed at once."""
+    assert told(slow(300, full=8 * full, soon=8 * soon, until_s=3)) == ()
+    (path,) = told(slow(300, full=9 * full, soon=9 * soon, until_s=3))
+    assert path.undelayed == 9
+
+
+def test_ten_round_trips_are_no_single_stall() -> None:
+    assert told(slow(60, soon=8, until_s=1.5)) == ()
+    assert told(slow(60, full=20, until_s=1.5)) == ()
+    (path,) = told(slow(60, soon=8, until_s=1.7))
+    assert path.confidence == "likely"
+    assert told(slow(20, soon=20, until_s=1.1)) == ()
 
 
 def test_on_the_clients_half_calls_are_over_before_it() -> None:

@@ -20,6 +20,7 @@ LONGER = SlowerPath(
     acks=20,
     turns=400,
     full=12,
+    soon=11,
     confidence="certain",
     calls=410,
     longer_s=24.5,
@@ -33,17 +34,27 @@ def test_it_says_when_and_by_what_it_is_known() -> None:
     assert seen.title == "The path to the server was longer for a while"
     assert seen.seen == (
         "From 22:13:20 to 22:13:50 UTC even the quickest of 420 answers of the server took "
-        "60.0 ms, a round trip otherwise 300 µs. 12 of them were ACKs of two full-sized segments "
-        "or more, which no end delays. 410 calls sent and answered meanwhile took 24.5 s longer "
-        "for it."
+        "60.0 ms, a round trip otherwise 300 µs. 11 of them were ACKs that came soon after "
+        "another: an end that delays its ACKs sends one for all. 410 calls sent and answered "
+        "meanwhile took 24.5 s longer for it."
     )
     assert seen.claims == (Claim("stable", 20.0), Claim("unstable", 4.0))
     assert (seen.confidence, seen.about) == ("certain", ("10.0.0.2", "10.0.0.1"))
 
 
+def test_acks_of_full_sized_segments_show_it_where_none_is_delayed_for_as_long() -> None:
+    (seen,) = seen_by(RULE, nothing(slower_paths=(replace(LONGER, rtt_s=0.3, soon=0),)))
+    assert (
+        "12 of them were ACKs of two full-sized segments or more, which no end delays for as long."
+        in seen.seen
+    )
+    (seen,) = seen_by(RULE, nothing(slower_paths=(replace(LONGER, soon=0),)))
+    assert "ACKs of two" not in seen.seen
+
+
 def test_what_is_merely_possible_is_a_note() -> None:
     maybe = replace(
-        LONGER, rtt_s=0.02, full=0, confidence="possible", calls=0, longer_s=0.0, time_s={}
+        LONGER, rtt_s=0.02, full=0, soon=0, confidence="possible", calls=0, longer_s=0.0, time_s={}
     )
     (seen,) = seen_by(RULE, nothing(slower_paths=(maybe,)))
     assert (seen.severity, seen.claims) == ("note", ())

@@ -271,6 +271,7 @@ def slower_path() -> SlowerPath:
         acks=12,
         turns=200,
         full=11,
+        soon=12,
         confidence="certain",
         calls=0,
         longer_s=0.0,

@@ -4,13 +4,16 @@ use std::net::SocketAddr;
 
 use crate::packet::TcpFlags;
 use crate::stream::assembler::{Piece, Stamp};
-use crate::stream::timing::AckTimes;
+use crate::stream::timing::{AckTimes, Came};
 
 /// Maximum segment size where the handshake is not in the capture: that of jumbo frames.
 const LARGEST_SEGMENT: u16 = 8960;
 
 /// What the timestamps option takes of it (RFC 7323 section 3.2, padded).
 const TIMESTAMPS: i64 = 12;
+
+/// An ACK that came after another within this part of what it took was delayed by no more than that.
+const SOON: i64 = 4;
 
 /// The longest time after which a first SYN is sent again (RFC 1122 section 4.2.3.1; RFC 6298 has 1 s), and
 /// something for a timer that is late.
@@ -249,12 +252,25 @@ impl Connection {
     }
 
     /// Takes an acknowledgement from `side` of what was sent at a time: `alone` has how many bytes it takes
-    /// in, where it comes without data.
+    /// in, where it comes without data. The one before it came at `before_ns`, if not earlier.
     #[inline(never)] // Once, instead of wherever segments are taken.
-    pub(super) fn answered(&mut self, side: Side, time_ns: i64, sent_ns: i64, alone: Option<i64>) {
+    pub(super) fn answered(
+        &mut self,
+        side: Side,
+        time_ns: i64,
+        sent_ns: i64,
+        before_ns: i64,
+        alone: Option<i64>,
+    ) {
         let two_full = 2 * (i64::from(self.segment_size.unwrap_or(LARGEST_SEGMENT)) - TIMESTAMPS);
-        let full = alone.is_some_and(|bytes| bytes >= two_full);
-        self.acks.of_mut(side).add(time_ns, sent_ns, alone.is_none(), full);
+        // What had arrived by then was acknowledged by that.
+        let delayed_ns = time_ns.wrapping_sub(before_ns);
+        let came = Came {
+            with_data: alone.is_none(),
+            full: alone.is_some_and(|bytes| bytes >= two_full),
+            soon: alone.is_some() && delayed_ns <= time_ns.wrapping_sub(sent_ns) / SOON,
+        };
+        self.acks.of_mut(side).add(time_ns, sent_ns, came);
     }
 
     /// Takes what a segment with SYN, FIN or RST tells of how the connection began or ended.

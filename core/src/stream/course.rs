@@ -4,7 +4,8 @@
 //! the stretch of time in which even the quickest of them took much longer than the quickest outside of it.
 //! No answer can be quicker than the round trip, so one quick answer shows that the path was no longer then.
 //! Whether it was longer where all were slow, or the end itself was late, the counts help to tell: an ACK
-//! of two full-sized segments is not delayed (RFC 5681 section 4.2), others are by up to half a second.
+//! acknowledges all that has arrived, so one that comes soon after another was not delayed; of two full-sized
+//! segments none is while the end can take more (RFC 5681 section 4.2); others are by up to half a second.
 //!
 //! Promises that memory is bounded: [`KEPT`] stretches. Where there are more, those neighbours become one
 //! whose answers differ least.
@@ -47,6 +48,8 @@ pub struct Slower {
     pub with_data: u64,
     /// Those that came alone for two full-sized segments or more.
     pub full: u64,
+    /// Those that came alone soon after another.
+    pub soon: u64,
 }
 
 /// Answers that followed one another.
@@ -57,6 +60,7 @@ struct Stretch {
     count: u32,
     alone: u32,
     full: u32,
+    soon: u32,
     /// The shortest time, in nanoseconds.
     least: u32,
 }
@@ -70,6 +74,7 @@ impl Stretch {
             count: self.count.saturating_add(next.count),
             alone: self.alone.saturating_add(next.alone),
             full: self.full.saturating_add(next.full),
+            soon: self.soon.saturating_add(next.soon),
             least: self.least.min(next.least),
         }
     }
@@ -96,6 +101,8 @@ pub(super) struct Answers {
     pub(super) with_data: u64,
     /// Those that came alone for two full-sized segments or more.
     pub(super) full: u64,
+    /// Those that came alone soon after another.
+    pub(super) soon: u64,
 }
 
 /// How long an end took to answer, in the course of time.
@@ -159,6 +166,7 @@ impl Course {
             count: alone.saturating_add(with_data),
             alone,
             full: since(so_far.full, self.begun.full),
+            soon: since(so_far.soon, self.begun.soon),
             least: self.least,
         }
     }
@@ -206,6 +214,7 @@ impl Course {
             alone: u64::from(run.alone),
             with_data: u64::from(run.count - run.alone),
             full: u64::from(run.full),
+            soon: u64::from(run.soon),
         })
     }
 }
@@ -227,6 +236,7 @@ mod tests {
                 course.add(now + ns, took, answers);
             }
             answers.full += u64::from(ns % 2 == 1);
+            answers.soon += u64::from(ns % 4 == 3);
             answers.alone += u64::from(!with_data);
             answers.with_data += u64::from(with_data);
             now += ns + MS;
@@ -245,10 +255,16 @@ mod tests {
 
     #[test]
     fn a_path_that_became_longer_for_a_while_is_found() {
-        let slower = slower(times(100, MS).chain(times(50, 300 * MS + 1)).chain(times(100, MS))).unwrap();
-        assert_eq!((slower.least, slower.alone, slower.full), (300 * MS + 1, 50, 50));
+        let slower = slower(
+            times(100, MS)
+                .chain(times(30, 300 * MS + 1))
+                .chain(times(20, 300 * MS + 3))
+                .chain(times(100, MS)),
+        )
+        .unwrap();
+        assert_eq!((slower.least, slower.alone, slower.full, slower.soon), (300 * MS + 1, 50, 50, 20));
         assert_eq!(slower.from_ns, 100 * 2 * MS);
-        assert_eq!(slower.until_ns, 100 * 2 * MS + 50 * (301 * MS + 1) - MS);
+        assert_eq!(slower.until_ns, 100 * 2 * MS + 30 * (301 * MS + 1) + 20 * (301 * MS + 3) - MS);
     }
 
     #[test]

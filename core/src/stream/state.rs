@@ -220,7 +220,7 @@ impl State {
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
             let alone = (length == 0).then(|| other.newly(acknowledged));
-            connection.answered(side, stamp.time_ns, sent_ns, alone);
+            connection.answered(side, stamp.time_ns, sent_ns, other.timer_ns, alone);
         }
         other.receive(acknowledged, stamp.time_ns);
         true
@@ -301,7 +301,7 @@ impl State {
                 && !segment.flags.fin()
             {
                 let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
-                self.connection.answered(side, stamp.time_ns, sent_ns, alone);
+                self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone);
             }
             direction.acknowledge(acknowledged, stamp);
             if direction.assembler.next().is_none() {

@@ -629,6 +629,25 @@ fn a_path_that_becomes_longer_is_told_with_when_and_by_what() {
         let slower = acks.high.slower().unwrap();
         assert_eq!((slower.from_ns, slower.until_ns), (40 * 310 * US, (40 * 310 + 20 * 60_010 - 10) * US));
         assert_eq!((slower.least, slower.alone, slower.with_data), (60_000 * US, 20, 0));
+        assert_eq!(slower.soon, 0, "each comes when nothing else was under way");
         assert_eq!(slower.full, full, "segments are full from the size on that the handshake tells");
     }
+}
+
+#[test]
+fn an_ack_that_comes_soon_after_another_was_not_delayed() {
+    let (mut wire, mut sequence) = (Wire::default(), 1);
+    for flight in 0..40 {
+        let (at, took_us) = (flight * 200_000, if flight < 20 { 300 } else { 60_000 });
+        for piece in 0..4 {
+            wire.send(at + i64::from(piece), 'C', ACK, sequence + 1000 * piece, 1, 1000);
+        }
+        // The first may have been delayed for all of it, the second for 25 of 85 ms.
+        for after_us in [0, 25_000, 30_000, 30_001] {
+            sequence += 1000;
+            wire.send(at + took_us + after_us, 'S', ACK, 1, sequence, 0);
+        }
+    }
+    let slower = wire.connection().acks.high.slower().unwrap();
+    assert_eq!((slower.alone, slower.full, slower.soon), (80, 0, 40));
 }

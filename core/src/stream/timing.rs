@@ -173,6 +173,17 @@ impl Times {
 /// Times of nothing.
 static NONE: Times = Times { count: 0, least: 0, kept: Vec::new(), passed: 0 };
 
+/// How an ACK came.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Came {
+    /// With data.
+    pub(super) with_data: bool,
+    /// Alone, for two full-sized segments or more.
+    pub(super) full: bool,
+    /// Alone, soon after another.
+    pub(super) soon: bool,
+}
+
 /// How long one end took to acknowledge what the other sent.
 ///
 /// Most connections of a scan or a flood never show it, so it has its memory once there is something.
@@ -185,6 +196,8 @@ struct Known {
     with_data: Times,
     /// ACKs that came alone for two full-sized segments or more.
     full: u64,
+    /// ACKs that came alone soon after another.
+    soon: u64,
     course: Course,
 }
 
@@ -200,28 +213,28 @@ impl AckTimes {
         self.0.as_ref().map_or(&NONE, |known| &known.with_data)
     }
 
-    /// Takes an acknowledgement that came at a time, of what was sent at another; `full` if it came alone
-    /// for two full-sized segments or more. Of what it took 4.3 s are kept. A negative time shows that
-    /// clocks differ, or that the capture is disordered, and says nothing.
+    /// Takes an acknowledgement that came at a time, of what was sent at another. Of what it took 4.3 s are
+    /// kept. A negative time shows that clocks differ, or that the capture is disordered, and says nothing.
     #[inline]
-    pub(super) fn add(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
+    pub(super) fn add(&mut self, time_ns: i64, sent_ns: i64, came: Came) {
         if let Some(known) = &mut self.0
-            && let times = if with_data { &mut known.with_data } else { &mut known.alone }
+            && let times = if came.with_data { &mut known.with_data } else { &mut known.alone }
             && let Ok(ns) = u32::try_from(time_ns.wrapping_sub(sent_ns))
             && times.passes(ns)
             && known.course.goes_on(time_ns, ns)
         {
             times.count += 1;
-            known.full += u64::from(full);
+            known.full += u64::from(came.full);
+            known.soon += u64::from(came.soon);
         } else {
-            self.keep(time_ns, sent_ns, with_data, full);
+            self.keep(time_ns, sent_ns, came);
         }
     }
 
     /// The same of one of which something is to be kept: a call at the end is no more than a jump.
     #[cold]
     #[inline(never)]
-    fn keep(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
+    fn keep(&mut self, time_ns: i64, sent_ns: i64, came: Came) {
         let took_ns = time_ns.saturating_sub(sent_ns);
         let Ok(ns) = u32::try_from(took_ns.min(i64::from(u32::MAX))) else { return };
         let known = self.0.get_or_insert_default();
@@ -229,9 +242,10 @@ impl AckTimes {
             let so_far = known.answers();
             known.course.add(time_ns, ns, so_far);
         }
-        let times = if with_data { &mut known.with_data } else { &mut known.alone };
+        let times = if came.with_data { &mut known.with_data } else { &mut known.alone };
         times.add(ns);
-        known.full += u64::from(full);
+        known.full += u64::from(came.full);
+        known.soon += u64::from(came.soon);
     }
 
     /// When even the quickest took much longer than others before or after.
@@ -256,8 +270,8 @@ impl AckTimes {
 
 impl Known {
     fn answers(&self) -> Answers {
-        let Self { alone, with_data, full, .. } = self;
-        Answers { alone: alone.count, with_data: with_data.count, full: *full }
+        let Self { alone, with_data, full, soon, .. } = self;
+        Answers { alone: alone.count, with_data: with_data.count, full: *full, soon: *soon }
     }
 }
 
@@ -325,14 +339,14 @@ mod tests {
     fn delayed_acks_are_left_out() {
         let mut times = AckTimes::default();
         for ns in [41 * MS, 210_000, 43 * MS, 200_000, 220_000, 40 * MS, 230_000, 49 * MS] {
-            times.add(ns, 0, false, false);
+            times.add(ns, 0, Came::default());
         }
         assert_eq!(
             (times.alone().count, times.alone().least(), times.prompt()),
             (8, Some(200_000), Some(210_000))
         );
         assert_eq!(times.turn(), None);
-        times.add(900_000, 0, true, false);
+        times.add(900_000, 0, Came { with_data: true, ..Came::default() });
         assert_eq!(times.turn(), Some(900_000));
     }
 
@@ -348,10 +362,10 @@ mod tests {
     #[test]
     fn a_time_that_cannot_be_is_none() {
         let mut times = AckTimes::default();
-        times.add(0, 5, false, false);
+        times.add(0, 5, Came::default());
         assert_eq!(times.alone().least(), None);
-        times.add(i64::MAX, -1, false, false);
-        times.add(7, 0, false, false);
+        times.add(i64::MAX, -1, Came::default());
+        times.add(7, 0, Came::default());
         assert_eq!(times.alone().least(), Some(7));
     }
 

@@ -302,8 +302,6 @@ impl Asked {
             ("unchanged", found(Finding::Unchanged)),
             ("changed_by_self", found(Finding::Own)),
             ("changed_by_other", found(Finding::Other)),
-            // What has to be asked of all objects together, and is counted there.
-            ("changed_by_unknown", count(&|_| 0)),
             ("unknown", count(&|counts| counts.unknown)),
             ("invalidations", count(&|counts| counts.invalidations)),
             ("time", time),

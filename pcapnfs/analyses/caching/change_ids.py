@@ -110,7 +110,8 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
             cursor.execute("insert into learned by name from walked")
             cursor.unregister("walked")
             asked_about.append(asked)
-        cursor.register("asked_about", walks.joined(asked_about))
+        cursor.register("asked_counts", walks.joined(asked_about))
+        cursor.execute(_ASKED_ABOUT)
         _doubt(trace, cursor)
         yield cursor
     finally:
@@ -185,11 +186,16 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return
-    for statement in (_TAKEN_BACK, _KEPT, "drop table learned"):
+    for statement in (
+        _TAKEN_BACK,
+        _KEPT,
+        "drop view asked_about",
+        "drop table learned",
+        "alter table taken_back rename to asked_about",
+        "alter table kept rename to learned",
+    ):
         cursor.execute(statement)
-    cursor.unregister("asked_about")
-    cursor.execute("alter table taken_back rename to asked_about")
-    cursor.execute("alter table kept rename to learned")
+    cursor.unregister("asked_counts")
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -383,6 +389,12 @@ _DOUBTFUL = """
           and (until_any > known_time or until_this > known_time
                or until_unnamed > known_time
                   and file in (select file from files where name is null))
+"""
+
+# Whose change it was is in doubt only where all objects are looked at together.
+_ASKED_ABOUT = """
+    create temp view asked_about as
+    select *, 0::ubigint as changed_by_unknown from asked_counts
 """
 
 _TAKEN_BACK = """

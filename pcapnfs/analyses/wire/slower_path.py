@@ -7,10 +7,13 @@ cause, and what the calls that were under way then took longer for it.
 No answer is quicker than the round trip, so one quick answer shows that the path was no longer
 then. Slow answers alone do not show that it was: an end that works for longer than 40 ms delays its
 ACKs as well, by up to 200 ms in practice and half a second at most (RFC 1122 section 4.2.3.2). The
-path it was where no ACK would have been delayed for as long, or where many were for two full-sized
-segments, which are acknowledged at once (RFC 5681 section 4.2). ACKs that took less than 30 ms
-longer are not delayed either; but that a busy end takes a while to send them, too. Between the
-capture point and the end that it was taken at there is no path: that half is not looked at.
+path it was where no ACK would have been delayed for as long, or where many came soon after another:
+an ACK is for all that has arrived, so none was delayed for longer than the one before it was ago.
+(An ACK of two full-sized segments is no proof of its own: it goes at once (RFC 5681 section 4.2)
+unless the receiver cannot take more, as where a server is too slow for what clients write.) ACKs
+that took less than 30 ms longer are not delayed either; but that a busy end takes a while to send
+them, too. Between the capture point and the end that it was taken at there is no path: that half is
+not looked at.
 """
 
 from __future__ import annotations
@@ -44,9 +47,9 @@ READS = columns.together(
         "reply_first_time reply_time srt",
         connections="connection client server "
         "client_slow_from client_slow_until client_slow_rtt "
-        "client_slow_acks client_slow_turns client_slow_full "
+        "client_slow_acks client_slow_turns client_slow_full client_slow_soon "
         "server_slow_from server_slow_until server_slow_rtt "
-        "server_slow_acks server_slow_turns server_slow_full",
+        "server_slow_acks server_slow_turns server_slow_full server_slow_soon",
     ),
 )
 """The columns that the queries here read."""
@@ -55,7 +58,11 @@ TIMES_AS_LONG = 2.0
 """A path that became longer takes at least so many times what it usually does."""
 
 LASTED = 10
-"""And stays so for as many round trips: shorter is a single stall."""
+"""And stays so for as many round trips: shorter is a single stall, unless …"""
+
+AT_ONCE = 8
+"""… more ACKs than this came late that were not delayed. Of what is under way at once, no more is
+timed (`UNDER_WAY` in core/src/stream/timing.rs): what was sent after one of them came late, too."""
 
 NOT_DELAYED_S = 0.03
 """ACKs that took less than this longer than others are not delayed: Linux and BSD delay by 40 ms or
@@ -67,8 +74,8 @@ DELAYED_S = 0.21
 ALLOWED_S = 0.5
 """No ACK may be delayed for longer (RFC 1122 section 4.2.3.2)."""
 
-FULL = (3, 10)
-"""ACKs of two full-sized segments or more from which the path is likely, and certain, the cause."""
+UNDELAYED = (3, 10)
+"""ACKs that were not delayed from which the path is likely, and certain, the cause."""
 
 MANY = 30
 """Answers from which it is certain where no ACK may be delayed for as long."""
@@ -81,6 +88,10 @@ BUSY_TIMES = 3.0
 
 BUSY = (20, 100)
 """… nor fewer ACKs than the first; from the second on the path is likely the cause."""
+
+AT_ONCE = 8
+"""Segments under way that are timed at once, at most (`UNDER_WAY` in core/src/stream/timing.rs): a
+single stall can make no more ACKs late."""
 
 TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
@@ -120,7 +131,9 @@ class SlowerPath(Record):
     """ACKs with data that came then."""
     full: int
     """Those of the ACKs without data that were for two full-sized segments or more: these are not
-    delayed."""
+    delayed, unless the receiver cannot take more."""
+    soon: int
+    """Those of the ACKs without data that came soon after another: these were not delayed."""
     confidence: Confidence
     """`certain`: no ACK may be delayed for as long, or many were not; `likely`: none is in
     practice; `possible`: an end that was busy would look the same."""
@@ -143,6 +156,11 @@ class SlowerPath(Record):
     def more_s(self) -> float:
         """How much longer the round trip was, seconds."""
         return self.rtt_s - self.usual_s
+
+    @property
+    def undelayed(self) -> int:
+        """Those of the ACKs without data that no end delays for as long."""
+        return _undelayed(self.more_s, self.full, self.soon)
 
 
 class Slowed(Record):
@@ -247,12 +265,13 @@ def _path(
     usual_s = half.rtt_s
     if usual_s is None:
         return None
-    rows = [row for row in rows if _long(row, usual_s)]
+    rows = [row for row in rows if _lasted(row, usual_s)]
     if not rows:
         return None
-    begins, ends, least, acks, turns, full = zip(*rows, strict=True)
+    begins, ends, least, acks, turns, full, soon = zip(*rows, strict=True)
     rtt_s = min(least) / NANOSECONDS
-    confidence = _confidence(rtt_s, usual_s, sum(acks), sum(turns), sum(full))
+    undelayed = _undelayed(rtt_s - usual_s, sum(full), sum(soon))
+    confidence = _confidence(rtt_s, usual_s, sum(acks), sum(turns), undelayed)
     if confidence is None:
         return None
     return SlowerPath(
@@ -267,6 +286,7 @@ def _path(
         acks=sum(acks),
         turns=sum(turns),
         full=sum(full),
+        soon=sum(soon),
         confidence=confidence,
         calls=0,
         longer_s=0.0,
@@ -275,14 +295,26 @@ def _path(
     )
 
 
-def _long(row: tuple[int, ...], usual_s: float) -> bool:
+def _lasted(row: tuple[int, ...], usual_s: float) -> bool:
     """Whether a connection's answers took much longer, and not only once."""
-    begin, end, least, *_ = row
-    return least >= TIMES_AS_LONG * usual_s * NANOSECONDS and end - begin >= LASTED * least
+    begin, end, least, _, _, full, soon = row
+    if least < TIMES_AS_LONG * usual_s * NANOSECONDS:
+        return False
+    more_s = least / NANOSECONDS - usual_s
+    again = more_s >= NOT_DELAYED_S and _undelayed(more_s, full, soon) > AT_ONCE
+    return again or end - begin >= LASTED * least
+
+
+def _undelayed(more_s: float, full: int, soon: int) -> int:
+    """How many ACKs no end delays for so much longer.
+
+    One that cannot take more delays those of full-sized segments, too, but not for as long.
+    """
+    return max(full, soon) if more_s > DELAYED_S else soon
 
 
 def _confidence(
-    rtt_s: float, usual_s: float, acks: int, turns: int, full: int
+    rtt_s: float, usual_s: float, acks: int, turns: int, undelayed: int
 ) -> Confidence | None:
     """How sure the path is the cause; None where that an ACK was delayed is as good a reason."""
     more_s = rtt_s - usual_s
@@ -290,9 +322,9 @@ def _confidence(
         if more_s < LEAST_S or rtt_s < BUSY_TIMES * usual_s or acks < BUSY[0]:
             return None
         return "likely" if acks >= BUSY[1] else "possible"
-    if full >= FULL[1] or (more_s > ALLOWED_S and acks + turns >= MANY):
+    if undelayed >= UNDELAYED[1] or (more_s > ALLOWED_S and acks + turns >= MANY):
         return "certain"
-    return "likely" if full >= FULL[0] or more_s > DELAYED_S else None
+    return "likely" if undelayed >= UNDELAYED[0] or more_s > DELAYED_S else None
 
 
 def _with_calls(
@@ -304,7 +336,8 @@ def _with_calls(
 def _slow(side: str) -> str:
     return f"""
         select client, server, '{side}', {side}_slow_from, {side}_slow_until, {side}_slow_rtt,
-               {side}_slow_acks, {side}_slow_turns, {side}_slow_full, connection
+               {side}_slow_acks, {side}_slow_turns, {side}_slow_full, {side}_slow_soon,
+               connection
         from connections where {side}_slow_rtt is not null
     """
 

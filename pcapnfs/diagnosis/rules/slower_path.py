@@ -64,10 +64,17 @@ def _severity(path: SlowerPath, material: Material) -> Severity:
 
 def _proof(path: SlowerPath) -> str:
     """Why that was the path, and no delayed ACK."""
-    if path.full:
+    if path.soon:
+        were = "was an ACK that came" if path.soon == 1 else "were ACKs that came"
         return (
-            f" {units.count(path.full)} of them {'was an ACK' if path.full == 1 else 'were ACKs'} "
-            "of two full-sized segments or more, which no end delays."
+            f" {units.count(path.soon)} of them {were} soon after another: an end that delays its "
+            "ACKs sends one for all."
+        )
+    if path.undelayed:
+        were = "was an ACK" if path.full == 1 else "were ACKs"
+        return (
+            f" {units.count(path.full)} of them {were} of two full-sized segments or more, which "
+            "no end delays for as long."
         )
     return ""
 
@@ -101,7 +108,8 @@ ADVICE = (
 RULE = Rule(
     id="slower_path",
     title="The path became longer during the capture",
-    origin="RFC 1122 section 4.2.3.2 and RFC 5681 section 4.2 (when ACKs may be delayed); practice",
+    origin="RFC 1122 section 4.2.3.2 and RFC 5681 section 4.2 (when ACKs may be delayed), RFC 9293 "
+    "section 3.4 (an ACK is for all that has arrived); practice",
     judge=judge,
     thresholds=(MORE,),
 )

@@ -70,6 +70,21 @@ def test_segments_that_say_that_it_did_not_arrive(
     assert pair.resent == counted
 
 
+@pytest.mark.parametrize(("resent", "counted"), [(4, 4), (2, 0)])
+def test_a_call_that_moved_is_judged_by_the_time_of_its_new_connection(
+    resent: int, counted: int
+) -> None:
+    """On which it is cut off as well, after 34 s on the first."""
+    moved = START_NS + 34_000 * MILLISECOND
+    (pair,) = asked(
+        connection(1, 14_000, client_resent=6),
+        connection(2, 40_000, first_time=moved, client_resent=resent),
+        connection=2,
+        transmissions=2,
+    )
+    assert (pair.repeated, pair.resent) == (1, counted)
+
+
 def test_a_call_that_later_ones_overtook_arrived() -> None:
     calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
     with trace_of(calls=calls, connections=[connection(1, 6_000, client_resent=4)]) as trace:

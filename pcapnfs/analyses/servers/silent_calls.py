@@ -167,7 +167,7 @@ _SILENT = rf"""
                call_bytes > coalesce(segment_size, $segment) as large,
                coalesce(latest > call_time, false) as overtaken,
                transmissions > 1 and newest <= call_time as repeated_here,
-               last_time, last_time - call_time as lasted,
+               last_time, last_time - greatest(call_time, first_time) as lasted,
                coalesce(srt, 0) as slowest,
                coalesce(client_ended > call_time
                         and client_ended <= coalesce(server_ended, client_ended), false)
@@ -184,7 +184,8 @@ _SILENT = rf"""
                end - call_time as waited
         from waiting join of_pairs using (client, server)
                      join (
-                         select connection, transport, last_time, segment_size, client_resent,
+                         select connection, transport, first_time, last_time, segment_size,
+                                client_resent,
                                 server_segments, server_acks, syn_rtt, missing_bytes,
                                 truncated_bytes, sealed_bytes, client_unacked,
                                 least(client_fin_time, client_rst_time) as client_ended,

@@ -92,6 +92,23 @@ def test_a_call_that_later_ones_overtook_arrived() -> None:
     assert (pair.resent, pair.answered_later) == (0, 1)
 
 
+def test_what_the_server_sent_and_never_came() -> None:
+    (pair,) = asked(connection(1, 6_000, server_lost=4_096))
+    assert (pair.unreceived, pair.unreceived_bytes) == (1, 4_096)
+    calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
+    with trace_of(calls=calls, connections=[connection(1, 6_000, server_lost=4_096)]) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.unreceived, pair.unreceived_bytes) == (0, 0)
+
+
+def test_what_other_services_answer_is_told_apart() -> None:
+    calls = [*CALLS, call(3, "GETPORT", 5, connection=2, program=100000)]
+    connections = [connection(1, 6_000), connection(2, 40)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.answered_later, pair.answered_elsewhere) == (0, 1)
+
+
 def test_datagrams_count_where_they_were_sent_again() -> None:
     udp = connection(1, 9_000, transport="UDP", syn_rtt=None)
     assert asked(udp) == []

@@ -132,6 +132,19 @@ def test_a_modification_under_way_may_explain_what_a_reply_shows() -> None:
     ]
 
 
+def test_what_a_compound_tells_behind_its_own_change_is_known() -> None:
+    """WRITE and GETATTR in one call, as Linux sends them: a later change is somebody else's."""
+    steps = [
+        v4(1, "GETATTR", 100),
+        v4(2, "WRITE", 200, position=1, stability="unstable"),
+        v4(3, "GETATTR", 300),
+    ]
+    write = operation(2, "WRITE", file=1, position=0, stability="stable")
+    assert findings(
+        calls=[step[0] for step in steps], operations=[*(step[1] for step in steps), write]
+    ) == [("getattr", "first"), (None, None), (None, "self"), ("getattr", "other")]
+
+
 def test_a_data_server_tells_no_change_id_but_what_is_written_there_is_the_clients_own() -> None:
     """Its times are those of the data that it holds, and no NFSv4 change attribute."""
 

@@ -81,6 +81,47 @@ def test_who_lost_state_and_how_often_clients_logged_in() -> None:
     assert (server.lost_state, server.losers, server.logins) == (3, 2, 3)
 
 
+def sequenced(number: int, status: str = "NFS4_OK", **columns: object) -> Row:
+    """A GETATTR of NFSv4.1, of 1 ms."""
+    status_columns = {"status_name": status, "version": 4, "protocol": "4.1"}
+    return call(number, "GETATTR", 1, **{"connection": 1, **status_columns, **columns})
+
+
+def test_a_connection_that_lives_on_says_that_state_was_ended() -> None:
+    calls = [sequenced(1), sequenced(201, "NFS4ERR_BADSESSION")]
+    with trace_of(calls=calls, connections=[connection(1, 0)]) as trace:
+        (server,) = restarts(trace)
+    assert server.kept
+    assert server.unheard_s == pytest.approx(1.999)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "kept"), [(1, 300, True), (1, 150, False), (9, 300, False)]
+)
+def test_that_of_another_client_says_it_too(first: int, last: int, kept: bool) -> None:
+    """If it was there when the state was known, and is there when it is not."""
+    other: dict[str, object] = {"connection": 2, "client": "10.0.0.3"}
+    calls = [
+        sequenced(5), {**sequenced(first), **other}, {**sequenced(last), **other},
+        sequenced(201, "NFS4ERR_BADSESSION", connection=3),
+    ]  # fmt: skip
+    connections = [connection(number, 0) for number in (1, 2, 3)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (server,) = restarts(trace)
+    assert server.kept is kept
+
+
+@pytest.mark.parametrize(("op", "kept"), [("GETATTR", False), ("RENEW", True)])
+def test_of_nfsv4_0_only_calls_that_need_state_show_that_it_was_known(op: str, kept: bool) -> None:
+    calls = [
+        {**sequenced(1, protocol="4.0"), "op": op},
+        sequenced(201, "NFS4ERR_STALE_CLIENTID", protocol="4.0"),
+    ]
+    with trace_of(calls=calls, connections=[connection(1, 0)]) as trace:
+        (server,) = restarts(trace)
+    assert (server.kept, server.unheard_s is not None) == (kept, kept)
+
+
 def test_grace_is_waited_for_until_the_call_comes_again() -> None:
     steps = [
         refused(1, "NFS4ERR_GRACE"),

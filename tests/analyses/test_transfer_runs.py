@@ -95,6 +95,20 @@ def test_a_write_that_is_refused_waits_for_no_storage(status: int | None, sync: 
     assert found(LIMIT, *steps).sync.calls == sync
 
 
+@pytest.mark.parametrize(
+    ("op", "version", "ends"),
+    [("CLOSE", 4, 2), ("LOCKU", 4, 2), ("GETATTR", 3, 2), ("GETATTR", 4, 0), ("ACCESS", 3, 0)],
+)
+def test_what_a_client_sends_before_it_closes_or_unlocks(op: str, version: int, ends: int) -> None:
+    """NFSv3 says neither; its clients ask when they open a file."""
+    between = [
+        [call(number, op, 1, file=about, version=version), operation(number, op, file=about)]
+        for number, about in ((2, 1), (4, 1), (5, 2))
+    ]
+    writes = [move(number, number // 2, level="FILE_SYNC") for number in (1, 3)]
+    assert found(*writes, *between).sync_ends == ends
+
+
 def test_a_file_of_one_write_is_not_written_through() -> None:
     runs = found(move(1, 0, level="FILE_SYNC"), move(2, 0, level="FILE_SYNC", about=2))
     assert (runs.sync, runs.continued) == (NONE, 0)

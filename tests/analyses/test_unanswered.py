@@ -70,11 +70,43 @@ def test_segments_that_say_that_it_did_not_arrive(
     assert pair.resent == counted
 
 
+@pytest.mark.parametrize(("resent", "counted"), [(4, 4), (2, 0)])
+def test_a_call_that_moved_is_judged_by_the_time_of_its_new_connection(
+    resent: int, counted: int
+) -> None:
+    """On which it is cut off as well, after 34 s on the first."""
+    moved = START_NS + 34_000 * MILLISECOND
+    (pair,) = asked(
+        connection(1, 14_000, client_resent=6),
+        connection(2, 40_000, first_time=moved, client_resent=resent),
+        connection=2,
+        transmissions=2,
+    )
+    assert (pair.repeated, pair.resent) == (1, counted)
+
+
 def test_a_call_that_later_ones_overtook_arrived() -> None:
     calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
     with trace_of(calls=calls, connections=[connection(1, 6_000, client_resent=4)]) as trace:
         (pair,) = unanswered(trace)
     assert (pair.resent, pair.answered_later) == (0, 1)
+
+
+def test_what_the_server_sent_and_never_came() -> None:
+    (pair,) = asked(connection(1, 6_000, server_lost=4_096))
+    assert (pair.unreceived, pair.unreceived_bytes) == (1, 4_096)
+    calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
+    with trace_of(calls=calls, connections=[connection(1, 6_000, server_lost=4_096)]) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.unreceived, pair.unreceived_bytes) == (0, 0)
+
+
+def test_what_other_services_answer_is_told_apart() -> None:
+    calls = [*CALLS, call(3, "GETPORT", 5, connection=2, program=100000)]
+    connections = [connection(1, 6_000), connection(2, 40)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.answered_later, pair.answered_elsewhere) == (0, 1)
 
 
 def test_datagrams_count_where_they_were_sent_again() -> None:

@@ -58,6 +58,7 @@ MOVED = TransferRuns(
     continued=560,
     sync=NONE,
     sync_files=0,
+    sync_ends=0,
     sync_bytes=0,
     sync_saved_s=0.0,
 )

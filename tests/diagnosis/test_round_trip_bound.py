@@ -80,7 +80,7 @@ def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
     """Half of 900 calls; where they are fewer, they are not what to change first."""
     reads = Runs(in_runs, in_runs, 131072, None, spared.NONE, 0.0)
     none = replace(reads, calls=0, in_runs=0)
-    runs = TransferRuns("10.0.0.2", "10.0.0.1", reads, none, False, 0, spared.NONE, 0, 0, 0.0)
+    runs = TransferRuns("10.0.0.2", "10.0.0.1", reads, none, False, 0, spared.NONE, 0, 0, 0, 0.0)
     found = replace(bound_by("round_trips", **FAR), transfer_runs=(runs,))
     (seen,) = seen_by(RULE, found)
     assert ("read_ahead_kb" in seen.advice[0].action) is told

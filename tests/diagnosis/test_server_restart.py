@@ -32,6 +32,20 @@ def test_lost_state_alone_may_have_another_reason() -> None:
     assert (seen.severity, seen.confidence) == ("warning", "likely")
 
 
+def test_state_that_is_lost_while_a_connection_lives_on_was_ended() -> None:
+    ended = replace(RESTARTED, verifiers=1, kept=True, moved=0, unreachable_s=0.0, refused=0)
+    (seen,) = seen_by(RULE, nothing(restarts=(ended,)))
+    assert (seen.severity, seen.confidence) == ("warning", "likely")
+    assert seen.title == "The server 10.0.0.1 ended the state of a client"
+    assert seen.seen == (
+        "2 calls met NFS4ERR_BADSESSION. A connection to the server lived on, so that it did not "
+        "restart. Before that it had answered the client nothing for 16.0 s."
+    )
+    for changes in ({"verifiers": 2}, {"refused": 1}):
+        (seen,) = seen_by(RULE, nothing(restarts=(replace(ended, **changes),)))  # type: ignore[arg-type]
+        assert "ended" not in seen.title
+
+
 def test_a_grace_period_alone_was_another_restart() -> None:
     late = replace(RESTARTED, verifiers=1, lost_state=0)
     assert seen_by(RULE, nothing(restarts=(late,))) == []

@@ -30,13 +30,14 @@ def part(**changes: object) -> object:
     [
         part(sync=replace(THROUGH.sync, calls=539)),
         part(sync=replace(THROUGH.sync, calls=80), sync_files=40),
+        part(sync_ends=300),
         part(
             sync=replace(THROUGH.sync, calls=9),
             sync_files=1,
             writes=replace(THROUGH.writes, in_runs=9),
         ),
     ],
-    ids=["less than nine tenths", "two for each file", "too few"],
+    ids=["less than nine tenths", "two for each file", "two for each close", "too few"],
 )
 def test_a_little_less_is_not(pair: object) -> None:
     assert seen_by(RULE, mounted(transfer_runs=(pair,))) == []

@@ -17,11 +17,14 @@ SILENT = Unanswered(
     asked=40,
     answered=37,
     answered_later=0,
+    answered_elsewhere=0,
     answered_again=0,
     operations=("WRITE", "GETATTR"),
     paths=("a/b",),
     large=2,
     resent=0,
+    unreceived=0,
+    unreceived_bytes=0,
     repeated=0,
     given_up=0,
     cut_short=0,
@@ -48,6 +51,19 @@ def test_a_server_that_stops_answering() -> None:
 def test_of_one_call_it_is_told_how_long_it_waited() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, calls=1, large=0),)))
     assert "1 m 0 s after it was sent: a/b." in seen.seen
+
+
+def test_answers_that_are_lost_on_the_way() -> None:
+    lost = replace(SILENT, unreceived=3, unreceived_bytes=16384, answered_elsewhere=4)
+    (seen,) = seen_by(RULE, nothing(unanswered=(lost,)))
+    assert seen.title == "The server's answers do not arrive"
+    assert seen.seen.endswith(
+        " The server acknowledged them, and sent 16.0 KiB that never came here, as its sequence "
+        "numbers say. Calls to other services of that host were answered meanwhile: 4."
+    )
+    assert "ping -M do" in seen.advice[0].action
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(lost, unreceived=2),)))
+    assert seen.title == "The server stopped answering"
 
 
 def test_who_ended_the_connection_is_told() -> None:

@@ -136,6 +136,9 @@ pub struct SideCounts {
     /// Bytes at the end of what it sent that the other side has not acknowledged, once the connection
     /// was flushed; `None` where either is not in the capture.
     pub unacknowledged: Option<u64>,
+    /// Bytes at the end of what it sent that never came, nor did the other side acknowledge them, once
+    /// the connection was flushed.
+    pub lost_bytes: u64,
 }
 
 impl SideCounts {

@@ -329,11 +329,14 @@ impl State {
         self.directions = Sides::default();
     }
 
-    /// Tells how much of what each side sent was acknowledged, once no more is delivered.
+    /// Tells how much of what each side sent was acknowledged, or never came, once no more is delivered.
     pub(super) fn settle(&mut self) {
         for side in [Side::Low, Side::High] {
-            let unacknowledged = self.directions.of(side).unacknowledged();
-            self.connection.counts.of_mut(side).unacknowledged = unacknowledged;
+            let direction = self.directions.of(side);
+            let (unacknowledged, lost) = (direction.unacknowledged(), direction.lost_bytes());
+            let counts = self.connection.counts.of_mut(side);
+            counts.unacknowledged = unacknowledged;
+            counts.lost_bytes = lost;
         }
     }
 
@@ -552,6 +555,12 @@ impl Direction {
         let bytes = ahead.max(0).unsigned_abs();
         // FIN counts as one more.
         (ahead >= -1 && bytes <= WINDOW as u64).then_some(bytes)
+    }
+
+    /// Bytes at its end that were sent, as the sequence number of an empty segment shows, and never came.
+    fn lost_bytes(&self) -> u64 {
+        let ahead = self.lost.zip(self.assembler.next()).map_or(0, |((end, _), next)| end.ahead_of(next));
+        ahead.max(0).unsigned_abs()
     }
 
     /// How many bytes an acknowledgement takes in that had none.

@@ -428,6 +428,25 @@ fn what_the_other_side_never_acknowledged_is_told_at_the_end() {
 }
 
 #[test]
+fn what_was_sent_and_never_came_is_told_by_the_number_of_an_ack() {
+    let lost = |wire: &mut Wire| {
+        wire.connections.flush(|_, _, _, _| ());
+        let counts = &wire.connection().counts;
+        [counts.low.lost_bytes, counts.high.lost_bytes]
+    };
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(240, 'S', ACK, 1, 101, 50);
+    assert_eq!(lost(&mut wire), [0, 0]);
+    wire.send(300, 'C', ACK, 101, 51, 100);
+    // A reply of 4,096 bytes was sent before it.
+    wire.send(540, 'S', ACK, 4_147, 201, 0);
+    assert_eq!(lost(&mut wire), [0, 4_096]);
+    wire.send(600, 'S', ACK, 51, 201, 4_096);
+    assert_eq!(lost(&mut wire), [0, 0]);
+}
+
+#[test]
 fn after_a_reset_sequence_numbers_elsewhere_are_another_connection() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);

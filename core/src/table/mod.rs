@@ -261,6 +261,7 @@ impl Tables {
             client_rst_time: up.rst,
             server_rst_time: down.rst,
             client_unacked: up.unacknowledged,
+            server_lost: down.lost_bytes,
             client_acks: from_client.alone().count,
             client_ack_min: from_client.alone().least(),
             client_ack_rtt: from_client.prompt(),

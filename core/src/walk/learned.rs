@@ -37,7 +37,7 @@ struct Known {
     /// Reply that told it, and the call of this reply.
     reply_time: i64,
     call_time: i64,
-    /// That call modified the object.
+    /// That call modified the object, by this operation or an earlier one.
     modified: bool,
 }
 
@@ -109,7 +109,8 @@ fn modified_after(rows: &[Told], after: &mut Vec<Option<i64>>) {
 #[derive(Default)]
 struct Client {
     known: Option<Known>,
-    /// Replies to the last call that modified the object, and to the one before.
+    /// The last call that modified the object; its reply, and that to the one before.
+    modifying: Option<u64>,
     modified: Option<i64>,
     modified_earlier: Option<i64>,
     /// A call that modified the object came after the one that told what is known: by their order,
@@ -134,11 +135,12 @@ impl Client {
                 change,
                 reply_time: told.reply_time,
                 call_time: told.call_time,
-                modified: told.modified,
+                modified: told.modified || self.modifying == Some(told.call),
             });
         }
         self.meddled = told.change.is_none() && (self.meddled || told.modified);
-        if told.modified {
+        if told.modified && self.modifying != Some(told.call) {
+            self.modifying = Some(told.call);
             self.modified_earlier = self.modified.replace(told.reply_time);
         }
         Learnt { finding, known_time, meddled }

@@ -40,12 +40,16 @@ READS = columns.together(
     shares.READS,
     ALLOWED_READS,
     WITHHELD_READS,
-    columns.of(calls="call mount stability"),
+    columns.of(calls="call mount stability op version file"),
 )
 """The columns that the queries here read."""
 
 NEEDS = population.Operations(MOVING)
 """Only these move data."""
+
+WRITTEN_BACK = ("CLOSE", "LOCKU")
+"""Before these a client sends what it has of a file, in one such WRITE where that is enough. NFSv3
+has neither, but its clients ask for a file's attributes when they open or lock it."""
 
 LARGEST_BYTES = 1048576
 """What Linux moves in one call at most, whatever the server allows."""
@@ -91,6 +95,8 @@ class TransferRuns(Record):
     """Those of them that asked for stable storage and were not refused, with all their time."""
     sync_files: int
     """Files that they belong to."""
+    sync_ends: int
+    """How often these were closed or unlocked (`WRITTEN_BACK`), or, of NFSv3, asked for."""
     sync_bytes: int
     """What they brought, bytes."""
     sync_saved_s: float
@@ -137,27 +143,29 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
             continued=continued,
             sync=sync,
             sync_files=files,
+            sync_ends=ends,
             sync_bytes=size,
             sync_saved_s=saved_s,
         )
-        for mount, (continued, files, size, saved_s, sync) in sorted(synchronous.items())
+        for mount, (continued, files, ends, size, saved_s, sync) in sorted(synchronous.items())
     )
 
 
 def _synchronous(
     cursor: duckdb.DuckDBPyConnection,
-) -> dict[int, tuple[int, int, int, float, Spared]]:
-    """Of each mount: WRITEs that went on, and files, bytes, time saved and calls of stable ones."""
+) -> dict[int, tuple[int, int, int, int, float, Spared]]:
+    """Of each mount: WRITEs that went on; of stable ones files, ends, bytes, time saved, calls."""
     rows = cursor.execute(_SYNCHRONOUS, {"largest": LARGEST_BYTES}).fetchall()
     return {
         integer(mount): (
             integer(continued),
             integer(files),
+            integer(ends),
             integer(size),
             seconds(saved) or 0.0,
             spared.of_row(values),
         )
-        for mount, continued, files, size, saved, *values in rows
+        for mount, continued, files, ends, size, saved, *values in rows
     }
 
 
@@ -226,9 +234,16 @@ _SYNCHRONOUS = f"""
         from calls join shares using (call)
         where stability = 'unstable' and mount in (select mount from written where synchronous)
         group by mount
+    ),
+    ended as (
+        select mount, count(*) as ends
+        from calls semi join (select mount, file from written where synchronous)
+                        using (mount, file)
+        where op in {WRITTEN_BACK} or (op = 'GETATTR' and version < 4)
+        group by mount
     )
     select mount, coalesce(sum(calls - 1) filter (not reading), 0),
-           count(distinct file) filter (synchronous),
+           count(distinct file) filter (synchronous), coalesce(any_value(ends), 0),
            coalesce(sum(sync_bytes) filter (synchronous), 0),
            sum(greatest(sync_share * ((sync - 1) / nullif(sync, 0))
                         - least(pieces, sync) * coalesce(floor, 0), 0)::bigint)
@@ -236,6 +251,6 @@ _SYNCHRONOUS = f"""
            coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
            sum(sync_pause) filter (synchronous),
            coalesce(min(frame::bigint, {EXAMPLES}) filter (synchronous), [])
-    from written left join floors using (mount)
+    from written left join floors using (mount) left join ended using (mount)
     group by mount
 """

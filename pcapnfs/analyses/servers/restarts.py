@@ -6,7 +6,9 @@ that it refused because of its grace period. A verifier that comes back after an
 restart: such a server answers with several at a time. Nor is a new one that is first told on a
 connection that had the old one before, since no TCP connection outlives a restart: Linux gives
 itself another after a WRITE or COMMIT of any client failed (commit_reset_write_verifier in
-fs/nfsd/vfs.c), so that clients write again what they had not committed.
+fs/nfsd/vfs.c), so that clients write again what they had not committed. For the same reason it is
+none if a client lost its state, and a connection of any client lived on from when that state was
+known.
 
 What clients sent again on a new connection belongs to the restart if that connection was begun
 while the verifier changed, or is one on which state was lost; connections break for other reasons,
@@ -64,6 +66,12 @@ LOST_STATE = (
 BEGINNING = ("CREATE_SESSION", "DESTROY_SESSION", "SETCLIENTID_CONFIRM", "DESTROY_CLIENTID")
 """Calls that may meet such an answer without a restart: what is left of a mount of earlier."""
 
+HAS_STATE = (
+    "OPEN", "OPEN_CONFIRM", "OPEN_DOWNGRADE", "CLOSE", "LOCK", "LOCKU", "RENEW", "DELEGRETURN",
+)  # fmt: skip
+"""Calls of NFSv4.0 that succeed only where the server knows the client's state. Of NFSv4.1 all do
+that have a SEQUENCE."""
+
 LOGIN = ("EXCHANGE_ID", "SETCLIENTID")
 """Calls by which a client makes itself known: at each mount, and again after its state was lost."""
 
@@ -107,6 +115,12 @@ class Restart(Record):
     """Their statuses."""
     losers: int
     """Clients that were answered so."""
+    kept: bool
+    """The server did not restart before: from when the state of each of these clients was known to
+    when it was not, a TCP connection to the server lived on."""
+    unheard_s: float | None
+    """For how long the server had answered none of the calls of such a client before it did not
+    know it, at most, seconds; None where the capture has none of before."""
     logins: int
     """EXCHANGE_IDs and SETCLIENTIDs of all clients that it answered."""
     moved: int
@@ -155,6 +169,9 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
             }
         answer = cursor.execute(_STATES, {"examples": EXAMPLES})
         states = {str(row["server"]): row for row in by_name(answer)}
+        lost = {}
+        if any(row["lost_calls"] for row in states.values()):
+            lost = {str(row["server"]): row for row in by_name(cursor.execute(_LOST))}
         reconnected(trace, cursor)
         moved = {
             str(server): (integer(calls), seconds(share) or 0.0)
@@ -165,6 +182,7 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         number, writes = verifiers.get(server, _NO_VERIFIERS)
         change = changes.get(server, _NO_CHANGES)
         state = states.get(server, _NO_STATES)
+        of_losers = lost.get(server, _NO_LOSERS)
         if number < 2 and not state["lost_calls"] and not state["refused_calls"]:
             continue
         calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
@@ -182,6 +200,8 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
                 lost_state=integer(state["lost_calls"]),
                 statuses=tuple(state["statuses"]),
                 losers=integer(state["losers"]),
+                kept=bool(of_losers["kept"]),
+                unheard_s=seconds(of_losers["unheard"]),
                 logins=integer(state["logins"]),
                 moved=resent,
                 unreachable_s=waited_s,
@@ -247,6 +267,9 @@ _NO_STATES: Row = {
     "reclaims": 0, "logins": 0,
 }  # fmt: skip
 """A row of `_STATES` without calls."""
+
+_NO_LOSERS: Row = {"kept": False, "unheard": None}
+"""A row of `_LOST` without calls."""
 
 _TOLD = """
     told as (
@@ -386,6 +409,45 @@ _STATES = f"""
            count(*) filter (op = 'RECLAIM_COMPLETE') as reclaims,
            count(*) filter ({among("op", LOGIN)}) as logins
     from answered group by server
+"""
+
+# Of each client the first and last calls that met lost state, and the last answer before them that
+# shows that the server knew the client.
+_LOST = f"""
+    with lost as (
+        select server, client, min(call_first_time) as asked, max(reply_time) as refused
+        from calls
+        where {among("status_name", LOST_STATE)} and op not in {BEGINNING}
+              and not callback and reply_time is not null
+        group by server, client
+    ),
+    known as (
+        select server, client, asked, refused, max(reply_time) as known
+        from lost left join (
+            select server, client, reply_time from calls
+            where not callback and reply_time is not null and version = 4 and op <> 'NULL'
+                  and not coalesce({among("status_name", LOST_STATE)}, false)
+                  and (protocol <> '4.0' and op not in {(*BEGINNING, *LOGIN)}
+                       or {among("op", HAS_STATE)} and coalesce(status_name = 'NFS4_OK', false))
+        ) as answers using (server, client)
+        where reply_time is null or reply_time <= asked
+        group by all
+    ),
+    lived as (
+        select server, client, connection, min(reply_time) as first, max(reply_time) as last
+        from calls
+        where not callback and reply_time is not null and version = 4
+              and server in (select server from lost)
+              and connection in (select connection from connections where transport = 'TCP')
+        group by all
+    )
+    select lost.server, max(asked - known) as unheard,
+           bool_and(exists (
+               select 1 from lived
+               where lived.server = lost.server and first <= known and last >= lost.refused
+           )) as kept
+    from lost left join known using (server, client, asked, refused)
+    group by lost.server
 """
 
 _MOVED = """

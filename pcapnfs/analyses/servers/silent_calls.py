@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call client server connection callback op xid call_frame call_time call_bytes "
+    calls="call client server connection callback program op xid call_frame call_time call_bytes "
     "reply_time srt transmissions file directory",
     connections="connection transport client server first_time last_time segment_size "
     "client_resent server_segments server_acks syn_rtt missing_bytes truncated_bytes "
     "sealed_bytes client_fin_time client_rst_time server_fin_time server_rst_time "
-    "client_unacked",
+    "client_unacked server_lost",
     notes="reason connection xid time",
 )
 """The columns that this reads."""
@@ -46,7 +46,8 @@ TABLE = "silent"
 """The table that `register` makes: columns of the table calls; `transport`; `lossy`: the capture
 lacks packets between the two; `large`: the call does not fit one segment; `last_time`: the last
 packet of its connection; `waited`: for how long, ns; `given_up`, `cut_short`: the client or the
-server ended the connection meanwhile; `resent`: TCP segments that the client sent again since."""
+server ended the connection meanwhile; `resent`: TCP segments that the client sent again since;
+`unreceived`: bytes that the server sent there since and that never came."""
 
 WAIT_NS = 1_000_000_000
 """What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
@@ -128,7 +129,8 @@ _WAITED = f"""
 _SILENT = rf"""
     create table {TABLE} as
     with waiting as (
-        select call, client, server, connection, op, xid, call_frame, call_time, call_bytes,
+        select call, client, server, connection, program, op, xid, call_frame, call_time,
+               call_bytes,
                transmissions, file, directory
         from calls
         where reply_time is null and not callback
@@ -171,11 +173,11 @@ _SILENT = rf"""
         from calls where reply_time is not null and not callback group by connection
     ),
     judged as (
-        select waiting.*, transport, lossy, client_resent,
+        select waiting.*, transport, lossy, client_resent, server_lost,
                call_bytes > coalesce(segment_size, $segment) as large,
                coalesce(latest > call_time, false) as overtaken,
                transmissions > 1 and newest <= call_time as repeated_here,
-               last_time, last_time - call_time as lasted,
+               last_time, last_time - greatest(call_time, first_time) as lasted,
                coalesce(srt, 0) as slowest,
                coalesce(client_ended > call_time
                         and client_ended <= coalesce(server_ended, client_ended), false)
@@ -192,9 +194,10 @@ _SILENT = rf"""
                end - call_time as waited
         from waiting join of_pairs using (client, server)
                      join (
-                         select connection, transport, last_time, segment_size, client_resent,
+                         select connection, transport, first_time, last_time, segment_size,
+                                client_resent,
                                 server_segments, server_acks, syn_rtt, missing_bytes,
-                                truncated_bytes, sealed_bytes, client_unacked,
+                                truncated_bytes, sealed_bytes, client_unacked, server_lost,
                                 least(client_fin_time, client_rst_time) as client_ended,
                                 least(server_fin_time, server_rst_time) as server_ended
                          from connections
@@ -208,12 +211,13 @@ _SILENT = rf"""
               and not (transport = 'UDP' and server_segments = 0
                        and regexp_matches(server, '^2(2[4-9]|3[0-9])\.|\.255$|^[fF][fF]'))
     )
-    select call, client, server, connection, op, call_frame, call_time, transmissions, file,
-           directory, transport, lossy, large, last_time, waited, given_up, cut_short,
+    select call, client, server, connection, program, op, call_frame, call_time, transmissions,
+           file, directory, transport, lossy, large, last_time, waited, given_up, cut_short,
            case when transport = 'TCP' and not overtaken and not repeated_here
                      and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0
-           end as resent
+           end as resent,
+           case when overtaken then 0 else server_lost end as unreceived
     from judged anti join orphans using (connection, xid)
     where waited >= greatest($wait, slowest)
           and (transmissions > 1 or (transport = 'TCP' and not lossy))

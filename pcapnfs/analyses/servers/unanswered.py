@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     silent_calls.READS,
-    columns.of(calls="client server callback call_time reply_time", files="file path"),
+    columns.of(calls="client server callback program call_time reply_time", files="file path"),
 )
 """The columns that the queries here read."""
 
@@ -42,8 +42,10 @@ class Unanswered(Record):
     answered: int
     """Those of them that were answered."""
     answered_later: int
-    """Those of them that were sent after the first call without an answer and answered while any
-    such call waited, or its connection was in use."""
+    """Those of them, of the same programs, that were sent after the first call without an answer
+    and answered while any such call waited, or its connection was in use."""
+    answered_elsewhere: int
+    """Those of other programs, which other services answer on the same host."""
     answered_again: int
     """Those of them that were answered after that."""
     operations: tuple[str, ...]
@@ -55,6 +57,10 @@ class Unanswered(Record):
     resent: int
     """TCP segments that the client sent again on their connections, where the server did not get
     what came before: it answered nothing later there."""
+    unreceived: int
+    """Those of them on whose connections the server sent what never came."""
+    unreceived_bytes: int
+    """What that was, bytes."""
     repeated: int
     """How often the client sent calls of them again (RPC)."""
     given_up: int
@@ -93,11 +99,14 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             asked=integer(row["asked"]),
             answered=integer(row["answered"]),
             answered_later=integer(row["answered_later"]),
+            answered_elsewhere=integer(row["answered_elsewhere"]),
             answered_again=integer(row["answered_again"]),
             operations=tuple(row["operations"]),
             paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
             large=integer(row["large"]),
             resent=integer(row["resent"]),
+            unreceived=integer(row["unreceived"]),
+            unreceived_bytes=integer(row["unreceived_bytes"]),
             repeated=integer(row["repeated"]),
             given_up=integer(row["given_up"]),
             cut_short=integer(row["cut_short"]),
@@ -115,20 +124,26 @@ _PAIRS = """
     with first as (
         select client, server, min(call_time) as begun,
                max(case when transmissions > 1 then last_time
-                        else greatest(last_time, call_time + waited) end) as ended
+                        else greatest(last_time, call_time + waited) end) as ended,
+               list_distinct(list(program)) as programs
         from silent group by client, server
     ),
     others as (
         select client, server, count(*) as asked, count(reply_time) as answered,
-               count(*) filter (call_time > begun and reply_time <= ended) as answered_later,
+               count(*) filter (call_time > begun and reply_time <= ended
+                                and list_contains(programs, program)) as answered_later,
+               count(*) filter (call_time > begun and reply_time <= ended
+                                and not list_contains(programs, program)) as answered_elsewhere,
                count(*) filter (reply_time > ended) as answered_again
         from calls join first using (client, server)
         where not callback group by client, server
     ),
     of_connections as (
-        select client, server, sum(resent) as resent
+        select client, server, sum(resent) as resent, sum(unreceived) as unreceived_bytes
         from (
-            select client, server, connection, min(resent) as resent from silent group by all
+            select client, server, connection, min(resent) as resent,
+                   max(unreceived) as unreceived
+            from silent group by all
         )
         group by client, server
     ),
@@ -145,10 +160,13 @@ _PAIRS = """
     )
     select client, server, count(*) as calls, any_value(asked) as asked,
            any_value(answered) as answered, any_value(answered_later) as answered_later,
+           any_value(answered_elsewhere) as answered_elsewhere,
            any_value(answered_again) as answered_again, any_value(operations) as operations,
            coalesce((list(path order by call_frame, path)
                 filter (path is not null))[:10 * $files], []) as paths,
            count(*) filter (large) as large, any_value(of_connections.resent) as resent,
+           count(*) filter (named.unreceived > 0) as unreceived,
+           any_value(of_connections.unreceived_bytes) as unreceived_bytes,
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
            count(*) filter (cut_short) as cut_short, bool_and(transport = 'UDP') as datagrams,
            any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,

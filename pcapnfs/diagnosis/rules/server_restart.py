@@ -31,6 +31,9 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         if not changed and _twins(server):
             yield _shared_name(server)
             continue
+        if not changed and server.kept and not server.refused:
+            yield _ended(server)
+            continue
         yield Observed(
             severity="problem" if changed else "warning",
             title=f"The server {server.server} "
@@ -116,6 +119,42 @@ def _shared_name(server: Restart) -> Observed:
         confidence="likely",
         data=units.counted(server.logins, "login"),
         frames=server.frames,
+    )
+
+
+def _ended(server: Restart) -> Observed:
+    """State that a server ended which did not restart."""
+    one = server.losers == 1
+    return Observed(
+        severity="warning",
+        title=f"The server {server.server} ended the state of "
+        + ("a client" if one else f"{units.count(server.losers)} clients"),
+        seen=" ".join(_seen(server))
+        + " A connection to the server lived on, so that it did not restart."
+        + (
+            ""
+            if server.unheard_s is None
+            else f" Before that it had answered {'the client' if one else 'one of them'} nothing "
+            f"for {units.duration(server.unheard_s)}."
+        ),
+        why="A server ends a client's state when it does not hear of it for longer than the lease "
+        "(90 s by default), or when another client logs in by its name. Opens, locks and "
+        "delegations are gone, and somebody else may have had the locks since: programs get EIO "
+        "on files that they had locked, or write without a lock.",
+        advice=(
+            Advice(
+                "Find out what kept the client from the server for so long: loss, a suspended or "
+                "overloaded machine, a firewall that dropped the connection; see the other "
+                "findings."
+            ),
+            TWINS,
+            Advice("Restart programs that held locks on these files, and check the files."),
+        ),
+        confidence="likely",
+        data=units.counted(server.lost_state, "call"),
+        frames=server.frames,
+        claims=(Claim("waiting", server.unreachable_s),),
+        also=("rpc_retransmission",) if server.moved else (),
     )
 
 

@@ -20,7 +20,8 @@ SHARE = Threshold(
 )  # fmt: skip
 PER_FILE = Threshold(
     "sync_mount.per_file", 2, "calls",
-    "such WRITEs of a file in the mean; a client sends a small file in one such WRITE by itself",
+    "such WRITEs in the mean for each file, or each time that it was closed or unlocked; a client "
+    "sends what is little in one such WRITE by itself",
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
@@ -42,7 +43,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             (pair.client, pair.server) in without_cache
             or sync.calls < values[LEAST.name]
             or sync.calls < values[SHARE.name] * pair.writes.in_runs
-            or sync.calls <= values[PER_FILE.name] * pair.sync_files
+            or sync.calls <= values[PER_FILE.name] * max(pair.sync_files, pair.sync_ends)
         ):
             continue
         claims = (Claim("stable", pair.sync_saved_s),)

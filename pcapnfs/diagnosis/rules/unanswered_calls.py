@@ -76,6 +76,12 @@ def _seen(pair: Unanswered) -> str:
     if pair.repeated:
         who = "It" if pair.resent else "The client"
         text += f" {who} sent {units.counted(pair.repeated, 'RPC call')} again."
+    if _unreceived(pair):
+        text += (
+            f" The server acknowledged {'it' if pair.calls == 1 else 'them'}, and sent "
+            f"{units.size(pair.unreceived_bytes)} that never came here, as its sequence numbers "
+            "say."
+        )
     for side, ended in (("client", pair.given_up), ("server", pair.cut_short)):
         if ended:
             text += f" The {side} ended the connection while {_of_them(ended, pair.calls)} waited."
@@ -84,6 +90,11 @@ def _seen(pair: Unanswered) -> str:
     elif pair.answered_again:
         others = units.counted(pair.answered_again, "call was", "calls were")
         text += f" {others} answered later, on another connection."
+    elif pair.answered_elsewhere:
+        text += (
+            " Calls to other services of that host were answered meanwhile: "
+            f"{units.count(pair.answered_elsewhere)}."
+        )
     elif pair.answered:
         text += " No call that was sent later was answered."
     return text
@@ -108,7 +119,23 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
     asked = _asked(pair)
     if pair.datagrams:
         return _over_udp(pair, asked)
-    if pair.answered_later and asked != "files":
+    if _unreceived(pair):
+        return (
+            "The server's answers do not arrive",
+            "The server got the calls and sent answers. They were lost between it and the place of "
+            "the capture, again and again, since TCP sends a segment again when nothing "
+            "acknowledges it, while what is small came through: the path or a firewall on it "
+            "drops them.",
+            (
+                _MTU_OF_ANSWERS,
+                Advice(
+                    "Capture at the server at the same time: what leaves it and does not arrive is "
+                    "lost on the way. Look at firewalls and tunnels that keep track of "
+                    "connections, and at links and switches."
+                ),
+            ),
+        )
+    if (pair.answered_later or pair.answered_elsewhere) and asked != "files":
         return (
             "The server left some calls unanswered",
             "It answered others meanwhile, so that neither it nor the path was down: "
@@ -169,12 +196,13 @@ def _over_udp(pair: Unanswered, asked: str) -> tuple[str, str, tuple[Advice, ...
         "known whether the calls arrived"
     )
     others = "Other calls were answered meanwhile, so that the host was up. "
+    up = pair.answered_later or pair.answered_elsewhere
     if asked == "portmapper":
         return (
             "The portmapper does not answer over UDP",
             f"{unknown}: a firewall drops what goes to port 111 over UDP, or the answers, or "
             "rpcbind does not listen over UDP, or hangs. "
-            + (others if pair.answered_later else "")
+            + (others if up else "")
             + "A mount waits for it, until the client gives up or asks over TCP.",
             (
                 Advice(
@@ -185,7 +213,7 @@ def _over_udp(pair: Unanswered, asked: str) -> tuple[str, str, tuple[Advice, ...
                 _SEE[asked],
             ),
         )
-    if pair.answered_later:
+    if up:
         return (
             "The server left some calls over UDP unanswered",
             f"{unknown}: a firewall or the network drops them, or the answers (large ones go in "
@@ -224,16 +252,29 @@ def _asked(pair: Unanswered) -> str:
     return "files"
 
 
+def _unreceived(pair: Unanswered) -> bool:
+    """Whether the server answered all of them, and the answers were lost before the capture."""
+    return pair.unreceived == pair.calls
+
+
 def _large(pair: Unanswered) -> bool:
     return pair.large == pair.calls
 
 
+_PING = (
+    "Try ping -M do -s 1472 SERVER (8972 with jumbo frames), have all interfaces and switches "
+    "between them allow the same MTU, and let ICMP's 'fragmentation needed' through; "
+    "net.ipv4.tcp_mtu_probing=1 at both ends helps until then."
+)
+
 _MTU = Advice(
     "All of these calls are longer than one segment, while small ones were answered: something on "
-    "the way drops large packets (a black hole for MTUs). Try ping -M do -s 1472 SERVER (8972 with "
-    "jumbo frames), have all interfaces and switches between them allow the same MTU, and let "
-    "ICMP's 'fragmentation needed' through; net.ipv4.tcp_mtu_probing=1 at both ends helps until "
-    "then."
+    f"the way drops large packets (a black hole for MTUs). {_PING}"
+)
+
+_MTU_OF_ANSWERS = Advice(
+    "If these are READs, READDIRs and the like, whose answers fill whole packets, something on the "
+    f"way drops large packets (a black hole for MTUs). {_PING}"
 )
 
 _SERVICES = {

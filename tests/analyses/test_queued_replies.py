@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.servers.server_times import server_times
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire.queued_replies import queued_replies
+from tests.analyses.test_server_times import NEAR
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 Times = tuple[float, float, float]
@@ -34,6 +35,10 @@ AHEAD = [
     read(4, (92, 255, 335)),
 ]
 """READs on a full link: each reply begins where the one before it ends, or a little later."""
+
+
+AT_THE_SERVER: Row = {**NEAR, "connection": 1}
+"""Their connection, captured where no round trip is in between."""
 
 
 def queued(*calls: Row) -> list[tuple[int, float, float]]:
@@ -86,7 +91,7 @@ def test_connections_are_told_apart() -> None:
 
 
 def test_the_wait_is_transfer_and_not_the_servers() -> None:
-    with trace_of(calls=AHEAD) as trace:
+    with trace_of(calls=AHEAD, connections=[AT_THE_SERVER]) as trace:
         (found,) = server_times(trace)
         budget = time_budget(trace).total
     # 1 ms, 1 ms until the connection was busy, and nothing twice.
@@ -97,6 +102,6 @@ def test_the_wait_is_transfer_and_not_the_servers() -> None:
 
 def test_where_the_server_takes_longer_than_the_network_it_is_waited_for() -> None:
     slow = [read(1, (10, 60, 70)), read(2, (10, 110, 120)), read(3, (20, 160, 170))]
-    with trace_of(calls=slow) as trace:
+    with trace_of(calls=slow, connections=[AT_THE_SERVER]) as trace:
         (found,) = server_times(trace)
     assert found.median_s == pytest.approx(0.1)

@@ -76,7 +76,7 @@ def test_what_was_under_way_while_the_path_was_longer_tells_nothing_of_the_serve
         *(call(number, "LOOKUP", 3) for number in range(1, 11)),
         *(call(number, "LOOKUP", 300 + number) for number in range(110, 150)),
     ]
-    with trace_of(calls=calls, connections=[slow(200, full=12)]) as trace:
+    with trace_of(calls=calls, connections=[slow(200, soon=12)]) as trace:
         (found,) = server_times(trace)
     assert found.calls == 10
     assert found.mean_s == pytest.approx(0.002)

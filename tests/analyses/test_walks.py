@@ -117,7 +117,7 @@ ASKED_ABOUT = f"""
            count(*) filter ({ASKED} and finding = 'first'),
            count(*) filter ({ASKED} and finding = 'unchanged'),
            count(*) filter ({ASKED} and finding = 'self'),
-           count(*) filter ({ASKED} and finding = 'other'), 0,
+           count(*) filter ({ASKED} and finding = 'other'),
            count(*) filter ({ASKED} and finding is null),
            count(*) filter (finding = 'other'),
            coalesce(sum(reply_time - call_time) filter (alone and question <> 'open'), 0)

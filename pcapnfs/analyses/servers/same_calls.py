@@ -73,8 +73,8 @@ _KINDS = f"""
     ),
     others as (
         select kind, same.file::bigint as file
-        from put_off join (select file, identity from files) as own using (file)
-                     join (select file, identity from files) as same using (identity)
+        from put_off join (select files.file, identity from files) as own using (file)
+                     join (select files.file, identity from files) as same using (identity)
         where same.file <> put_off.file
     )
     select * from put_off

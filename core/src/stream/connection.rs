@@ -135,10 +135,10 @@ pub struct SideCounts {
     pub rst: Option<i64>,
     /// Bytes at the end of what it sent that the other side has not acknowledged, once the connection
     /// was flushed; `None` where either is not in the capture.
-    pub unacknowledged: Option<u64>,
+    pub unacknowledged: Option<u32>,
     /// Bytes at the end of what it sent that never came, nor did the other side acknowledge them, once
     /// the connection was flushed.
-    pub lost_bytes: u64,
+    pub lost_bytes: u32,
 }
 
 impl SideCounts {

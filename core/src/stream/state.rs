@@ -550,17 +550,17 @@ impl Direction {
     }
 
     /// Bytes at its end that the other side has not acknowledged.
-    fn unacknowledged(&self) -> Option<u64> {
+    fn unacknowledged(&self) -> Option<u32> {
         let ahead = self.assembler.next()?.ahead_of(self.acknowledged?);
-        let bytes = ahead.max(0).unsigned_abs();
         // FIN counts as one more.
-        (ahead >= -1 && bytes <= WINDOW as u64).then_some(bytes)
+        let bytes = u32::try_from(ahead.max(0)).ok().filter(|bytes| *bytes as usize <= WINDOW);
+        bytes.filter(|_| ahead >= -1)
     }
 
     /// Bytes at its end that were sent, as the sequence number of an empty segment shows, and never came.
-    fn lost_bytes(&self) -> u64 {
+    fn lost_bytes(&self) -> u32 {
         let ahead = self.lost.zip(self.assembler.next()).map_or(0, |((end, _), next)| end.ahead_of(next));
-        ahead.max(0).unsigned_abs()
+        u32::try_from(ahead.max(0)).unwrap_or(u32::MAX)
     }
 
     /// How many bytes an acknowledgement takes in that had none.

@@ -89,10 +89,6 @@ BUSY_TIMES = 3.0
 BUSY = (20, 100)
 """… nor fewer ACKs than the first; from the second on the path is likely the cause."""
 
-AT_ONCE = 8
-"""Segments under way that are timed at once, at most (`UNDER_WAY` in core/src/stream/timing.rs): a
-single stall can make no more ACKs late."""
-
 TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
 its server was known to be longer: `call`, `client`, `call_frame`; `row` of the time budget;

@@ -21,6 +21,7 @@ from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
 from tests.cli import fake_core
+from tests.cli.reader import assert_left_silently
 from tests.unit.rows import ROOT, call, meta
 
 SCRIPT = (
@@ -304,19 +305,8 @@ def test_no_argument_shows_the_help_and_version_the_version(capsys: Printed) -> 
 
 def test_a_reader_who_goes_away_ends_the_command_silently(capture: Path) -> None:
     query = "select range from range(1000000)"
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "sql", str(capture), query, "--format", "csv"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process.stdout, process.stderr:
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 141
+    words = ["sql", str(capture), query, "--format", "csv"]
+    assert_left_silently([sys.executable, "-c", SCRIPT, *words])
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

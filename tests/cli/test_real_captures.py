@@ -20,6 +20,7 @@ from pcapnfs import temporary
 from pcapnfs.cli.app import run
 from pcapnfs.record import replace
 from pcapnfs.views.document import to_json
+from tests.cli.reader import assert_left_silently
 from tests.oracles.corpus import Capture, lab_captures, other_captures
 from tests.oracles.opened import opened
 
@@ -236,19 +237,7 @@ def test_a_full_disk_is_told_in_a_sentence(command: str, capsys: Printed) -> Non
 
 def test_a_reader_who_leaves_between_two_files_ends_the_command_as_any_other() -> None:
     words = ["sequence", str(ROOT / "samples" / "k61-tar-v3.pcap"), "--name", "*", "--top", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pcapnfs", *words],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process.stdout, process.stderr:
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 141
+    assert_left_silently([sys.executable, "-m", "pcapnfs", *words])
 
 
 def _in_locale(encoding: str, *words: str) -> bytes:

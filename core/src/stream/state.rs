@@ -553,8 +553,8 @@ impl Direction {
     fn unacknowledged(&self) -> Option<u32> {
         let ahead = self.assembler.next()?.ahead_of(self.acknowledged?);
         // FIN counts as one more.
-        let bytes = u32::try_from(ahead.max(0)).ok().filter(|bytes| *bytes as usize <= WINDOW);
-        bytes.filter(|_| ahead >= -1)
+        let bytes = u32::try_from(ahead.max(0)).ok()?;
+        (ahead >= -1 && bytes as usize <= WINDOW).then_some(bytes)
     }
 
     /// Bytes at its end that were sent, as the sequence number of an empty segment shows, and never came.

@@ -130,8 +130,7 @@ _SILENT = rf"""
     create table {TABLE} as
     with waiting as (
         select call, client, server, connection, program, op, xid, call_frame, call_time,
-               call_bytes,
-               transmissions, file, directory
+               call_bytes, transmissions, file, directory
         from calls
         where reply_time is null and not callback
               and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')

@@ -69,8 +69,14 @@ def run(binary: Path, seeds: Path, words: list[str]) -> tuple[int, str]:
         *words,
     ]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")
-    said = [line for line in done.stderr.splitlines() if "stat::" in line or "panicked" in line]
-    return done.returncode, "\n".join(said or done.stderr.splitlines()[-20:])
+    lines = done.stderr.splitlines()
+    # A panic says where in one line, and why in the next.
+    said = [
+        line
+        for before, line in zip(["", *lines], lines, strict=False)
+        if "stat::" in line or "panicked" in line or "panicked" in before
+    ]
+    return done.returncode, "\n".join(said or lines[-20:])
 
 
 def main() -> int:

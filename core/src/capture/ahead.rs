@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// Bytes of a piece.
-const PIECE: usize = 256 << 10;
+/// Bytes of a piece, the last one aside: for each, one of the two threads may have to be woken.
+const PIECE: usize = 512 << 10;
 
 /// Bytes before those of a piece, for what is wanted of the one before: the begin of a packet.
 const ROOM: usize = 64 << 10;
@@ -21,6 +21,9 @@ const PIECES: usize = 4;
 
 /// Bytes after which the thread begins.
 const ALONE: usize = 1 << 20;
+
+/// Bytes read at once: what a decompressor had unpacked in the read in which it fails is lost.
+const STEP: usize = 32 << 10;
 
 /// A source that is read ahead.
 pub(super) struct Ahead(State);
@@ -81,7 +84,7 @@ impl Read for Ahead {
         }
         match &mut self.0 {
             State::Alone(source, so_far) => {
-                let read = source.read(buffer)?;
+                let read = source.read(step(buffer))?;
                 *so_far += read;
                 Ok(read)
             }
@@ -161,17 +164,38 @@ fn read_all(
     loop {
         let mut piece = empty.try_recv().unwrap_or_default();
         piece.resize(ROOM + PIECE, 0);
-        let read = source.read(piece.get_mut(ROOM..).unwrap_or_default());
-        if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
-            continue;
-        }
-        let ends = !matches!(read, Ok(1..));
-        let piece = read.map(|length| {
-            piece.truncate(ROOM + length);
-            piece
-        });
-        if filled.send(piece).is_err() || ends {
+        let (length, end) = fill(&mut source, piece.get_mut(ROOM..).unwrap_or_default());
+        piece.truncate(ROOM + length);
+        if length > 0 && filled.send(Ok(piece)).is_err() {
             return;
+        }
+        if let Some(end) = end {
+            // Nobody is told where nobody listens any more.
+            let _unheard = filled.send(end.map(|()| vec![0; ROOM]));
+            return;
+        }
+    }
+}
+
+/// As much of a buffer as is read at once.
+fn step(buffer: &mut [u8]) -> &mut [u8] {
+    let length = buffer.len().min(STEP);
+    buffer.get_mut(..length).unwrap_or_default()
+}
+
+/// Reads until the piece is full, or the source is at its end, which is told, or its failure.
+fn fill(source: &mut dyn Read, piece: &mut [u8]) -> (usize, Option<io::Result<()>>) {
+    let mut length = 0;
+    loop {
+        let rest = step(piece.get_mut(length..).unwrap_or_default());
+        if rest.is_empty() {
+            return (length, None);
+        }
+        match source.read(rest) {
+            Ok(0) => return (length, Some(Ok(()))),
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (length, Some(Err(error))),
         }
     }
 }
@@ -223,6 +247,23 @@ mod tests {
             let error = ahead.read_to_end(&mut read).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
             assert!(read == bytes, "{length}");
+        }
+    }
+
+    #[test]
+    fn little_is_lost_with_the_read_that_fails() {
+        /// Unpacks as much as fits into the buffer, unless it fails before.
+        struct Damaged(usize);
+        impl Read for Damaged {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(buffer.len()).ok_or(io::ErrorKind::InvalidData)?;
+                Ok(buffer.len())
+            }
+        }
+        for place in [ALONE / 2 - 1, 4 * ALONE - 1] {
+            let mut read = Vec::new();
+            Ahead::new(Box::new(Damaged(place))).read_to_end(&mut read).unwrap_err();
+            assert!((place - STEP..=place).contains(&read.len()), "{} of {place}", read.len());
         }
     }
 

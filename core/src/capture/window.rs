@@ -13,10 +13,6 @@ use crate::error::ReadError;
 /// Size of the buffer at first: small enough for the processor's second-level cache.
 const WINDOW: usize = 256 << 10;
 
-/// Largest single read from a decompressor. When it fails, what it had unpacked in that read is
-/// lost, so reads are short.
-const UNPACKED_READ: usize = 32 << 10;
-
 /// Why a file cannot be read further; a [`ReadError`] that does not know its file yet.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -76,10 +72,6 @@ enum Source {
 impl Source {
     fn unpacks(&self) -> bool {
         matches!(self, Self::Unpacked(_))
-    }
-
-    fn largest_read(&self) -> usize {
-        if self.unpacks() { UNPACKED_READ } else { usize::MAX }
     }
 }
 
@@ -275,10 +267,9 @@ impl Window {
                 let grown = self.data.len().saturating_mul(2).min(length.next_power_of_two());
                 self.data.resize(grown, 0);
             }
-            let limit = self.end.saturating_add(self.source.largest_read()).min(self.data.len());
-            match self.source.read(self.data.get_mut(self.end..limit).unwrap_or_default()) {
+            match self.source.read(self.data.get_mut(self.end..).unwrap_or_default()) {
                 Ok(0) => self.ending = Some(Ending::File),
-                Ok(read) => self.end = self.end.saturating_add(read).min(limit),
+                Ok(read) => self.end = self.end.saturating_add(read).min(self.data.len()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => self.fail(error)?,
             }

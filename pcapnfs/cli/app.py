@@ -229,6 +229,9 @@ def run(arguments: Sequence[str]) -> int:
         finally:
             output.flush()
     except SystemExit as end:
+        # Typer writes its help itself, and ends with 1 where nobody reads it.
+        if isinstance(end.__context__, BrokenPipeError):
+            return output.NO_READER
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:
         # After a signal anything may fail, and none of it is news.

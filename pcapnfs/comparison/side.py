@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
+    from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
     from pcapnfs.diagnosis.finding import Finding
@@ -121,6 +122,10 @@ class Side(Record):
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`) and operation, as steps.py writes it. Calls
     sent more than once are not in it: their time holds the wait until that."""
+    times_of: Mapping[str, Mapping[tuple[str, str], Times]]
+    """The same of each of several clients that has a clock of its own, by address."""
+    way: Way
+    """What lies between the clients and their servers."""
     files: tuple[FileCost, ...]
     """Costs of paths, in the order of the paths."""
     classes: tuple[PatternClass, ...]
@@ -164,6 +169,7 @@ def gather(trace: Trace) -> Side:
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
         each = _of_each(trace, measured, common())
+        by_client = times()
         budget = time_budget(trace, begun.calls, begun.booked, measured.lock_gaps)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
@@ -176,7 +182,11 @@ def gather(trace: Trace) -> Side:
         measured=measured,
         callers=called(),
         servers=servers(),
-        times=times(),
+        times=_merged([one for times in by_client.values() for one in times]),
+        times_of={
+            client: _merged(by_client.get(client, [])) for client in (each if len(each) > 1 else ())
+        },
+        way=measured.path.way,
         files=files(),
         classes=classes().classes,
         mounts=material.cache.mounts,
@@ -209,8 +219,21 @@ def _plain_entries(listed: Readdir) -> int:
     return max(0, (listed.entries or 0) - dots)
 
 
-def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], Times]:
-    """The times of each operation, in the order of its calls."""
+class _Timed(Record):
+    """The calls of one operation that a client made to a server."""
+
+    key: tuple[str, str]
+    """Version and operation."""
+    stable: bool
+    """They are stable."""
+    waited: Floats
+    """What the client waited for each, in the order in which they were sent, seconds."""
+    sent: NDArray[np.int64]
+    """When each was sent, ns."""
+
+
+def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[str, list[_Timed]]:
+    """The times of each operation by client, in the order of its calls."""
     chosen = f"""
         with {owners.OWNED}, {steps.STEPS},
         chosen as (
@@ -230,21 +253,31 @@ def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[
     rows = trace.sql(f"{chosen} select srt, call_first_time from chosen order by {order}")
     numbers = rows.fetchnumpy()
     srt, sent = np.asarray(numbers["srt"]), np.asarray(numbers["call_first_time"])
-    parts: dict[tuple[str, str], list[tuple[bool, Floats, NDArray[np.int64]]]] = {}
+    parts: dict[str, list[_Timed]] = {}
     begin = 0
     for family, step, stable, client, server, count in groups:
         end = begin + integer(count)
         waited = (srt[begin:end] + added_ns.get((client, server), 0)) / NANOSECONDS
-        parts.setdefault((family, step), []).append((bool(stable), waited, sent[begin:end]))
+        timed = _Timed((family, step), bool(stable), waited, sent[begin:end])
+        parts.setdefault(client, []).append(timed)
         begin = end
+    return parts
+
+
+def _merged(calls: list[_Timed]) -> dict[tuple[str, str], Times]:
+    """The times of each operation."""
+    parts: dict[tuple[str, str], list[_Timed]] = {}
+    # Of several clients, each has its operations in their order.
+    for timed in sorted(calls, key=lambda timed: timed.key):
+        parts.setdefault(timed.key, []).append(timed)
     return {key: _together(pieces) for key, pieces in parts.items()}
 
 
-def _together(pieces: list[tuple[bool, Floats, NDArray[np.int64]]]) -> Times:
-    """The times of several clients in one order; stable when most of them are."""
-    order = np.argsort(np.concatenate([sent for _, _, sent in pieces]), kind="stable")
-    seconds = np.concatenate([waited for _, waited, _ in pieces])[order]
-    stable = sum(len(waited) for is_stable, waited, _ in pieces if is_stable)
+def _together(pieces: list[_Timed]) -> Times:
+    """The times of several clients and servers in one order; stable when most of them are."""
+    order = np.argsort(np.concatenate([each.sent for each in pieces]), kind="stable")
+    seconds = np.concatenate([each.waited for each in pieces])[order]
+    stable = sum(len(each.waited) for each in pieces if each.stable)
     return Times(stable=2 * stable > len(seconds), seconds=seconds)
 
 

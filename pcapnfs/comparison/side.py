@@ -14,7 +14,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
@@ -117,6 +117,8 @@ class Side(Record):
     """The inputs of the model."""
     callers: Mapping[str, Caller]
     """Who called NFS, by address."""
+    only_null: bool
+    """All that was called of NFS is NULL, which asks whether anybody is there."""
     servers: tuple[str, ...]
     """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
     times: Mapping[tuple[str, str], Times]
@@ -166,6 +168,7 @@ def gather(trace: Trace) -> Side:
         common = asking.ask(_habits.habits)
         called = asking.ask(_callers.callers)
         servers = asking.ask(_servers)
+        ops = asking.ask(_ops)
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
         each = _of_each(trace, measured, common())
@@ -181,6 +184,7 @@ def gather(trace: Trace) -> Side:
         capture=material.capture,
         measured=measured,
         callers=called(),
+        only_null=measured.calls > 0 and all(op == "NULL" for op in ops()),
         servers=servers(),
         times=_merged([one for times in by_client.values() for one in times]),
         times_of={
@@ -296,6 +300,14 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
         FileCost(str(path), integer(calls), integer(stable), integer(time) / NANOSECONDS)
         for path, calls, stable, time in rows
     )
+
+
+def _ops(trace: Trace) -> set[str | None]:
+    """What was called of NFS: names, and None where that was cut off or is sealed."""
+    rows = trace.rows(
+        f"select distinct op from calls where program in {NFS_PROGRAMS} and not callback"
+    )
+    return {text(op) for (op,) in rows}
 
 
 def _servers(trace: Trace) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def in_a_sentence(result: Comparison) -> str:
     """How the run time changed, or whose is not known."""
     runs = {"BEFORE": result.before, "AFTER": result.after}
     unknown = {title: run for title, run in runs.items() if not run.known}
-    alone = {title: run for title, run in runs.items() if run.known and not run.calls}
+    alone = {title: run for title, run in runs.items() if run.known and not run.of_files}
     if len(alone) == len(runs):
         mounts = all(mount_alone(run) for run in runs.values())
         return f"{MOUNTS_ALONE if mounts else NO_CALLS}."
@@ -156,22 +156,22 @@ def in_a_sentence(result: Comparison) -> str:
 
 def mount_alone(run: Run) -> bool:
     """Whether it was mounted, and nothing more."""
-    return not run.calls and run.mounting_s > 0
+    return not run.of_files and run.mounting_s > 0
 
 
 def run_s(run: Run) -> float | None:
     """How long a run took, seconds; None where that is not known, or there was none."""
-    return run.run_s if run.known and run.calls else None
+    return run.run_s if run.known and run.of_files else None
 
 
 def ran(result: Comparison) -> bool:
     """Whether there is a run on both sides: without calls for files there is none."""
-    return bool(result.before.calls and result.after.calls)
+    return result.before.of_files and result.after.of_files
 
 
 def no_operations(result: Comparison) -> str:
     """What stands where no operation was answered."""
-    if not (result.before.calls or result.after.calls):
+    if not (result.before.of_files or result.after.of_files):
         return "No call for files on either side."
     return "None was answered on either side."
 
@@ -533,5 +533,5 @@ def _mounting(result: Comparison) -> list[str]:
     if not known or (ran(result) and not result.mounting_noticed):
         return []
     told = f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER"
-    some = result.before.calls or result.after.calls
+    some = result.before.of_files or result.after.of_files
     return [f"{told}; it is no part of the run times." if some else f"{told}."]

@@ -376,19 +376,27 @@ def about_operations(result: Comparison) -> str:
     if all(row.verdict in ("new", "gone") for row in result.operations):
         return f"{whose}No operation is on both sides."
     moved = sum(row.verdict in ("faster", "slower") for row in result.operations)
+    if not moved:
+        return f"{whose}No operation moved beyond chance."
     return f"{whose}{units.counted(moved, 'operation')} moved beyond chance."
 
 
 def about_files(files: FileChanges) -> str:
     """How paths were matched."""
-    return (
+    alone = [
+        f"{units.count(number)} only {when} ({units.duration(time_s)})"
+        for number, when, time_s in (
+            (files.only_before, "before", files.only_before_s),
+            (files.only_after, "after", files.only_after_s),
+        )
+        if number
+    ]
+    told = (
         f"{units.counted(files.both, 'path')} on both sides "
         f"({units.duration(files.both_before_s)} of service before, "
-        f"{units.duration(files.both_after_s)} after), "
-        f"{units.count(files.only_before)} only before "
-        f"({units.duration(files.only_before_s)}), {units.count(files.only_after)} only after "
-        f"({units.duration(files.only_after_s)})."
+        f"{units.duration(files.both_after_s)} after)"
     )
+    return f"{', '.join([told, *(alone or ['none on one alone'])])}."
 
 
 def about_patterns(patterns: PatternChanges) -> str:
@@ -426,7 +434,9 @@ def error(part: float | None) -> str:
         return units.UNKNOWN
     if abs(part) < EXACT:
         return units.share(0.0)
-    return f"{'+' if part > 0 else '-'}{units.share(abs(part))}"
+    # Beyond once as much again, a tenth of a per cent is no news.
+    told = units.share(abs(part)) if abs(part) < 1 else f"{units.count(round(abs(part) * 100))} %"
+    return f"{'+' if part > 0 else '-'}{told}"
 
 
 def _why_unknown(run: Run) -> str:

@@ -284,3 +284,19 @@ def test_why_nothing_is_foretold_of_several_clients() -> None:
     assert differences.not_foretold(replace(whole, clients=few)) == differences.FORETOLD_OF_NONE
     unknown = replace(whole, clients=(), together=None, same_clients=False)
     assert differences.not_foretold(unknown) == differences.NOT_FORETOLD
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (None, "-"),
+        (0.0, "0 %"),
+        (0.172, "+17.2 %"),
+        (-0.0057, "-0.6 %"),
+        (-1.0, "-100 %"),
+        (1.184, "+118 %"),
+        (35.565, "+3\u2009556 %"),
+    ],
+)
+def test_errors_are_told_to_the_digits_that_say_something(error: float | None, told: str) -> None:
+    assert differences.error(error) == told

@@ -282,6 +282,17 @@ def test_wrong_usage_exits_with_2(
     assert told.out == ""
 
 
+def test_a_capture_without_a_command_is_told_which_to_begin_with(
+    capture: Path, capsys: Printed
+) -> None:
+    assert run([str(capture)]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"the command is missing: pcapnfs summarize {capture}\n"
+    )
+    assert run(["no such file"]) == 2
+    assert "No such command" in capsys.readouterr().err
+
+
 def test_a_query_that_is_missing_or_wrong_exits_with_2(capture: Path, capsys: Printed) -> None:
     assert run(["sql", str(capture)]) == 2
     assert "the query is missing" in capsys.readouterr().err

@@ -542,6 +542,11 @@ def _mounting(result: Comparison) -> list[str]:
     known = result.before.known and result.after.known
     if not known or (ran(result) and not result.mounting_noticed):
         return []
-    told = f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER"
+    took = [(before, "BEFORE"), (after, "AFTER")]
+    told = " and ".join(f"{units.duration(time_s)} {title}" for time_s, title in took if time_s)
+    if not told:
+        return []
+    lacking = [f", {title} holds no mount" for time_s, title in took if not time_s]
+    told = f"Mounting took {told}{''.join(lacking)}"
     some = result.before.of_files or result.after.of_files
     return [f"{told}; it is no part of the run times." if some else f"{told}."]

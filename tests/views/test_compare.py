@@ -215,6 +215,11 @@ def test_what_mounting_took_is_told_where_users_notice_it() -> None:
     assert told == [
         "Mounting took 10.0 s BEFORE and 4.00 ms AFTER; it is no part of the run times."
     ]
+    alone = replace(slow, after=replace(slow.after, mounting_s=0.0))
+    told = [line for line in differences.remarks(alone) if line.startswith("Mounting")]
+    assert told == [
+        "Mounting took 10.0 s BEFORE, AFTER holds no mount; it is no part of the run times."
+    ]
     unseen = replace(slow, after=replace(slow.after, known=False))
     for other in (result, unseen):
         assert not any(line.startswith("Mounting") for line in differences.remarks(other))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Kind
     from pcapnfs.comparison.each import Sides
     from pcapnfs.comparison.operations import OperationChange
-    from pcapnfs.comparison.side import Side
+    from pcapnfs.comparison.side import Side, Times
 
 Confidence = Literal["certain", "likely", "possible"]
 """`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
@@ -530,8 +530,9 @@ def _storages(
     Taken together, calls of one operation take other times where clients make more or fewer of
     them than before, though nothing changed for any.
     """
+    # Of thousands of clients, the other calls would be tested for nothing.
     moved = [
-        (first, second, operation_changes(first.times, second.times))
+        (first, second, operation_changes(_stable(first.times), _stable(second.times)))
         for _, first, second in clients
     ]
     if not any(_tested(rows) for *_, rows in moved):
@@ -539,6 +540,11 @@ def _storages(
         return
     names = (client for client, *_ in clients)
     yield from _once(zip(names, starmap(_storage, moved), strict=True), _words)
+
+
+def _stable(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Times]:
+    """The stable operations."""
+    return {key: of_one for key, of_one in times.items() if of_one.stable}
 
 
 def _tested(operations: tuple[OperationChange, ...]) -> bool:

@@ -84,7 +84,7 @@ def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
     )
     note = replace(gravest, severity="note", cost_s=None, saving_s=None, cost_share=None)
     assert findings.first_to_do((note, gravest)) is None
-    for share, told in ((0.04, False), (0.05, True)):
-        assert bool(findings.first_to_do((replace(note, cost_share=share),))) is told
+    for share, is_told in ((0.04, False), (0.05, True)):
+        assert bool(findings.first_to_do((replace(note, cost_share=share),))) is is_told
     assert findings.first_to_do((replace(gravest, advice=()),)) is None
     assert findings.first_to_do(()) is None

@@ -223,6 +223,28 @@ def test_under_tls_nobody_knows_how_long_a_run_took() -> None:
     assert (result.before.known, result.factor, result.steps) == (False, None, ())
 
 
+def test_calls_that_only_ask_who_is_there_are_no_run() -> None:
+    """A NULL of 0.3 ms beside a run of half a minute was `102 163 times as long`."""
+    asked = [call(number, "NULL", 0.3) for number in (1, 2)]
+    tar = [call(number, "CREATE", 20, file=1, stability="stable") for number in range(1, 100)]
+    tcp = [{"transport": "TCP"}]
+    with (
+        trace_of(calls=asked, connections=tcp) as before,
+        trace_of(calls=tar, files=[file(1, "a")], connections=tcp) as after,
+    ):
+        result = pcapnfs.compare(before, after)
+        again = pcapnfs.compare(after, after)
+    assert in_a_sentence(result) == "BEFORE holds no call for files; AFTER took 1.00 s."
+    assert (result.before.calls, result.before.only_null, result.before.of_files) == (
+        2,
+        True,
+        False,
+    )
+    assert (result.factor, result.steps, result.foretold) == (None, (), ())
+    assert not again.before.only_null
+    assert again.factor == 1
+
+
 @pytest.mark.parametrize(
     ("before", "after", "other"),
     [

@@ -11,7 +11,16 @@ from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.views.differences import sure
 from tests.oracles.corpus import lab_captures, require_corpus
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
+from tests.unit.rows import (
+    MILLISECOND,
+    START_NS,
+    Row,
+    call,
+    file,
+    meta,
+    operation,
+    trace_of,
+)
 
 DISK, OTHER = "10.0.0.3", "10.0.0.4"
 
@@ -154,13 +163,99 @@ def test_clients_that_work_more_or_less_than_before_changed_no_setting() -> None
     assert result.left_open == ()
 
 
-def test_storage_is_told_of_all_clients_together() -> None:
-    before, after = (side(calls_of(DISK, ms), calls_of(OTHER, ms)) for ms in (9, 1))
+def test_storage_is_told_of_the_clients_whose_calls_moved() -> None:
+    before, after = (side(calls_of(DISK, ms, 150), calls_of(OTHER, ms, 150)) for ms in (9, 1))
+    (cause,) = compared(before, after)[0].causes
+    assert (cause.subject, cause.clients, cause.confidence) == ("storage", (DISK, OTHER), "likely")
+    assert cause.evidence.startswith(f"{DISK}: CREATE faster: CREATE took 9.00 ms before and 1.00")
+    one = side(calls_of(DISK, 1, 150), calls_of(OTHER, 9, 150))
+    (cause,) = compared(before, one)[0].causes
+    assert (cause.subject, cause.clients) == ("storage", (DISK,))
+
+
+def test_where_no_client_has_enough_calls_storage_is_told_of_all_together() -> None:
+    before, after = (side(calls_of(DISK, ms, 60), calls_of(OTHER, ms, 60)) for ms in (9, 1))
     (cause,) = compared(before, after)[0].causes
     assert (cause.subject, cause.clients) == ("storage", ())
     result = of_sides(before, side(calls_of("10.0.0.5", 1), calls_of("10.0.0.6", 1)))
     (cause,) = result.causes
-    assert sure(cause, result) == "likely, of other clients on each side"
+    assert sure(cause, result).endswith(", of other clients on each side")
+
+
+def test_clients_whose_share_of_the_work_moved_are_no_other_storage() -> None:
+    """One has a slow disk, the other a fast one: taken together, calls became much faster."""
+    before = side(calls_of(DISK, 9, 340), calls_of(OTHER, 1, 80))
+    after = side(calls_of(DISK, 9, 80), calls_of(OTHER, 1, 340))
+    result, _ = compared(before, after)
+    assert not result.as_one
+    moved = {row.op: row.verdict for row in result.operations}
+    assert moved["CREATE"] == "faster"
+    assert settings(result) == []
+
+
+def with_round_trip(ms: float, clients: tuple[str, ...]) -> list[Row]:
+    """A connection for each client, whose ACKs take so long."""
+    return [
+        {
+            "connection": number,
+            "transport": "TCP",
+            "client": client,
+            "server": "10.0.0.1",
+            "server_port": 2049,
+            "client_acks": 9,
+            "client_ack_min": 1000,
+            "client_ack_rtt": 1000,
+            "server_acks": 9,
+            "server_ack_min": int(ms * MILLISECOND),
+            "server_ack_rtt": int(ms * MILLISECOND),
+        }
+        for number, client in enumerate(clients, 1)
+    ]
+
+
+def test_a_longer_way_is_told_of_the_client_that_has_it() -> None:
+    """The other client makes more calls, and its way is that of the capture."""
+
+    def run(far_ms: float) -> Side:
+        near, far = calls_of(OTHER, 9, 150), calls_of(DISK, 9, 120)
+        rows = [{**row, "connection": 1} for row in near] + [
+            {**row, "connection": 2} for row in far
+        ]
+        ways = with_round_trip(0.2, (OTHER,)) + [
+            {**row, "connection": 2} for row in with_round_trip(far_ms, (DISK,))
+        ]
+        ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
+        with trace_of(ends, calls=rows, files=[file(1, "a")], connections=ways) as trace:
+            return gather(trace)
+
+    result, _ = compared(run(0.2), run(5))
+    assert settings(result) == [("network_rtt", "200 µs", "5.00 ms", (DISK,))]
+
+
+def test_files_that_one_client_wrote_in_pieces_tell_its_wsize() -> None:
+    def writing(size: int) -> Side:
+        rows = [*calls_of(DISK, 9), *calls_of(OTHER, 9)]
+        rows = [{**row, "op": "WRITE"} if row["op"] == "CREATE" else row for row in rows]
+        writes = [
+            operation(
+                int(str(row["call"])),
+                "WRITE",
+                requested=size if row["client"] == DISK else 65536,
+                committed="FILE_SYNC",
+            )
+            for row in rows
+            if row["op"] == "WRITE"
+        ]
+        tcp = [{"transport": "TCP"}]
+        ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
+        with trace_of(
+            ends, calls=rows, operations=writes, files=[file(1, "a")], connections=tcp
+        ) as trace:
+            return gather(trace)
+
+    result, _ = compared(writing(4096), writing(65536))
+    told = [each for each in settings(result) if each[0] == "wsize"]
+    assert told == [("wsize", "wsize=4096", "larger (64.0 KiB were moved at once)", (DISK,))]
 
 
 def test_a_client_of_one_side_is_held_against_nothing() -> None:

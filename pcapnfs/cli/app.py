@@ -8,6 +8,7 @@ shells have it.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -136,6 +137,18 @@ def _for(arguments: Sequence[str]) -> typer.Typer:
     return _of(named) if named else app
 
 
+def _demand_command(arguments: Sequence[str]) -> None:
+    """Refuse a capture in the place of the command.
+
+    Raises:
+        UsageError: It stands there.
+    """
+    first = arguments[0] if arguments else ""
+    if any(each[0].__name__ == first for each in COMMANDS) or not os.path.isfile(first):
+        return
+    raise UsageError(f"the command is missing: pcapnfs summarize {shlex.quote(first)}")
+
+
 def main() -> int:
     """Run the command line of this process; gives the exit status for `leave`."""
     output.open_missing()
@@ -224,11 +237,15 @@ def run(arguments: Sequence[str]) -> int:
     try:
         if "" in arguments:
             raise UsageError("a name is empty; is a variable of the shell not set?")
+        _demand_command(arguments)
         try:
             _for(arguments)(args=list(arguments), prog_name="pcapnfs")
         finally:
             output.flush()
     except SystemExit as end:
+        # Typer writes its help itself, and ends with 1 where nobody reads it.
+        if isinstance(end.__context__, BrokenPipeError):
+            return output.NO_READER
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:
         # After a signal anything may fail, and none of it is news.

@@ -64,6 +64,7 @@ def export(
     from pcapnfs import export as exports
     from pcapnfs import placement, rewriting
 
+    options.demand_one_form(form, json=json, of_json="jsonl")
     names = exports.tables()
     if table not in names:
         raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")

@@ -95,6 +95,21 @@ READS = columns.of(calls="call callback program protocol", operations="call text
 """The columns that show whether a capture holds NFS, or a mount."""
 
 
+def demand_one_form(form: str | None, *, json: bool, of_json: str = "json") -> None:
+    """Refuse two ways to write a result.
+
+    Args:
+        form: What --format was given.
+        json: Whether --json was.
+        of_json: The form that --json stands for.
+
+    Raises:
+        UsageError: They contradict each other.
+    """
+    if json and form not in (None, of_json):
+        raise UsageError(f"--json is --format {of_json}, and --format {form} was given as well")
+
+
 def open_trace(
     captures: Sequence[Path] | None,
     ports: Sequence[int] | None,

@@ -66,6 +66,7 @@ def report(
     from pcapnfs import report as contents
     from pcapnfs.cli import files
 
+    options.demand_one_form(form, json=json)
     target = to or DEFAULT.with_suffix(f".{'json' if json else form or 'html'}")
     files.refuse(target, force=force)
     named = options.named(captures, port)

@@ -30,8 +30,11 @@ def sql(
         ),
     ],
     form: Annotated[
-        Literal["screen", "csv", "json"], typer.Option("--format", help="How to write the answer.")
-    ] = "screen",
+        Literal["screen", "csv", "json"] | None,
+        typer.Option(
+            "--format", help="How to write the answer, else to the screen.", show_default=False
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
@@ -40,13 +43,14 @@ def sql(
 
     Example: pcapnfs sql slow.pcap "select op, count(*) from calls group by op"
     """
+    options.demand_one_form(form, json=json)
     *captures, query = words
     if os.path.isfile(query):
         raise UsageError(f"the query is missing: {query} is a file")
     from pcapnfs.query import select
 
     with options.open_trace([Path(name) for name in captures], port, memory) as trace:
-        _write(select(trace, argument(query)), "json" if json else form)
+        _write(select(trace, argument(query)), "json" if json else form or "screen")
 
 
 def _write(answer: Answer, form: str) -> None:

@@ -77,7 +77,11 @@ def synth(
         str, typer.Option(metavar="SIZE", help="What a program writes at a time, with --sync.")
     ] = "4K",
     acregmin: Annotated[
-        str, typer.Option(metavar="TIME", help="How long attributes of files are good at first.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How long attributes of files are good at first, also beyond acregmax.",
+        ),
     ] = "3s",
     acregmax: Annotated[str, typer.Option(metavar="TIME", help="How long at most.")] = "60s",
     acdirmin: Annotated[

@@ -7,20 +7,22 @@ have changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
 from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Kind
     from pcapnfs.comparison.each import Sides
     from pcapnfs.comparison.operations import OperationChange
-    from pcapnfs.comparison.side import Side
+    from pcapnfs.comparison.side import Side, Times
 
 Confidence = Literal["certain", "likely", "possible"]
 """`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
@@ -120,8 +122,8 @@ def causes(
         *told(partial(_option, "sync")),
         *told(partial(_option, "nocto")),
         *told(_writes),
-        *_network(before, after),
-        *_storage(before, after, operations),
+        *(_networks(clients) if clients else _network(before, after)),
+        *_storages(before, after, operations, clients),
     )
 
 
@@ -141,18 +143,28 @@ def _of_each(
     ask: Callable[[Side, Side], Iterator[Cause]], clients: Sequence[Sides]
 ) -> Iterator[Cause]:
     """What changed for some clients, once for all of whom the same did."""
-    found: dict[tuple[str, str, str], list[tuple[str, Cause]]] = {}
-    for client, before, after in clients:
-        for cause in ask(before, after):
-            key = cause.subject, cause.before, cause.after
-            found.setdefault(key, []).append((client, cause))
-    for alike in found.values():
-        (first, cause), *more = alike
+    return _once(((client, ask(before, after)) for client, before, after in clients), _words)
+
+
+def _words(cause: Cause) -> tuple[str, ...]:
+    return cause.subject, cause.before, cause.after
+
+
+def _once(
+    told: Iterable[tuple[str, Iterator[Cause]]], alike: Callable[[Cause], Hashable]
+) -> Iterator[Cause]:
+    """What is told of some clients, once for all of whom it is alike."""
+    found: dict[Hashable, list[tuple[str, Cause]]] = {}
+    for client, its_causes in told:
+        for cause in its_causes:
+            found.setdefault(alike(cause), []).append((client, cause))
+    for group in found.values():
+        (first, cause), *more = group
         yield replace(
             cause,
-            confidence=_weaker(*(each.confidence for _, each in alike)),
+            confidence=_weaker(*(each.confidence for _, each in group)),
             evidence=f"{first}: {cause.evidence}" if more else cause.evidence,
-            clients=tuple(client for client, _ in alike),
+            clients=tuple(client for client, _ in group),
         )
 
 
@@ -461,9 +473,23 @@ def _writes(before: Side, after: Side) -> Iterator[Cause]:
     )
 
 
+def _networks(clients: Sequence[Sides]) -> Iterator[Cause]:
+    """Round trips of each client: those that became longer, and those that became shorter.
+
+    No two clients have the same to the microsecond: told are those of the first.
+    """
+    for longer in (True, False):
+        chosen = (
+            (client, _network(before, after))
+            for client, before, after in clients
+            if ((before.way.rtt_s or 0.0) < (after.way.rtt_s or 0.0)) is longer
+        )
+        yield from _once(chosen, lambda cause: cause.subject)
+
+
 def _network(before: Side, after: Side) -> Iterator[Cause]:
     """Whether the round trip differs: the usual one as well as the shortest."""
-    first, second = before.measured.path, after.measured.path
+    first, second = before.way, after.way
     if first.rtt_s is None or second.rtt_s is None:
         return
     # Gaps are an upper bound: of the shorter one that is enough, of the longer it says nothing.
@@ -493,11 +519,44 @@ def _source(source: str) -> str:
     return names.get(source, source)
 
 
+def _storages(
+    before: Side,
+    after: Side,
+    operations: tuple[OperationChange, ...],
+    clients: Sequence[Sides],
+) -> Iterator[Cause]:
+    """Storage by the stable calls of each client; of all, where none has enough of them.
+
+    Taken together, calls of one operation take other times where clients make more or fewer of
+    them than before, though nothing changed for any.
+    """
+    # Of thousands of clients, the other calls would be tested for nothing.
+    moved = [
+        (first, second, operation_changes(_stable(first.times), _stable(second.times)))
+        for _, first, second in clients
+    ]
+    if not any(_tested(rows) for *_, rows in moved):
+        yield from _storage(before, after, operations)
+        return
+    names = (client for client, *_ in clients)
+    yield from _once(zip(names, starmap(_storage, moved), strict=True), _words)
+
+
+def _stable(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Times]:
+    """The stable operations."""
+    return {key: of_one for key, of_one in times.items() if of_one.stable}
+
+
+def _tested(operations: tuple[OperationChange, ...]) -> bool:
+    """Whether any kind of stable call is there often enough on both sides to say if it moved."""
+    return any(row.stable and row.shift_s is not None for row in operations)
+
+
 def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
     """Whether stable calls moved by more than the network explains."""
     added = 0.0
-    if before.measured.path.rtt_s is not None and after.measured.path.rtt_s is not None:
-        added = after.measured.path.rtt_s - before.measured.path.rtt_s
+    if before.way.rtt_s is not None and after.way.rtt_s is not None:
+        added = after.way.rtt_s - before.way.rtt_s
     stable = [row for row in operations if row.stable and row.shift_s is not None]
     whole = sum(row.sum_before_s + row.sum_after_s for row in stable)
     for direction in ("faster", "slower"):

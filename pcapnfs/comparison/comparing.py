@@ -56,6 +56,8 @@ class Run(Record):
     not counted."""
     calls: int
     """Calls of NFS and NFSACL."""
+    only_null: bool
+    """They are NULL alone, which asks whether anybody is there: no run, however long it took."""
     stable_calls: int | None
     """Stable ones; None when none is known to be, but of most calls it is not known."""
     servers: tuple[str, ...]
@@ -70,6 +72,11 @@ class Run(Record):
     mounting_s: float
     """For how long calls that mount and unmount were outstanding, added up, seconds; not in
     `run_s`."""
+
+    @property
+    def of_files(self) -> bool:
+        """Whether any call was for files."""
+        return self.calls > 0 and not self.only_null
 
 
 class Comparison(Record):
@@ -165,6 +172,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     spans = before.measured.span_s, after.measured.span_s
     least = clear_from(before, after)
     both_known = known(before) and known(after)
+    ran = not before.only_null and not after.only_null
     same = pairs(before.callers, after.callers)
     alike = likeness(before, after, same)
     one = alike.as_one
@@ -176,7 +184,9 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         before=_run(before),
         after=_run(after),
         change_s=spans[1] - spans[0],
-        factor=spans[1] / spans[0] if spans[0] > 0 and both_known and alike.same_clients else None,
+        factor=spans[1] / spans[0]
+        if spans[0] > 0 and both_known and ran and alike.same_clients
+        else None,
         same_clients=alike.same_clients,
         as_one=one,
         clients=clients,
@@ -191,10 +201,10 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
             clear_from=least,
             broken_off=broken_off(before.trust, after.trust),
         )
-        if least < 1 and one
+        if least < 1 and one and ran
         else (),
         clear_from=least,
-        foretold=foretold(before.measured, after.measured) if both_known and one else (),
+        foretold=foretold(before.measured, after.measured) if both_known and one and ran else (),
         operations=operations,
         files=files,
         patterns=pattern_changes(before.classes, after.classes, top=top),
@@ -211,6 +221,7 @@ def _run(side: Side) -> Run:
         files=measured.files,
         clients=len(side.callers),
         calls=measured.calls,
+        only_null=side.only_null,
         stable_calls=measured.known_stable_calls,
         servers=side.servers,
         vantage=measured.path.vantage,

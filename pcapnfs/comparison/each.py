@@ -1,13 +1,15 @@
 """Each of several clients as a side of its own: what calls and mounts tell of its settings.
 
 Takes two sides and which clients are the same; gives for each client both sides as if it had been
-alone, as far as settings are asked for.
+alone, as far as settings, storage and the network are asked for. Which files its calls were about
+is not told of it: `files` are those of all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.wire.network_path import NOTHING
 from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
 
@@ -55,6 +57,7 @@ def _of_one(side: Side, client: str, mounts: Mapping[str, list[Mount]]) -> Side:
         side,
         habits=side.of_each[client],
         mounts=tuple(mounts.get(client, ())),
+        times=side.times_of.get(client, {}),
+        way=side.measured.path.ways.get(client, NOTHING),
         largest_listing_bytes=None,
-        files=(),
     )

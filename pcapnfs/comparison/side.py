@@ -14,7 +14,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
+    from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
     from pcapnfs.diagnosis.finding import Finding
@@ -116,11 +117,17 @@ class Side(Record):
     """The inputs of the model."""
     callers: Mapping[str, Caller]
     """Who called NFS, by address."""
+    only_null: bool
+    """All that was called of NFS is NULL, which asks whether anybody is there."""
     servers: tuple[str, ...]
     """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`) and operation, as steps.py writes it. Calls
     sent more than once are not in it: their time holds the wait until that."""
+    times_of: Mapping[str, Mapping[tuple[str, str], Times]]
+    """The same of each of several clients that has a clock of its own, by address."""
+    way: Way
+    """What lies between the clients and their servers."""
     files: tuple[FileCost, ...]
     """Costs of paths, in the order of the paths."""
     classes: tuple[PatternClass, ...]
@@ -161,9 +168,11 @@ def gather(trace: Trace) -> Side:
         common = asking.ask(_habits.habits)
         called = asking.ask(_callers.callers)
         servers = asking.ask(_servers)
+        ops = asking.ask(_ops)
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
         each = _of_each(trace, measured, common())
+        by_client = times()
         budget = time_budget(trace, begun.calls, begun.booked, measured.lock_gaps)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
@@ -175,8 +184,13 @@ def gather(trace: Trace) -> Side:
         capture=material.capture,
         measured=measured,
         callers=called(),
+        only_null=measured.calls > 0 and all(op == "NULL" for op in ops()),
         servers=servers(),
-        times=times(),
+        times=_merged([one for times in by_client.values() for one in times]),
+        times_of={
+            client: _merged(by_client.get(client, [])) for client in (each if len(each) > 1 else ())
+        },
+        way=measured.path.way,
         files=files(),
         classes=classes().classes,
         mounts=material.cache.mounts,
@@ -209,8 +223,21 @@ def _plain_entries(listed: Readdir) -> int:
     return max(0, (listed.entries or 0) - dots)
 
 
-def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], Times]:
-    """The times of each operation, in the order of its calls."""
+class _Timed(Record):
+    """The calls of one operation that a client made to a server."""
+
+    key: tuple[str, str]
+    """Version and operation."""
+    stable: bool
+    """They are stable."""
+    waited: Floats
+    """What the client waited for each, in the order in which they were sent, seconds."""
+    sent: NDArray[np.int64]
+    """When each was sent, ns."""
+
+
+def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[str, list[_Timed]]:
+    """The times of each operation by client, in the order of its calls."""
     chosen = f"""
         with {owners.OWNED}, {steps.STEPS},
         chosen as (
@@ -230,21 +257,31 @@ def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[
     rows = trace.sql(f"{chosen} select srt, call_first_time from chosen order by {order}")
     numbers = rows.fetchnumpy()
     srt, sent = np.asarray(numbers["srt"]), np.asarray(numbers["call_first_time"])
-    parts: dict[tuple[str, str], list[tuple[bool, Floats, NDArray[np.int64]]]] = {}
+    parts: dict[str, list[_Timed]] = {}
     begin = 0
     for family, step, stable, client, server, count in groups:
         end = begin + integer(count)
         waited = (srt[begin:end] + added_ns.get((client, server), 0)) / NANOSECONDS
-        parts.setdefault((family, step), []).append((bool(stable), waited, sent[begin:end]))
+        timed = _Timed((family, step), bool(stable), waited, sent[begin:end])
+        parts.setdefault(client, []).append(timed)
         begin = end
+    return parts
+
+
+def _merged(calls: list[_Timed]) -> dict[tuple[str, str], Times]:
+    """The times of each operation."""
+    parts: dict[tuple[str, str], list[_Timed]] = {}
+    # Of several clients, each has its operations in their order.
+    for timed in sorted(calls, key=lambda timed: timed.key):
+        parts.setdefault(timed.key, []).append(timed)
     return {key: _together(pieces) for key, pieces in parts.items()}
 
 
-def _together(pieces: list[tuple[bool, Floats, NDArray[np.int64]]]) -> Times:
-    """The times of several clients in one order; stable when most of them are."""
-    order = np.argsort(np.concatenate([sent for _, _, sent in pieces]), kind="stable")
-    seconds = np.concatenate([waited for _, waited, _ in pieces])[order]
-    stable = sum(len(waited) for is_stable, waited, _ in pieces if is_stable)
+def _together(pieces: list[_Timed]) -> Times:
+    """The times of several clients and servers in one order; stable when most of them are."""
+    order = np.argsort(np.concatenate([each.sent for each in pieces]), kind="stable")
+    seconds = np.concatenate([each.waited for each in pieces])[order]
+    stable = sum(len(each.waited) for each in pieces if each.stable)
     return Times(stable=2 * stable > len(seconds), seconds=seconds)
 
 
@@ -263,6 +300,14 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
         FileCost(str(path), integer(calls), integer(stable), integer(time) / NANOSECONDS)
         for path, calls, stable, time in rows
     )
+
+
+def _ops(trace: Trace) -> set[str | None]:
+    """What was called of NFS: names, and None where that was cut off or is sealed."""
+    rows = trace.rows(
+        f"select distinct op from calls where program in {NFS_PROGRAMS} and not callback"
+    )
+    return {text(op) for (op,) in rows}
 
 
 def _servers(trace: Trace) -> tuple[str, ...]:

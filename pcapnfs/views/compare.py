@@ -70,9 +70,9 @@ def _run(title: str, run: Run) -> list[str]:
     return [
         title,
         units.duration(differences.run_s(run)),
-        units.count(run.files if run.calls else None),
+        units.count(run.files if run.of_files else None),
         "mount" if differences.mount_alone(run) else units.count(run.calls),
-        units.count(run.stable_calls if run.calls else None),
+        units.count(run.stable_calls if run.of_files else None),
         run.vantage,
         some(run.captures, 1),
     ]

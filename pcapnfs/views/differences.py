@@ -121,7 +121,7 @@ def in_a_sentence(result: Comparison) -> str:
     """How the run time changed, or whose is not known."""
     runs = {"BEFORE": result.before, "AFTER": result.after}
     unknown = {title: run for title, run in runs.items() if not run.known}
-    alone = {title: run for title, run in runs.items() if run.known and not run.calls}
+    alone = {title: run for title, run in runs.items() if run.known and not run.of_files}
     if len(alone) == len(runs):
         mounts = all(mount_alone(run) for run in runs.values())
         return f"{MOUNTS_ALONE if mounts else NO_CALLS}."
@@ -156,22 +156,22 @@ def in_a_sentence(result: Comparison) -> str:
 
 def mount_alone(run: Run) -> bool:
     """Whether it was mounted, and nothing more."""
-    return not run.calls and run.mounting_s > 0
+    return not run.of_files and run.mounting_s > 0
 
 
 def run_s(run: Run) -> float | None:
     """How long a run took, seconds; None where that is not known, or there was none."""
-    return run.run_s if run.known and run.calls else None
+    return run.run_s if run.known and run.of_files else None
 
 
 def ran(result: Comparison) -> bool:
     """Whether there is a run on both sides: without calls for files there is none."""
-    return bool(result.before.calls and result.after.calls)
+    return result.before.of_files and result.after.of_files
 
 
 def no_operations(result: Comparison) -> str:
     """What stands where no operation was answered."""
-    if not (result.before.calls or result.after.calls):
+    if not (result.before.of_files or result.after.of_files):
         return "No call for files on either side."
     return "None was answered on either side."
 
@@ -376,19 +376,27 @@ def about_operations(result: Comparison) -> str:
     if all(row.verdict in ("new", "gone") for row in result.operations):
         return f"{whose}No operation is on both sides."
     moved = sum(row.verdict in ("faster", "slower") for row in result.operations)
+    if not moved:
+        return f"{whose}No operation moved beyond chance."
     return f"{whose}{units.counted(moved, 'operation')} moved beyond chance."
 
 
 def about_files(files: FileChanges) -> str:
     """How paths were matched."""
-    return (
+    alone = [
+        f"{units.count(number)} only {when} ({units.duration(time_s)})"
+        for number, when, time_s in (
+            (files.only_before, "before", files.only_before_s),
+            (files.only_after, "after", files.only_after_s),
+        )
+        if number
+    ]
+    told = (
         f"{units.counted(files.both, 'path')} on both sides "
         f"({units.duration(files.both_before_s)} of service before, "
-        f"{units.duration(files.both_after_s)} after), "
-        f"{units.count(files.only_before)} only before "
-        f"({units.duration(files.only_before_s)}), {units.count(files.only_after)} only after "
-        f"({units.duration(files.only_after_s)})."
+        f"{units.duration(files.both_after_s)} after)"
     )
+    return f"{', '.join([told, *(alone or ['none on one alone'])])}."
 
 
 def about_patterns(patterns: PatternChanges) -> str:
@@ -426,7 +434,9 @@ def error(part: float | None) -> str:
         return units.UNKNOWN
     if abs(part) < EXACT:
         return units.share(0.0)
-    return f"{'+' if part > 0 else '-'}{units.share(abs(part))}"
+    # Beyond once as much again, a tenth of a per cent is no news.
+    told = units.share(abs(part)) if abs(part) < 1 else f"{units.count(round(abs(part) * 100))} %"
+    return f"{'+' if part > 0 else '-'}{told}"
 
 
 def _why_unknown(run: Run) -> str:
@@ -532,6 +542,11 @@ def _mounting(result: Comparison) -> list[str]:
     known = result.before.known and result.after.known
     if not known or (ran(result) and not result.mounting_noticed):
         return []
-    told = f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER"
-    some = result.before.calls or result.after.calls
+    took = [(before, "BEFORE"), (after, "AFTER")]
+    told = " and ".join(f"{units.duration(time_s)} {title}" for time_s, title in took if time_s)
+    if not told:
+        return []
+    lacking = [f", {title} holds no mount" for time_s, title in took if not time_s]
+    told = f"Mounting took {told}{''.join(lacking)}"
+    some = result.before.of_files or result.after.of_files
     return [f"{told}; it is no part of the run times." if some else f"{told}."]

@@ -99,10 +99,9 @@ def lines(model: Model) -> list[str]:
     """The model in `summarize`: a sentence or two."""
     if model.missing:
         return reasons(model)[:1]
-    told = [
-        f"{formula(model)} = {units.duration(model.predicted_s)}; "
-        f"measured {units.duration(model.measured_s)}."
-    ]
+    first, whole = units.duration(model.predicted_s), units.duration(model.forecast_s)
+    rest = "" if first == whole else f"with overlap and the client's own time {whole}; "
+    told = [f"{formula(model)} = {first}; {rest}measured {units.duration(model.measured_s)}."]
     faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
     if faster:
         cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
@@ -152,7 +151,8 @@ def value(name: str, number: float | None) -> str:
 def source(each: Input, model: Model) -> str:
     """Where an input is from, in words."""
     if each.source == "given":
-        return "given"
+        network = each.name == "rtt_s" and model.calls and model.network_rtt_s is not None
+        return f"given: the network's {units.duration(model.network_rtt_s)}" if network else "given"
     if each.source == "assumed":
         return "one at a time" if each.name == "concurrency" else "none assumed"
     if each.name == "files":

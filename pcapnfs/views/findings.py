@@ -31,6 +31,9 @@ STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
 OWN_SHARE = 0.01
 """A smaller part of a cost is no more than a trace."""
 
+WORTH_DOING = 0.05
+"""Part of the time that a note must cost for the summary to begin with what to do about it."""
+
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
 
@@ -59,8 +62,23 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     more = f"{units.counted(rest, 'more', 'more')}; " if rest else ""
     return [
         FittedTable(columns, rows),
+        *(note(told) for told in (first_to_do(findings),) if told is not None),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
+
+
+def first_to_do(findings: Sequence[Finding]) -> str | None:
+    """The first advice of the gravest finding, with its risk.
+
+    None where that is a note that costs hardly anything: what is worth knowing need not be worth
+    doing.
+    """
+    if not findings or not findings[0].advice:
+        return None
+    first = findings[0]
+    if first.severity == "note" and (first.cost_share or 0.0) < WORTH_DOING:
+        return None
+    return f"To do first: {_advice(first.advice[0])}"
 
 
 def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:

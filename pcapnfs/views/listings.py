@@ -205,13 +205,15 @@ def _follow_ups(result: Readdir) -> RenderableType:
         )
     )
     if result.plus_entries:
-        parts.append(
-            note(
-                f"{units.count(result.untouched)} of "
-                f"{units.counted(result.plus_entries, 'entry', 'entries')} with attributes "
+        entries = units.counted(result.plus_entries, "entry", "entries")
+        if result.untouched == 0:
+            told = f"Of {entries} with attributes, all were asked about or used afterwards."
+        else:
+            told = (
+                f"{units.count(result.untouched)} of {entries} with attributes "
                 f"{'was' if result.untouched == 1 else 'were'} never touched afterwards."
             )
-        )
+        parts.append(note(told))
     return Group(*parts)
 
 

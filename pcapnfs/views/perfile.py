@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.by_file.pergroup import GroupCost, PerGroup
 
 _FILE_COLUMNS = (
-    Column("file", align="left", least=36),
+    Column("file", align="left", least=44),
     Column("calls"),
     Column("stable"),
     Column("time"),
     Column("stable time", 4),
     Column("as parent", 3),
-    Column("read", 1),
-    Column("written", 1),
+    Column("read", 2),
+    Column("written", 2),
     Column("size", 5),
-    Column("errors", 2),
+    Column("errors", 1),
     Column("revalidated", 9),
     Column("resent", 6),
     Column("frames", 3),

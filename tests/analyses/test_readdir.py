@@ -217,10 +217,36 @@ def test_a_listing_of_which_it_was_cut_off_what_it_asked_for_is_of_neither_kind(
     assert (result.readdir_calls, result.readdirplus_calls, result.unknown_calls) == (None, 1, 1)
     assert (result.v4_plain_calls, result.v4_plus_calls) == (None, 1)
     assert (result.plus_lost, result.plus_won_back) == (None, None)
-    assert result.after_plain == FollowUps(0, 0, 0, 0, 0.0, 0.0)
+    # The GETATTR followed one of them, of whichever kind.
+    assert (result.after_plain, result.after_plus, result.follow_ups) == (None, None, None)
     (row,) = result.shown
     assert (row.readdir_calls, row.readdirplus_calls, row.unknown_calls) == (None, 1, 1)
     assert (row.plus_lost, row.plus_won_back) == (None, None)
+
+
+def test_what_followed_such_a_listing_is_not_counted_for_the_one_before() -> None:
+    four = {"version": 4, "file": 1}
+    asked = four | {"file": 2}
+    with trace_of(
+        files=[file(1, "d", "directory"), file(2, "d/a", parent=1, name="a")],
+        calls=[
+            at(1, 0, "READDIR", **four),
+            at(2, 1, "GETATTR", 5, **asked),
+            at(3, 2, "READDIR", **four),
+            at(4, 3, "GETATTR", 7, **asked),
+        ],
+        operations=[
+            operation(1, "READDIR", file=1, cookie=0, entries=1, plus=False),
+            operation(2, "GETATTR", file=2, attributes="00000018"),
+            operation(3, "READDIR", file=1, cookie=0),
+            operation(4, "GETATTR", file=2, attributes="00000018"),
+        ],
+        entries=[entry(1, "a", 2), entry(3, "a")],
+    ) as trace:
+        result = readdir(trace)
+    assert result.after_plain == FollowUps(1, 0, 1, 0, 0.005, 0.005)
+    assert result.after_plus is None
+    assert result.follow_ups == 1
 
 
 def test_directories_come_in_the_order_asked_for() -> None:

@@ -259,6 +259,9 @@ def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
         (["perfile", "--sort", "colour", "c"], "colour"),
         (["perfile", "--by", "client", "--sort", "calls", "c"], "groups are sorted by time"),
         (["perfile", "--json", "--csv", "c"], "either --json or --csv"),
+        (["report", "--json", "--format", "md", "c"], "--json is --format json, and --format md"),
+        (["export", "--json", "--format", "csv", "c"], "--json is --format jsonl, and --format"),
+        (["sql", "--json", "--format", "screen", "c", "select 1"], "and --format screen was given"),
         (["sequence", "--file", "a", "--json", "--wireshark", "c"], "either --json or --wireshark"),
         (["perfile", "--top", "-1", "c"], "--top"),
         (["summarize", "--port", "70000", "c"], "--port"),
@@ -277,6 +280,17 @@ def test_wrong_usage_exits_with_2(
     told = capsys.readouterr()
     assert sentence in told.err
     assert told.out == ""
+
+
+def test_a_capture_without_a_command_is_told_which_to_begin_with(
+    capture: Path, capsys: Printed
+) -> None:
+    assert run([str(capture)]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"the command is missing: pcapnfs summarize {capture}\n"
+    )
+    assert run(["no such file"]) == 2
+    assert "No such command" in capsys.readouterr().err
 
 
 def test_a_query_that_is_missing_or_wrong_exits_with_2(capture: Path, capsys: Printed) -> None:
@@ -307,6 +321,24 @@ def test_a_reader_who_goes_away_ends_the_command_silently(capture: Path) -> None
     query = "select range from range(1000000)"
     words = ["sql", str(capture), query, "--format", "csv"]
     assert_left_silently([sys.executable, "-c", SCRIPT, *words])
+
+
+def test_also_one_who_goes_away_before_the_help(capture: Path) -> None:
+    """Typer writes it, and would end with the status of a capture that cannot be read."""
+    del capture
+    reading, writing = os.pipe()
+    os.close(reading)
+    for arguments in (["--help"], ["summarize", "--help"], ["--version"]):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, *arguments],
+            cwd=ROOT,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (141, b"")
+    os.close(writing)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

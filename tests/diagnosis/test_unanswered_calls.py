@@ -41,7 +41,7 @@ def test_a_server_that_stops_answering() -> None:
     assert seen.title == "The server stopped answering"
     assert seen.seen == (
         "3 of 40 calls (WRITE, GETATTR) had no answer 1 m 0 s after the "
-        "first of them was sent: a/b. No call that was sent later was answered."
+        "first of them was sent: a/b. Nothing was answered after that."
     )
     assert seen.claims == (Claim("waiting", 59.0),)
     assert seen.confidence == "likely"
@@ -62,6 +62,7 @@ def test_answers_that_are_lost_on_the_way() -> None:
         "numbers say. Calls to other services of that host were answered meanwhile: 4."
     )
     assert "ping -M do" in seen.advice[0].action
+    assert "macOS and FreeBSD: ping -D -s, ESXi: vmkping -d -s" in seen.advice[0].action
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(lost, unreceived=2),)))
     assert seen.title == "The server stopped answering"
 

@@ -1150,6 +1150,7 @@ def comparison() -> Comparison:
         files=200,
         clients=1,
         calls=1_240,
+        only_null=False,
         stable_calls=1_220,
         servers=("10.0.0.1",),
         vantage="client",

@@ -215,6 +215,11 @@ def test_what_mounting_took_is_told_where_users_notice_it() -> None:
     assert told == [
         "Mounting took 10.0 s BEFORE and 4.00 ms AFTER; it is no part of the run times."
     ]
+    alone = replace(slow, after=replace(slow.after, mounting_s=0.0))
+    told = [line for line in differences.remarks(alone) if line.startswith("Mounting")]
+    assert told == [
+        "Mounting took 10.0 s BEFORE, AFTER holds no mount; it is no part of the run times."
+    ]
     unseen = replace(slow, after=replace(slow.after, known=False))
     for other in (result, unseen):
         assert not any(line.startswith("Mounting") for line in differences.remarks(other))
@@ -284,3 +289,19 @@ def test_why_nothing_is_foretold_of_several_clients() -> None:
     assert differences.not_foretold(replace(whole, clients=few)) == differences.FORETOLD_OF_NONE
     unknown = replace(whole, clients=(), together=None, same_clients=False)
     assert differences.not_foretold(unknown) == differences.NOT_FORETOLD
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (None, "-"),
+        (0.0, "0 %"),
+        (0.172, "+17.2 %"),
+        (-0.0057, "-0.6 %"),
+        (-1.0, "-100 %"),
+        (1.184, "+118 %"),
+        (35.565, "+3\u2009556 %"),
+    ],
+)
+def test_errors_are_told_to_the_digits_that_say_something(error: float | None, told: str) -> None:
+    assert differences.error(error) == told

@@ -120,7 +120,8 @@ def test_a_name_from_the_capture_cannot_reach_the_terminal() -> None:
 
 def test_the_summary_says_what_the_formula_comes_to() -> None:
     told = " ".join(estimate.lines(samples.model()))
-    assert "10 RPCs × 500 µs + 4 stable × 2.50 ms) = 15.0 s; measured 15.4 s" in told
+    assert "10 RPCs × 500 µs + 4 stable × 2.50 ms) = 15.0 s; with overlap and " in told
+    assert "the client's own time 15.4 s; measured 15.4 s." in told
     assert "async export (risks data) 7.40 s" in told
     assert estimate.lines(samples.poor_model())[0].startswith("Not enough data: nothing tells")
 

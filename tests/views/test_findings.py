@@ -74,3 +74,17 @@ def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
     free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, saving_s=0.0)
     assert findings.cost(free) == "0 s, 0 %"
     assert findings.cost(replace(free, cost_share=None)) == ""
+
+
+def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
+    gravest, costless = samples.findings().findings[0], samples.findings().findings[-1]
+    told = findings.first_to_do((gravest, costless))
+    assert (
+        told == "To do first: Mount without noac. Risk: other clients' changes are seen 3 s later."
+    )
+    note = replace(gravest, severity="note", cost_s=None, saving_s=None, cost_share=None)
+    assert findings.first_to_do((note, gravest)) is None
+    for share, is_told in ((0.04, False), (0.05, True)):
+        assert bool(findings.first_to_do((replace(note, cost_share=share),))) is is_told
+    assert findings.first_to_do((replace(gravest, advice=()),)) is None
+    assert findings.first_to_do(()) is None

@@ -194,3 +194,14 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "\\x1b[31m[bold]<script>\\u202e" in text
+
+
+def test_names_that_end_alike_stay_apart_on_a_narrow_screen() -> None:
+    """Bytes give way: a file whose name cannot be told is of no use to `sequence --file`."""
+    (file, *_) = samples.perfile().files
+    paths = [f"node_modules/pkg-{number}/lib/package.json" for number in (14, 24)]
+    alike = tuple(replace(file, path=path, removed=True) for path in paths)
+    text = samples.render(perfile.files(replace(samples.perfile(), files=alike)), 80)
+    lines = text.splitlines()
+    assert lines[1].split("(removed)")[0] != lines[2].split("(removed)")[0]
+    assert "errors" in lines[0]

@@ -25,8 +25,8 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// A listing told it, with its attributes or without.
-    Told { plus: bool },
+    /// A listing told it, with its attributes or without; None where that was cut off.
+    Told { plus: Option<bool> },
     /// A call asked about it: which operation, when it was answered, and its service time.
     Asked { op: u8, reply_time: i64, srt: i64 },
 }
@@ -51,7 +51,8 @@ impl Following {
     }
 
     /// Adds rows: `mount`, `directory`, `title` (a hash of the entry's name), `moment` (ns); of entries
-    /// `plus`; of calls, where that is NULL, `op` (any number), `reply_time` and `srt` (ns).
+    /// `plus`, or NULL where it was cut off how they were listed; of calls `op` (any number, NULL of
+    /// entries), `reply_time` and `srt` (ns).
     pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         let directories =
             whole::<UInt32Type>(batch, "mount")?.iter().zip(whole::<UInt32Type>(batch, "directory")?);
@@ -63,10 +64,10 @@ impl Following {
         let srt = numbers::<Int64Type>(batch, "srt")?;
         let rows = directories.zip(titles).zip(moments).enumerate();
         for (row, (((mount, directory), title), moment)) in rows {
-            let what = match flag(plus, row) {
-                Some(plus) => What::Told { plus },
-                None => What::Asked {
-                    op: number(op, row).unwrap_or_default(),
+            let what = match number(op, row) {
+                None => What::Told { plus: flag(plus, row) },
+                Some(op) => What::Asked {
+                    op,
                     reply_time: number(reply_time, row).unwrap_or(*moment),
                     srt: number(srt, row).unwrap_or_default(),
                 },
@@ -92,7 +93,8 @@ impl Following {
                             What::Asked { op, reply_time, srt } => {
                                 let since =
                                     told.filter(|(at, _)| event.moment.saturating_sub(*at) <= *longest);
-                                let Some((_, plus)) = since else { continue };
+                                // What followed a listing of either kind is of neither.
+                                let Some((_, Some(plus))) = since else { continue };
                                 let (calls, time) = sums.entry((plus, op)).or_default();
                                 (*calls, *time) = (*calls + 1, time.saturating_add(srt));
                                 let spans = under_way.entry((plus, mount)).or_default();

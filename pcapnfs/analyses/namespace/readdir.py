@@ -251,10 +251,10 @@ def _readdir(
         number = all_of[name]
         return None if number is None else known(integer(number), unless=bool(all_of["unknown"]))
 
+    # Nothing followed either kind, or it is not known which kind something followed.
+    unknown = all_of["follow_ups"] is None or bool(all_of["unknown"])
     after = {
-        plus: found.get(
-            plus, None if all_of["follow_ups"] is None else FollowUps(0, 0, 0, 0, 0.0, 0.0)
-        )
+        plus: found.get(plus, None if unknown else FollowUps(0, 0, 0, 0, 0.0, 0.0))
         for plus in (False, True)
     }
     return Readdir(
@@ -321,7 +321,6 @@ _EVENTS = f"""
     from entries join listings using (call, position)
     where of_stretch(entries.call) and of_stretch(listings.call)
           and listings.reply_time is not null and listings.directory is not null
-          and plus is not null
     union all
     select mount, directory, title, call_time, null, what, reply_time, srt from asked
 """
@@ -368,7 +367,8 @@ _BY_DIRECTORY = f"""
                     then count(*) filter (before and not plus) end as lost,
                case when directory is not null
                     then count(*) filter (not before and plus) end as won,
-               directory is null as unplaced, directory is null or count(entries) = 0 as untold
+               directory is null as unplaced,
+               directory is null or count(entries) = 0 or count(plus) < count(*) as untold
         from turns group by directory
     ),
     -- Few are about directories: what they asked for is looked up for these alone.

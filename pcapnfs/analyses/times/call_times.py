@@ -6,6 +6,7 @@ means and medians, each with what it rests on.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,10 @@ BOUND = "gaps"
 """The source of one that is an upper bound: what of it is the server's, nothing tells."""
 
 
+ERRORS = 2.0
+"""Standard errors of a mean within which it lies with 95 %."""
+
+
 def slow_s(rtt_s: float | None, usual_s: float | None, calls: int) -> float:
     """What round trips of some calls take beyond what half of the small calls take at most, s.
 
@@ -58,9 +63,13 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
     Args:
         small: Service times of the calls that show it, seconds.
         network: What TCP tells.
-        enough: Whether a mean may rest on the calls; None: if there are 30.
+        enough: Whether a mean may rest on the calls, as far as their number goes; None: if there
+            are 30. Where TCP tells the network, a mean that a few of them make is none.
     """
-    if len(small) >= LEAST_CALLS if enough is None else enough:
+    tells = network.source != BOUND and network.rtt_s is not None
+    if (len(small) >= LEAST_CALLS if enough is None else enough) and not (
+        tells and _blurred(small)
+    ):
         return float(small.mean()), "calls"
     if network.source == BOUND and len(small):
         # An upper bound of the network says less than a few calls, whose times it is in.
@@ -73,6 +82,12 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
         most = max(network.rtt_s, median(small)) if len(small) else network.rtt_s
         return min(network.rtt_s + base, most), network.source
     return (float(small.mean()), "few_calls") if len(small) else (None, "none")
+
+
+def _blurred(times: Floats) -> bool:
+    """Whether a mean lies within two standard errors of nothing: a few of the calls make it."""
+    error_s = float(times.std(ddof=1)) / math.sqrt(len(times))
+    return float(times.mean()) < ERRORS * error_s
 
 
 def kinds_of_stable(

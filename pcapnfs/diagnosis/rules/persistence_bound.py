@@ -54,8 +54,8 @@ ADVICE = (
         "and copy the result."
     ),
     Advice(
-        "Export with async (on the server: /etc/exports, then exportfs -ra; the mount option of "
-        "that name is another thing, and the default).",
+        "Export with async (on a Linux server: /etc/exports, then exportfs -ra; the mount option "
+        "of that name is another thing, and the default), or set sync=disabled on ZFS.",
         "what the server has acknowledged is lost when it fails, and clients are not told: only "
         "for data that can be made anew.",
     ),

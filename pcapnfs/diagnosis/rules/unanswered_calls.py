@@ -96,7 +96,7 @@ def _seen(pair: Unanswered) -> str:
             f"{units.count(pair.answered_elsewhere)}."
         )
     elif pair.answered:
-        text += " No call that was sent later was answered."
+        text += " Nothing was answered after that."
     return text
 
 
@@ -262,9 +262,10 @@ def _large(pair: Unanswered) -> bool:
 
 
 _PING = (
-    "Try ping -M do -s 1472 SERVER (8972 with jumbo frames), have all interfaces and switches "
-    "between them allow the same MTU, and let ICMP's 'fragmentation needed' through; "
-    "net.ipv4.tcp_mtu_probing=1 at both ends helps until then."
+    "Try ping -M do -s 1472 SERVER (8972 with jumbo frames; macOS and FreeBSD: ping -D -s, ESXi: "
+    "vmkping -d -s), have all interfaces and switches between them allow the same MTU, and let "
+    "ICMP's 'fragmentation needed' through; on Linux net.ipv4.tcp_mtu_probing=1 at both ends helps "
+    "until then."
 )
 
 _MTU = Advice(

@@ -71,9 +71,9 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         (
             words(title),
             time(differences.run_s(run)),
-            total(run.files if run.calls else None),
+            total(run.files if run.of_files else None),
             words("mount") if differences.mount_alone(run) else total(run.calls),
-            total(run.stable_calls if run.calls else None),
+            total(run.stable_calls if run.of_files else None),
             words(run.vantage),
             Cell(_capture(run)),
         )

@@ -41,12 +41,12 @@ def in_short(report: Report) -> Table | None:
     found = report.summary.findings
     if not found:
         return None
-    columns = [Column("finding", "long"), Column("severity", "words"), Column("costs", "words")]
+    columns = [Column("finding", "long"), Column("costs", "words"), Column("severity", "words")]
     rows = [
         [
             Cell(quoted(each.title, TITLE_CELLS), None, f"finding-{place}"),
-            Cell(each.severity, float(place)),
             Cell(view.cost(each), each.cost_s),
+            Cell(each.severity, float(place)),
         ]
         for place, each in enumerate(found[: view.IN_SHORT], 1)
     ]

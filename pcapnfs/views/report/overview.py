@@ -38,6 +38,8 @@ def verdict(report: Report) -> Section:
     )
     if gravest := judged.in_short(report):
         parts.append(gravest)
+    if first := findings_view.first_to_do(summary.findings):
+        parts.append(Paragraph(quoted(first)))
     facts = list(_capture(summary.capture, summary.trust.rpc_calls))
     if said := software_line(summary.software, whole=True):
         facts.append(("Software", quoted(said)))

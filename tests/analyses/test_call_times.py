@@ -1,0 +1,41 @@
+"""The round trip that small calls show, in milliseconds, beside what TCP tells of the network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pcapnfs.analyses.times.call_times import round_trip
+from pcapnfs.analyses.wire.network_path import Way
+
+
+def says(
+    times: list[float], rtt: float | None = 0.25, source: str = "acks"
+) -> tuple[float | None, str]:
+    """Milliseconds, and what they rest on."""
+    way = Way(rtt_s=None if rtt is None else rtt / 1e3, source=source, floor_s=None)
+    found, of = round_trip(np.array(times) / 1e3, way)
+    return found and round(found * 1e3, 3), of
+
+
+def test_the_mean_of_thirty_calls_is_the_round_trip() -> None:
+    assert says([0.3, 0.5] * 15) == (0.4, "calls")
+    assert says([0.3, 0.5] * 14) == (0.3, "acks")
+
+
+def test_a_mean_that_a_few_calls_make_is_none() -> None:
+    """Of two mounts: both begin with an FSINFO that waits for mountd to look the export up."""
+    mounts = [0.3] * 32 + [50.0, 50.0]
+    assert np.mean(mounts) == pytest.approx(3.2, abs=0.1)
+    assert says(mounts) == (0.3, "acks")
+    assert says(mounts, source="handshake") == (0.3, "handshake")
+
+
+def test_calls_that_are_often_slow_make_one() -> None:
+    """One of ten waits: that is what a call takes there."""
+    assert says([0.3] * 90 + [50.0] * 10) == (5.27, "calls")
+
+
+@pytest.mark.parametrize(("rtt", "source"), [(None, "none"), (9.0, "gaps")])
+def test_where_tcp_tells_no_network_it_is_all_there_is(rtt: float | None, source: str) -> None:
+    assert says([0.3] * 32 + [50.0, 50.0], rtt, source)[1] == "calls"

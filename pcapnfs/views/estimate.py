@@ -248,7 +248,7 @@ def reasons(model: Model) -> list[str]:
 
 def remarks(model: Model) -> list[str]:
     """What the figures leave open."""
-    told = []
+    told = _beyond_the_calls(model)
     if model.resent:
         told.append(
             "Most stable calls were sent again before they were answered: what they took is the "
@@ -272,6 +272,22 @@ def remarks(model: Model) -> list[str]:
     if model.vantage == "between":
         told.append("Captured between: the way to the client was added to each call.")
     return told
+
+
+def _beyond_the_calls(model: Model) -> list[str]:
+    """That inputs, given or beside what was measured, are of no file that can be."""
+    stable, calls = model.syncops_per_file, model.rpcs_per_file
+    if stable is None or calls is None or stable <= calls:
+        return []
+    given = {each.name for each in model.inputs if each.source == "given"}
+    others = {"rpcs_per_file": "--rpcs-per-file", "syncops_per_file": "--syncops-per-file"}
+    wanted = [option for name, option in others.items() if name not in given]
+    all_ = f"{units.number(calls)} {'call' if calls == 1 else 'calls'} per file"
+    told = (
+        f"{units.number(stable)} stable calls per file are more than the {all_}, and are among "
+        "them: no run is like that"
+    )
+    return [f"{told}; give {wanted[0]} as well." if wanted else f"{told}."]
 
 
 def about_what_if(model: Model) -> list[str]:

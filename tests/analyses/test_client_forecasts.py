@@ -87,7 +87,7 @@ def test_too_few_stable_calls_of_a_client_foretell_no_other_storage() -> None:
 
 def test_what_is_given_of_all_together_is_nobodys_own() -> None:
     rows = [*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)]
-    for given in (Overrides(files=10), Overrides(streams=4), Overrides(rpcs_per_file=300)):
+    for given in (Overrides(files=10), Overrides(streams=4), Overrides(rpcs_per_file=3)):
         assert foretold(rows, given).clients == ()
 
 

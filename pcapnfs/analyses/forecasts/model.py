@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns, units
+from pcapnfs import columns
 from pcapnfs.analyses.caching import savings as _savings
 from pcapnfs.analyses.caching.savings import LargerWrites, larger_writes
 from pcapnfs.analyses.forecasts import measurement as _measurement
@@ -61,9 +61,6 @@ STORED = ("given", "async", "log_device")
 TOLD = 0.01
 """Part of the shortest forecast with other storage from which on it is told what may have been
 stable."""
-
-_BY_FILE = ("rpcs_per_file", "syncops_per_file")
-"""Inputs that are counts for each file; the second are among the first."""
 
 SLOW_TOLD = 0.1
 """Part of the shortest forecast with other storage from which on it is told what a few slow calls
@@ -272,7 +269,6 @@ def _finished(
     asked = _change(measured, given)
     base = _base(measured, given)
     costs = asked.of(base.costs)
-    _demand_stable_among_calls(given, costs)
     spread = base.spread(asked)
     if missing:
         rows: tuple[Scenario, ...] = ()
@@ -326,27 +322,6 @@ def _finished(
         clients=() if missing or measured is None else client_forecasts(measured, given),
         verdict=_verdict(measured, given, costs, missing),
     )
-
-
-def _demand_stable_among_calls(given: Overrides, costs: Costs[float]) -> None:
-    """Refuse more stable calls for each file than calls.
-
-    Raises:
-        UsageError: What is given, by itself or beside what was measured, comes to that.
-    """
-    if given.rpcs_per_file is None and given.syncops_per_file is None:
-        return
-    if costs.syncops_per_file <= costs.rpcs_per_file:
-        return
-    stable, calls = units.number(costs.syncops_per_file), units.number(costs.rpcs_per_file)
-    s = "" if costs.rpcs_per_file == 1 else "s"
-    told = f"{stable} stable calls per file are more than the {calls} call{s} per file"
-    names = [name for name in _BY_FILE if getattr(given, name) is None]
-    if not names:
-        raise UsageError(told)
-    (measured,) = names
-    option = measured.replace("_", "-")
-    raise UsageError(f"{told}: give {measured} as well", shell=f"{told}: give --{option} as well")
 
 
 def _verdict(
@@ -570,8 +545,9 @@ def _inputs(
     told: dict[str, float | None] = dict.fromkeys(sources)
     if measured is not None:
         own = measured.costs()
+        by_file = ("rpcs_per_file", "syncops_per_file")
         counted = {
-            name: getattr(own, name) if measured.files or name not in _BY_FILE else None
+            name: getattr(own, name) if measured.files or name not in by_file else None
             for name in sources
         }
         told = counted | {

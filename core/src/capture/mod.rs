@@ -209,7 +209,7 @@ impl Parser {
     }
 
     /// The packets that follow one another from there.
-    fn glimpses<'a>(&self, mut ahead: &'a [u8]) -> impl Iterator<Item = Glimpse<'a>> {
+    fn glimpses<'a>(&self, mut ahead: &'a [u8]) -> impl Iterator<Item = Glimpse<'a>> + Clone {
         std::iter::from_fn(move || {
             let (glimpse, rest) = self.glimpse(ahead)?;
             ahead = rest;
@@ -376,7 +376,7 @@ impl Reader {
 
     /// Packets that will come next, as far as they were read from the file: none where that is not
     /// easily said. Nothing is checked; what comes of a damaged file may be something else.
-    pub fn glimpses(&self) -> impl Iterator<Item = Glimpse<'_>> {
+    pub fn glimpses(&self) -> impl Iterator<Item = Glimpse<'_>> + Clone {
         self.parser.glimpses(self.window.ahead())
     }
 
@@ -457,7 +457,7 @@ impl Reader {
             Pause::Set(by_ns) => self.clock.note_forward(self.packets + 1, by_ns),
             Pause::Doubtful | Pause::Unknown => {
                 if let Some(timestamps) = &mut self.timestamps {
-                    timestamps.unknown_until(pause.1);
+                    timestamps.unknown(pause);
                 }
             }
         }
@@ -473,7 +473,7 @@ impl Reader {
         (packets, mut bytes): (usize, usize),
     ) -> Pause {
         let Some(timestamps) = &self.timestamps else { return Pause::Unknown };
-        let fits = |glimpse: &Glimpse<'_>| {
+        let fits = move |glimpse: &Glimpse<'_>| {
             let rest = bytes.checked_sub(glimpse.bytes.len());
             bytes = rest.unwrap_or_default();
             rest.is_some()

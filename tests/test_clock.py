@@ -14,6 +14,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.analyses.captured.trust import Trust, trust
+from pcapnfs.diagnosis.judging import findings
 from pcapnfs.redaction import redact
 from pcapnfs.verify.verification import verify
 from tests.oracles.tshark import require_tshark
@@ -300,6 +301,33 @@ def test_without_timestamps_nothing_tells(tmp_path: Path) -> None:
     forward = without_timestamps(paused(tmp_path / "forward.pcap", 700, 60, awake=""))
     assert trust_of(forward).set_forward == 0
     assert span(forward) == span(SAMPLE) + 60 * 10**9
+
+
+def test_a_pause_of_which_nothing_tells_is_told_and_findings_on_it_are_doubtful(
+    tmp_path: Path,
+) -> None:
+    def told(capture: Path) -> tuple[float | None, int | None, str]:
+        with pcapnfs.open(str(capture)) as trace:
+            (found,) = (each for each in findings(trace).findings if each.id == "client_bound")
+            return (*_pause(trust(trace)), found.confidence)
+
+    # Between a reply and the next call.
+    at = next(reply for _, reply, _ in calls(SAMPLE) if reply and reply > 700)
+    set_forward = without_timestamps(paused(tmp_path / "forward.pcap", at, 3600, awake=""))
+    pause_s, *rest = told(set_forward)
+    assert pause_s == pytest.approx(3600, abs=0.1)
+    assert rest == [at + 1, "possible"]
+    # An end was awake.
+    real = paused(tmp_path / "real.pcap", at, 3600, awake="cs")
+    assert told(real) == (None, None, "certain")
+    # It is little of the capture, or little.
+    for by_s in (20, 5):
+        little = without_timestamps(paused(tmp_path / "little.pcap", at, by_s, awake=""))
+        assert _pause(trust_of(little)) == (None, None)
+
+
+def _pause(told: Trust) -> tuple[float | None, int | None]:
+    return told.untold_pause_s, told.untold_pause_frame
 
 
 @pytest.mark.parametrize("steps", [100, 700, 2000])

@@ -43,7 +43,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
         trust.set_back, trust.set_forward, trust.clock_tick_s, capture.limits_hit,
-        capture.followers,
+        capture.followers, trust.untold_pause_s,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -55,6 +55,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _mistimed(trust),
         _set_back(trust),
         _set_forward(trust),
+        _untold_pause(trust),
         clocks_apart(trust),
         _ticks(trust),
         _matched(trust),
@@ -265,6 +266,17 @@ def _set_forward(trust: Trust) -> str:
     return (
         f"The clock of the capturing host was set forward{how}, as the TCP timestamps of both ends "
         "tell: times are counted on from there, earlier than Wireshark shows them."
+    )
+
+
+def _untold_pause(trust: Trust) -> str:
+    if trust.untold_pause_s is None:
+        return ""
+    where = f" before frame {trust.untold_pause_frame}" if trust.untold_pause_frame else ""
+    return (
+        f"For {units.duration(trust.untold_pause_s)}{where} nothing was captured, and no TCP "
+        "timestamps of both ends tell whether the clock of the capturing host was set forward "
+        "meanwhile: look into its log."
     )
 
 

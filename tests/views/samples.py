@@ -147,6 +147,8 @@ def trust() -> Trust:
         set_forward=0,
         set_forward_s=0.0,
         set_forward_frame=None,
+        untold_pause_s=None,
+        untold_pause_frame=None,
         damaged_files=0,
         complete=True,
     )

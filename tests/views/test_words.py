@@ -230,6 +230,15 @@ def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
     )
 
 
+def test_a_pause_of_which_nothing_tells_is_told() -> None:
+    trust = replace(samples.trust(), untold_pause_s=3600.0, untold_pause_frame=77)
+    assert trust_sentences(trust, samples.capture())[0] == (
+        "For 60 m 0 s before frame 77 nothing was captured, and no TCP timestamps of both ends "
+        "tell whether the clock of the capturing host was set forward meanwhile: look into its "
+        "log."
+    )
+
+
 def test_where_the_header_does_not_tell_where_packets_were_cut_the_payload_does() -> None:
     trust = replace(samples.trust(), truncated_packets=7, kept_bytes=30.0)
     capture = replace(samples.capture(), snaplen=262144)

@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{ReadError, Resumed};
 use crate::wire_enum::wire_enum;
 
-pub use clock::Set;
+pub use clock::{Set, Untold};
 pub use compression::Compression;
 
 use clock::Clock;
@@ -456,6 +456,7 @@ impl Reader {
             Pause::Real => {}
             Pause::Set(by_ns) => self.clock.note_forward(self.packets + 1, by_ns),
             Pause::Doubtful | Pause::Unknown => {
+                self.clock.note_untold(self.packets + 1, time_ns.saturating_sub(last_ns));
                 if let Some(timestamps) = &mut self.timestamps {
                     timestamps.unknown(pause);
                 }
@@ -685,6 +686,11 @@ impl Reader {
     /// How often it was set forward, as the timestamps of both ends tell.
     pub fn set_forward(&self) -> Set {
         self.clock.set_forward()
+    }
+
+    /// The longest pause so far of which nothing tells whether it was set forward.
+    pub fn untold(&self) -> Untold {
+        self.clock.untold()
     }
 
     /// What is added to the times of the file's packets because the clock was set.

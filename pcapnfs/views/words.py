@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
+MOST = 0.5
+"""From this share of the payload on, that packets were cut is why there is no verdict."""
+
 DAMAGES_TOLD = 4
 """Captures of which it is told where they are damaged; the others are counted."""
 
@@ -105,7 +108,7 @@ def clocks_apart(trust: Trust) -> str:
 
 
 def sealed(trust: Trust) -> list[str]:
-    """What is encrypted as a whole, in sentences; nothing where nothing is."""
+    """What is encrypted or cut off as a whole, in sentences; nothing where nothing is."""
     found = trust.sealed
     told = []
     if found.connections:
@@ -119,6 +122,12 @@ def sealed(trust: Trust) -> list[str]:
         told.append(
             f"{are} sealed by Kerberos (krb5p), or {units.share(found.calls_share)} of those that "
             "have a reply: how long they took can be seen, not what they did."
+        )
+    if found.cut_connections:
+        cut = units.counted(found.cut_connections, "connection")
+        told.append(
+            f"Of {cut}, with {units.size(found.cut_bytes)} or {units.share(found.cut_share)} of "
+            "all payload, no call can be seen: packets were cut before a call tells what it is."
         )
     return told
 
@@ -142,8 +151,10 @@ def no_verdict(trust: Trust) -> str:
 
 
 def _unsealed(trust: Trust) -> str:
-    """What to do where most is encrypted: to ask the client, or to capture once without."""
+    """What to do where most is encrypted, to ask the client or to capture without, or cut off."""
     found = trust.sealed
+    if (found.cut_share or 0.0) >= MOST:
+        return "Capture again with whole packets (tcpdump -s 0), or 512 bytes of each (-s 512)."
     without = [
         *(("without TLS (xprtsec=none)",) if found.connections else ()),
         *(("with sec=krb5i or krb5",) if found.calls else ()),

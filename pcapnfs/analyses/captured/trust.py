@@ -188,12 +188,12 @@ class Trust(Record):
 
     @property
     def mostly_unseen(self) -> bool:
-        """Whether most calls or their replies cannot even be seen, as under TLS.
+        """Whether most calls or their replies cannot even be seen, as under TLS, or cut off.
 
         Then nothing tells how long they took in all. Under Kerberos they can be seen.
         """
-        tls = (self.sealed.bytes_share or 0.0) >= _sealing.MOST
-        return tls or _directions.mostly(self.calls_alone, self.rpc_calls)
+        hidden = self.sealed.hidden_share >= _sealing.MOST
+        return hidden or _directions.mostly(self.calls_alone, self.rpc_calls)
 
     @property
     def lacks_much(self) -> bool:

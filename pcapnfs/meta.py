@@ -73,6 +73,11 @@ class CaptureFile(Record):
     """By how much, in all, nanoseconds; 0 likewise."""
     set_forward_frame: int | None = None
     """The frame before which it was for the first time; None as of `set_back_frame`."""
+    untold_pause_ns: int = 0
+    """The longest pause of which nothing tells whether the clock was set forward, nanoseconds; 0
+    likewise."""
+    untold_pause_frame: int | None = None
+    """The frame behind it; None as of `set_back_frame`."""
     followers: int = 0
     """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""
     passed_bytes: int = 0

@@ -101,4 +101,5 @@ def _moved(file: meta.CaptureFile, before: int) -> meta.CaptureFile:
         last_frame=counted_on(file.last_frame),
         set_back_frame=counted_on(file.set_back_frame),
         set_forward_frame=counted_on(file.set_forward_frame),
+        untold_pause_frame=counted_on(file.untold_pause_frame),
     )

@@ -410,13 +410,14 @@ def _sound(told: meta.Meta) -> meta.Meta:
         counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
         counts += [file.followers, file.passed_bytes]
         counts += [file.mistimed_packets, file.set_back, file.set_back_ns]
-        counts += [file.set_forward, file.set_forward_ns]
+        counts += [file.set_forward, file.set_forward_ns, file.untold_pause_ns]
         maybe = (
             file.snaplen,
             file.first_frame,
             file.last_frame,
             file.set_back_frame,
             file.set_forward_frame,
+            file.untold_pause_frame,
             file.dropped_packets,
         )
         counts += [number for number in maybe if number is not None]

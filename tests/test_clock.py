@@ -14,6 +14,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.analyses.captured.trust import Trust, trust
+from pcapnfs.diagnosis.judging import findings
 from pcapnfs.redaction import redact
 from pcapnfs.verify.verification import verify
 from tests.oracles.tshark import require_tshark
@@ -226,6 +227,54 @@ def test_a_clock_that_is_set_forward_is_counted_on(steps: int, by_s: int, tmp_pa
     assert (told.set_back, told.mistimed_packets) == (0, 0)
 
 
+BEGINNINGS = [
+    ("k61-sec-krb5i-v3", 61),
+    ("k61-sec-krb5i-v3", 307),
+    ("k61-two-clients-v42-server", 57),
+    ("k61-locks-v42-server", 129),
+    ("k61-walk-v3", 261),
+]
+"""Packets of samples before which a connection was heard for a moment only, or behind which one
+begins."""
+
+
+@pytest.mark.parametrize(("sample", "packet"), BEGINNINGS)
+@pytest.mark.parametrize("by_s", [5, 3600, 1 << 18])
+def test_connections_that_were_heard_for_a_moment_tell_of_a_clock_that_is_set_forward(
+    sample: str, packet: int, by_s: int, tmp_path: Path
+) -> None:
+    source = SAMPLE.with_stem(sample)
+    forward = paused(tmp_path / "forward.pcap", packet - 1, by_s, awake="", source=source)
+    told = trust_of(forward)
+    assert (told.set_forward, told.set_forward_frame, told.set_back) == (1, packet, 0)
+    assert told.set_forward_s == pytest.approx(by_s, abs=0.05)
+    assert abs(span(forward) - span(source)) < 50_000_000
+
+
+@pytest.mark.parametrize("by_s", [2, 30, 3600])
+def test_a_capture_of_a_tenth_of_a_second_tells_of_it(by_s: int, tmp_path: Path) -> None:
+    whole = SAMPLE.with_stem("k61-walk-v3").read_bytes()
+    brief = tmp_path / "brief.pcap"
+    starts = places(whole)
+    brief.write_bytes(whole[: HEADERS[0]] + whole[starts[700] : starts[900]])
+    assert span(brief) < 100_000_000
+    told = trust_of(paused(tmp_path / "forward.pcap", 100, by_s, awake="", source=brief))
+    assert (told.set_forward, told.set_forward_frame) == (1, 101)
+    assert told.set_forward_s == pytest.approx(by_s, abs=0.05)
+
+
+@pytest.mark.parametrize(("sample", "packet"), BEGINNINGS)
+@pytest.mark.parametrize("awake", ["cs", "c", "s"])
+@pytest.mark.parametrize("by_s", [5, 3600, 1 << 18])
+def test_a_pause_where_connections_begin_is_one_that_an_end_was_awake_for(
+    sample: str, packet: int, awake: str, by_s: int, tmp_path: Path
+) -> None:
+    source = SAMPLE.with_stem(sample)
+    real = paused(tmp_path / "paused.pcap", packet - 1, by_s, awake, source=source)
+    assert trust_of(real).set_forward == 0
+    assert span(real) == span(source) + by_s * 10**9
+
+
 @pytest.mark.parametrize("awake", ["cs", "c", "s"])
 @pytest.mark.parametrize("by_s", [2, 300, 1 << 18])
 def test_a_pause_that_an_end_was_awake_for_is_one(by_s: int, awake: str, tmp_path: Path) -> None:
@@ -252,6 +301,33 @@ def test_without_timestamps_nothing_tells(tmp_path: Path) -> None:
     forward = without_timestamps(paused(tmp_path / "forward.pcap", 700, 60, awake=""))
     assert trust_of(forward).set_forward == 0
     assert span(forward) == span(SAMPLE) + 60 * 10**9
+
+
+def test_a_pause_of_which_nothing_tells_is_told_and_findings_on_it_are_doubtful(
+    tmp_path: Path,
+) -> None:
+    def told(capture: Path) -> tuple[float | None, int | None, str]:
+        with pcapnfs.open(str(capture)) as trace:
+            (found,) = (each for each in findings(trace).findings if each.id == "client_bound")
+            return (*_pause(trust(trace)), found.confidence)
+
+    # Between a reply and the next call.
+    at = next(reply for _, reply, _ in calls(SAMPLE) if reply and reply > 700)
+    set_forward = without_timestamps(paused(tmp_path / "forward.pcap", at, 3600, awake=""))
+    pause_s, *rest = told(set_forward)
+    assert pause_s == pytest.approx(3600, abs=0.1)
+    assert rest == [at + 1, "possible"]
+    # An end was awake.
+    real = paused(tmp_path / "real.pcap", at, 3600, awake="cs")
+    assert told(real) == (None, None, "certain")
+    # It is little of the capture, or little.
+    for by_s in (20, 5):
+        little = without_timestamps(paused(tmp_path / "little.pcap", at, by_s, awake=""))
+        assert _pause(trust_of(little)) == (None, None)
+
+
+def _pause(told: Trust) -> tuple[float | None, int | None]:
+    return told.untold_pause_s, told.untold_pause_frame
 
 
 @pytest.mark.parametrize("steps", [100, 700, 2000])

@@ -9,12 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import pcapnfs
+from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.record import replace
 from pcapnfs.synth.builder import Conversation, nfs4
 from pcapnfs.synth.builder.capture import Capture
 from tests import damage
 from tests.decoded import MS, T
 from tests.oracles.corpus import corpus_path, require_corpus
+from tests.unit.rows import ROOT
 
 _CALLS = 500
 """A capture with fewer pairs says too little about shares of 99 %."""
@@ -108,6 +113,30 @@ def test_neighbours_swapped(original: damage.Original, tmp_path: Path) -> None:
     outcome = damage.outcome(original, damage.swap(0.2, 1), tmp_path / "damaged.pcap", slack=1)
     assert outcome.invented == ()
     assert outcome.missed == ()
+
+
+@pytest.mark.parametrize("length", [66, 68, 76])
+def test_connections_that_are_cut_before_a_call_tells_what_it_is_give_no_verdict(
+    length: int, tmp_path: Path
+) -> None:
+    """Nothing is known of calls there: their time is not the client's own."""
+    whole = damage.File.read(ROOT / "samples" / "k61-tar-v3.pcap")
+    assert whole is not None
+    # The mount is seen, and NFS is not: it came in packets that were cut.
+    cut = damage.snap(length)(whole)
+    cut.write(tmp_path / "cut.pcap")
+    with pcapnfs.open(str(tmp_path / "cut.pcap")) as trace:
+        ends = trace.rows(
+            "select client, server, truncated_bytes > 0 from connections where server_port = 2049"
+        )
+        assert ends
+        assert set(ends) == {("10.0.0.11", "10.0.0.1", True)}
+        found = trust(trace)
+        assert found.sealed.cut_connections >= len(ends)
+        assert found.mostly_unseen
+        assert model(trace).verdict is None
+        total = time_budget(trace).total
+        assert (total.client_s, total.unknown_s > 0.9 * total.wall_s) == (0.0, True)
 
 
 _FRAMES = """

@@ -199,6 +199,8 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "set_forward": file.set_forward,
         "set_forward_ns": file.set_forward_ns,
         "set_forward_frame": file.set_forward_frame,
+        "untold_pause_ns": file.untold_pause_ns,
+        "untold_pause_frame": file.untold_pause_frame,
         "followers": file.followers,
         "passed_bytes": file.passed_bytes,
         "dropped_packets": file.dropped_packets,

@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use crate::capture::merge::{Merge, Next};
-use crate::capture::{LinkType, Packet, Set};
+use crate::capture::{LinkType, Packet, Set, Untold};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::foresight::{self, AT_ONCE};
@@ -78,6 +78,10 @@ pub struct FileSummary {
     pub set_forward_ns: i64,
     /// The frame before which it was for the first time; `None` likewise.
     pub set_forward_frame: Option<u64>,
+    /// The longest pause of which nothing tells whether the clock was set forward, nanoseconds.
+    pub untold_pause_ns: i64,
+    /// The frame behind it; `None` likewise.
+    pub untold_pause_frame: Option<u64>,
     /// Captures that follow the first one in the file, as `cat` puts them there.
     pub followers: u64,
     /// Bytes of the file, or of what it unpacks to, that were passed over as damage.
@@ -271,7 +275,7 @@ impl Decoder {
             file.dropped_packets = reader.dropped();
             file.untimed_packets = reader.untimed();
             file.mistimed_packets = reader.mistimed();
-            file.note(reader.set_back(), reader.set_forward());
+            file.note(reader.set_back(), reader.set_forward(), reader.untold());
             file.followers = reader.followers();
             if file.untimed_packets == file.packets {
                 (file.start_ns, file.end_ns) = (None, None);
@@ -506,14 +510,15 @@ impl FileSummary {
     }
 
     /// Takes what is known of its clock, once all packets are read.
-    fn note(&mut self, back: Set, forward: Set) {
+    fn note(&mut self, back: Set, forward: Set, untold: Untold) {
         let apart = |(first, last): (u64, u64)| last - first + 1 > self.packets;
         let first =
             self.first_frame.zip(self.last_frame).filter(|frames| !apart(*frames)).map(|(first, _)| first);
-        let frame = |set: Set| first.filter(|_| set.times > 0).map(|first| first + set.packet - 1);
-        (self.set_back, self.set_back_ns, self.set_back_frame) = (back.times, back.by_ns, frame(back));
+        let frame = |packet: u64| first.filter(|_| packet > 0).map(|first| first + packet - 1);
+        (self.set_back, self.set_back_ns, self.set_back_frame) = (back.times, back.by_ns, frame(back.packet));
         (self.set_forward, self.set_forward_ns) = (forward.times, forward.by_ns);
-        self.set_forward_frame = frame(forward);
+        self.set_forward_frame = frame(forward.packet);
+        (self.untold_pause_ns, self.untold_pause_frame) = (untold.by_ns, frame(untold.packet));
     }
 
     /// Takes the first packet, and one that is not as that before.

@@ -63,7 +63,7 @@ def _lost(side: Side) -> float:
         trust.lost_bytes / max(capture.bytes + trust.lost_bytes, 1),
         dropped / max(capture.packets + dropped, 1),
         (trust.untimed_packets + trust.mistimed_packets) / max(capture.packets, 1),
-        trust.sealed.bytes_share or 0.0,
+        trust.sealed.hidden_share,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.diagnosis.finding import Finding, Rule
+from pcapnfs.diagnosis.pause import doubted
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.diagnosis.settle import settle
 from pcapnfs.diagnosis.thresholds import Threshold, Values, chosen
@@ -83,6 +84,8 @@ def judge_by(
     told = [(rule, seen) for rule in rules for seen in rule.judge(material, limits)]
     if material.trust.times_untold:
         told = [(rule, seen) for rule, seen in told if not (rule.of_times or seen.claims)]
+    if material.trust.untold_pause_s is not None:
+        told = [(rule, doubted(rule, seen, material.trust)) for rule, seen in told]
     found = settle(told, rows)
     return Findings(
         findings=found,

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
+MOST = 0.5
+"""From this share of the payload on, that packets were cut is why there is no verdict."""
+
 DAMAGES_TOLD = 4
 """Captures of which it is told where they are damaged; the others are counted."""
 
@@ -43,7 +46,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
         trust.set_back, trust.set_forward, trust.clock_tick_s, capture.limits_hit,
-        capture.followers,
+        capture.followers, trust.untold_pause_s,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -55,6 +58,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _mistimed(trust),
         _set_back(trust),
         _set_forward(trust),
+        _untold_pause(trust),
         clocks_apart(trust),
         _ticks(trust),
         _matched(trust),
@@ -104,7 +108,7 @@ def clocks_apart(trust: Trust) -> str:
 
 
 def sealed(trust: Trust) -> list[str]:
-    """What is encrypted as a whole, in sentences; nothing where nothing is."""
+    """What is encrypted or cut off as a whole, in sentences; nothing where nothing is."""
     found = trust.sealed
     told = []
     if found.connections:
@@ -118,6 +122,12 @@ def sealed(trust: Trust) -> list[str]:
         told.append(
             f"{are} sealed by Kerberos (krb5p), or {units.share(found.calls_share)} of those that "
             "have a reply: how long they took can be seen, not what they did."
+        )
+    if found.cut_connections:
+        cut = units.counted(found.cut_connections, "connection")
+        told.append(
+            f"Of {cut}, with {units.size(found.cut_bytes)} or {units.share(found.cut_share)} of "
+            "all payload, no call can be seen: packets were cut before a call tells what it is."
         )
     return told
 
@@ -141,8 +151,10 @@ def no_verdict(trust: Trust) -> str:
 
 
 def _unsealed(trust: Trust) -> str:
-    """What to do where most is encrypted: to ask the client, or to capture once without."""
+    """What to do where most is encrypted, to ask the client or to capture without, or cut off."""
     found = trust.sealed
+    if (found.cut_share or 0.0) >= MOST:
+        return "Capture again with whole packets (tcpdump -s 0), or 512 bytes of each (-s 512)."
     without = [
         *(("without TLS (xprtsec=none)",) if found.connections else ()),
         *(("with sec=krb5i or krb5",) if found.calls else ()),
@@ -265,6 +277,17 @@ def _set_forward(trust: Trust) -> str:
     return (
         f"The clock of the capturing host was set forward{how}, as the TCP timestamps of both ends "
         "tell: times are counted on from there, earlier than Wireshark shows them."
+    )
+
+
+def _untold_pause(trust: Trust) -> str:
+    if trust.untold_pause_s is None:
+        return ""
+    where = f" before frame {trust.untold_pause_frame}" if trust.untold_pause_frame else ""
+    return (
+        f"For {units.duration(trust.untold_pause_s)}{where} nothing was captured, and no TCP "
+        "timestamps of both ends tell whether the clock of the capturing host was set forward "
+        "meanwhile: look into its log."
     )
 
 

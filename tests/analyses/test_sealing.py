@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.captured.sealing import sealing
+from pcapnfs.analyses.captured.sealing import sealed_clients, sealing
 from pcapnfs.analyses.forecasts.model import model
 from tests.unit.rows import Row, call, operation, trace_of
 
@@ -27,6 +27,22 @@ def test_bytes_under_tls() -> None:
     assert found.mostly
     with trace_of(connections=[tcp(0, 900, 1000), tcp(1, 0, 801)]) as trace:
         assert not sealing(trace).mostly
+
+
+def test_connections_that_were_cut_before_a_call_tells_what_it_is() -> None:
+    seen = {**tcp(1, 0, 1000), "client": "10.0.0.2"}
+    short = {**seen, "connection": 0, "truncated_bytes": 900}
+    calls = [call(1, "GETATTR", 1, connection=1)]
+    with trace_of(connections=[short, seen], calls=calls) as trace:
+        found = sealing(trace)
+        assert sealed_clients(trace) == {"10.0.0.2"}
+    assert (found.cut_connections, found.cut_bytes, found.cut_share) == (1, 1000, 0.5)
+    assert (found.connections, found.hidden_share, found.mostly) == (0, 0.5, True)
+    # Calls are seen there, or nothing was cut.
+    for connections in ([{**seen, "truncated_bytes": 900}], [tcp(0, 0, 1000), seen]):
+        with trace_of(connections=connections, calls=calls) as trace:
+            assert sealing(trace).cut_connections == 0
+            assert not sealed_clients(trace)
 
 
 def test_calls_whose_operations_are_hidden() -> None:

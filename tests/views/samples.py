@@ -110,6 +110,20 @@ def software() -> Software:
     )
 
 
+def sealing() -> Sealing:
+    """Nothing is sealed."""
+    return Sealing(
+        connections=0,
+        sealed_bytes=0,
+        bytes_share=0.0,
+        calls=0,
+        calls_share=0.0,
+        cut_connections=0,
+        cut_bytes=0,
+        cut_share=0.0,
+    )
+
+
 def trust() -> Trust:
     return Trust(
         rpc_calls=10000,
@@ -131,7 +145,7 @@ def trust() -> Trust:
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},
-        sealed=Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=0, calls_share=0.0),
+        sealed=sealing(),
         missing_bytes=0,
         bytes_alone=0,
         truncated_bytes=0,
@@ -147,6 +161,8 @@ def trust() -> Trust:
         set_forward=0,
         set_forward_s=0.0,
         set_forward_frame=None,
+        untold_pause_s=None,
+        untold_pause_frame=None,
         damaged_files=0,
         complete=True,
     )

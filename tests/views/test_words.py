@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.captured.sealing import Sealing
 from pcapnfs.record import replace
 from pcapnfs.views.words import PERFECT, lacks, no_verdict, trust_sentences, warning
 from tests.views import samples
@@ -201,7 +200,7 @@ def test_a_direction_that_some_connections_lack_stands_before_the_rest() -> None
 
 def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
     assert no_verdict(samples.trust()) == ""
-    tls = Sealing(connections=1, sealed_bytes=2048, bytes_share=0.9, calls=0, calls_share=0.0)
+    tls = replace(samples.sealing(), connections=1, sealed_bytes=2048, bytes_share=0.9)
     trust = replace(samples.trust(), sealed=tls, complete=False)
     told = (
         "1 connection is sealed by TLS, with 2.00 KiB or 90.0 % of all payload: no call there can "
@@ -222,11 +221,35 @@ def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
         f"{no} {told} {client} without TLS (xprtsec=none), where that is allowed."
     )
     assert no_verdict(replace(trust, sealed=replace(tls, bytes_share=0.2))) == ""
-    krb5p = Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=7, calls_share=0.7)
+    krb5p = replace(samples.sealing(), calls=7, calls_share=0.7)
     assert no_verdict(replace(trust, sealed=krb5p)) == (
         f"{no} 7 calls are sealed by Kerberos (krb5p), or 70.0 % of those that have a reply: how "
         f"long they took can be seen, not what they did. {client} with sec=krb5i or krb5, where "
         "that is allowed."
+    )
+
+
+def test_connections_that_were_cut_before_a_call_tells_what_it_is_are_told() -> None:
+    cut = replace(samples.sealing(), cut_connections=2, cut_bytes=4096, cut_share=0.75)
+    trust = replace(samples.trust(), sealed=cut, complete=False)
+    told = (
+        "Of 2 connections, with 4.00 KiB or 75.0 % of all payload, no call can be seen: packets "
+        "were cut before a call tells what it is."
+    )
+    assert trust_sentences(trust, samples.capture())[1] == told
+    assert no_verdict(trust) == (
+        "No verdict on what the time went into: most of the traffic cannot be read. "
+        f"{told} Capture again with whole packets (tcpdump -s 0), or 512 bytes of each (-s 512)."
+    )
+    assert no_verdict(replace(trust, sealed=replace(cut, cut_share=0.2))) == ""
+
+
+def test_a_pause_of_which_nothing_tells_is_told() -> None:
+    trust = replace(samples.trust(), untold_pause_s=3600.0, untold_pause_frame=77)
+    assert trust_sentences(trust, samples.capture())[0] == (
+        "For 60 m 0 s before frame 77 nothing was captured, and no TCP timestamps of both ends "
+        "tell whether the clock of the capturing host was set forward meanwhile: look into its "
+        "log."
     )
 
 

@@ -46,6 +46,15 @@ pub struct Set {
     pub packet: u64,
 }
 
+/// The longest pause of a capture of which nothing tells whether its clock was set forward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Untold {
+    /// How long.
+    pub by_ns: i64,
+    /// The packet of the file, from 1, behind it; 0 for none.
+    pub packet: u64,
+}
+
 /// Before the first packet; no time is near it.
 const NEVER: i64 = i64::MIN;
 
@@ -58,14 +67,15 @@ pub(super) struct Clock {
     shift_ns: i64,
     set_back: Set,
     set_forward: Set,
+    untold: Untold,
     /// Packets whose times cannot be.
     mistimed: u64,
 }
 
 impl Clock {
     pub(super) fn new() -> Self {
-        let never = Set::default();
-        Self { last_ns: NEVER, shift_ns: 0, set_back: never, set_forward: never, mistimed: 0 }
+        let (never, untold) = (Set::default(), Untold::default());
+        Self { last_ns: NEVER, shift_ns: 0, set_back: never, set_forward: never, untold, mistimed: 0 }
     }
 
     /// Takes the next packet's time, if it is near that of the packet before, as nearly all are.
@@ -108,6 +118,18 @@ impl Clock {
     /// How often it was set forward.
     pub(super) fn set_forward(&self) -> Set {
         self.set_forward
+    }
+
+    /// The longest pause of which nothing tells.
+    pub(super) fn untold(&self) -> Untold {
+        self.untold
+    }
+
+    /// Nothing tells whether it was set forward before this packet, behind so long a pause.
+    pub(super) fn note_untold(&mut self, packet: u64, by_ns: i64) {
+        if by_ns > self.untold.by_ns {
+            self.untold = Untold { by_ns, packet };
+        }
     }
 
     /// The time of the packet before; `None` for the first one.

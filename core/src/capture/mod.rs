@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{ReadError, Resumed};
 use crate::wire_enum::wire_enum;
 
-pub use clock::Set;
+pub use clock::{Set, Untold};
 pub use compression::Compression;
 
 use clock::Clock;
@@ -209,7 +209,7 @@ impl Parser {
     }
 
     /// The packets that follow one another from there.
-    fn glimpses<'a>(&self, mut ahead: &'a [u8]) -> impl Iterator<Item = Glimpse<'a>> {
+    fn glimpses<'a>(&self, mut ahead: &'a [u8]) -> impl Iterator<Item = Glimpse<'a>> + Clone {
         std::iter::from_fn(move || {
             let (glimpse, rest) = self.glimpse(ahead)?;
             ahead = rest;
@@ -376,7 +376,7 @@ impl Reader {
 
     /// Packets that will come next, as far as they were read from the file: none where that is not
     /// easily said. Nothing is checked; what comes of a damaged file may be something else.
-    pub fn glimpses(&self) -> impl Iterator<Item = Glimpse<'_>> {
+    pub fn glimpses(&self) -> impl Iterator<Item = Glimpse<'_>> + Clone {
         self.parser.glimpses(self.window.ahead())
     }
 
@@ -456,8 +456,9 @@ impl Reader {
             Pause::Real => {}
             Pause::Set(by_ns) => self.clock.note_forward(self.packets + 1, by_ns),
             Pause::Doubtful | Pause::Unknown => {
+                self.clock.note_untold(self.packets + 1, time_ns.saturating_sub(last_ns));
                 if let Some(timestamps) = &mut self.timestamps {
-                    timestamps.unknown_until(pause.1);
+                    timestamps.unknown(pause);
                 }
             }
         }
@@ -473,7 +474,7 @@ impl Reader {
         (packets, mut bytes): (usize, usize),
     ) -> Pause {
         let Some(timestamps) = &self.timestamps else { return Pause::Unknown };
-        let fits = |glimpse: &Glimpse<'_>| {
+        let fits = move |glimpse: &Glimpse<'_>| {
             let rest = bytes.checked_sub(glimpse.bytes.len());
             bytes = rest.unwrap_or_default();
             rest.is_some()
@@ -685,6 +686,11 @@ impl Reader {
     /// How often it was set forward, as the timestamps of both ends tell.
     pub fn set_forward(&self) -> Set {
         self.clock.set_forward()
+    }
+
+    /// The longest pause so far of which nothing tells whether it was set forward.
+    pub fn untold(&self) -> Untold {
+        self.clock.untold()
     }
 
     /// What is added to the times of the file's packets because the clock was set.

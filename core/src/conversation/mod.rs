@@ -379,11 +379,13 @@ impl Conversations {
 
     /// Says what is to be said of a connection once it is over.
     fn end(&mut self, id: ConnectionId, connection: Option<&Connection>) {
-        let Some(parties) = self.by_id.get(id).map(|conversation| &conversation.parties) else { return };
+        let Some(conversation) = self.by_id.get(id) else { return };
+        let parties = &conversation.parties;
         if let Some(sealed) = parties.sealed {
             self.messages.seal(id, sealed);
         }
-        if let (Some(client), Some(connection)) = (parties.client, connection) {
+        let client = parties.client.or_else(|| conversation.client_unread(connection?));
+        if let (Some(client), Some(connection)) = (client, connection) {
             let sealed = parties.sealed.map(|sealed| sealed.bytes);
             let role = self.messages.roles.of(*parties.ends.of(client.other()), parties.carried);
             self.messages.tables.append_connection(id, connection, client, &parties.addresses, role, sealed);
@@ -508,6 +510,14 @@ impl Conversation {
         }
         self.count_sealed(piece.length);
         true
+    }
+
+    /// The client of a connection of which no message can be read, since packets were cut before one tells
+    /// what it is: the port tells.
+    fn client_unread(&self, connection: &Connection) -> Option<Side> {
+        let Sides { low, high } = &connection.counts;
+        let cut = low.truncated_bytes + high.truncated_bytes > 0;
+        self.server_port.filter(|_| cut).map(Side::other)
     }
 
     fn count_sealed(&mut self, length: usize) {

@@ -429,7 +429,7 @@ table! { ENTRIES EntriesBatch "entries" "An entry of a READDIR or READDIRPLUS re
 }
 
 #[rustfmt::skip]
-table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UDP exchange between two ports, that carried RPC."
+table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UDP exchange between two ports, that carried RPC, or must have by its port where packets were cut before a message tells."
         connection       U32  false ""      "Number of the connection in this trace."
         transport        Name false ""      "TCP or UDP."
         client           Word false ""      "Address of the side that is the NFS client."

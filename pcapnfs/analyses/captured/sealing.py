@@ -1,8 +1,9 @@
-"""How much of the traffic is sealed, so that nothing tells what it was.
+"""How much of the traffic is sealed or cut off, so that nothing tells what it was.
 
 Takes connections and calls; gives what TLS hides (RFC 9289), of which not even calls are known, and
 the calls whose operations Kerberos hides (RPCSEC_GSS privacy, RFC 2203 section 5.3.3.4): those are
-timed, but whether they had to wait for storage is not known.
+timed, but whether they had to wait for storage is not known; and connections to a port of RPC of
+which packets were cut so short that no message can be told.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="callback reply_frame stability undecoded",
-    connections="tls sealed_bytes client_bytes server_bytes",
+    calls="connection callback reply_frame stability undecoded",
+    connections="connection tls sealed_bytes client_bytes server_bytes truncated_bytes",
 )
 """The columns that the queries here read."""
 
@@ -28,7 +29,8 @@ MOST = 0.5
 
 
 CLIENTS_READS = columns.of(
-    connections="client sealed_bytes client_bytes server_bytes",
+    calls="connection",
+    connections="connection client tls sealed_bytes client_bytes server_bytes truncated_bytes",
 )
 """The columns that `sealed_clients` reads."""
 
@@ -47,34 +49,78 @@ class Sealing(Record):
     calls_share: float | None
     """These divided by all answered calls of clients, 0…1; None without any."""
 
+    cut_connections: int
+    """Connections of which no call can be seen, since packets were cut before one tells what it
+    is."""
+    cut_bytes: int
+    """Payload bytes of these, captured or not."""
+    cut_share: float | None
+    """These divided by the payload bytes of all connections, 0…1; None without any."""
+
+    @property
+    def hidden_share(self) -> float:
+        """The share of the payload bytes of which not even calls can be seen."""
+        return (self.bytes_share or 0.0) + (self.cut_share or 0.0)
+
     @property
     def mostly(self) -> bool:
-        """Whether most bytes, or most calls, are sealed."""
-        return (self.bytes_share or 0.0) >= MOST or (self.calls_share or 0.0) >= MOST
+        """Whether most bytes are sealed or cut off, or most calls are sealed."""
+        return self.hidden_share >= MOST or (self.calls_share or 0.0) >= MOST
 
 
 @once
 def sealing(trace: Trace) -> Sealing:
     """Count what is sealed, and what there is."""
     connections, sealed, payload, calls, answered = trace.rows(_SEALED)[0]
+    cut_connections, cut = trace.rows(_CUT, {"unread": unread(trace)})[0]
     return Sealing(
         connections=connections,
         sealed_bytes=integer(sealed),
         bytes_share=integer(sealed) / integer(payload) if payload else None,
         calls=calls,
         calls_share=calls / answered if answered else None,
+        cut_connections=cut_connections,
+        cut_bytes=integer(cut),
+        cut_share=integer(cut) / integer(payload) if payload else None,
     )
 
 
 def sealed_clients(trace: Trace) -> frozenset[str]:
-    """Addresses of the clients of whose payload most is under TLS, so that no call is seen."""
-    return frozenset(client for (client,) in trace.rows(_CLIENTS, {"most": MOST}))
+    """Addresses of the clients of whose payload most is under TLS, or cut: no call is seen."""
+    given = {"most": MOST, "unread": unread(trace)}
+    return frozenset(client for (client,) in trace.rows(_CLIENTS, given))
 
+
+@once
+def unread(trace: Trace) -> list[int]:
+    """Connections of which packets were cut so short that no call can be seen."""
+    # Where nothing was cut, calls need not be asked.
+    if not trace.rows(f"select 1 from connections where {_CUT_SHORT} limit 1"):
+        return []
+    return [connection for (connection,) in trace.rows(_UNREAD)]
+
+
+_CUT_SHORT = "not tls and truncated_bytes > 0"
+
+_UNREAD = f"""
+    select connection from connections
+    where {_CUT_SHORT} and connection not in (select connection from calls)
+"""
 
 _CLIENTS = """
-    select client from connections group by client
-    having sum(sealed_bytes) > 0
-        and sum(sealed_bytes) >= $most * sum(client_bytes::bigint + server_bytes::bigint)
+    with hidden as (
+        select client, client_bytes::bigint + server_bytes::bigint as payload,
+               case when list_contains($unread, connection) then payload
+                    else sealed_bytes end as hidden_bytes
+        from connections
+    )
+    select client from hidden group by client
+    having sum(hidden_bytes) > 0 and sum(hidden_bytes) >= $most * sum(payload)
+"""
+
+_CUT = """
+    select count(*), sum(client_bytes::hugeint + server_bytes) from connections
+    where list_contains($unread, connection)
 """
 
 _SEALED = """

@@ -23,6 +23,7 @@ from pcapnfs.analyses.captured.sealing import Sealing, sealing
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.meta import CaptureFile
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -48,6 +49,12 @@ LATE_RETRANSMISSION = "retransmitted_call"
 
 COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
 """Reasons with a field of their own; all others are messages that were not decoded to their end."""
+
+MOST = 0.5
+"""A pause that takes so much of the capture is told: what the time went into rests on it."""
+
+LEAST_PAUSE_S = 10
+"""Shorter ones are usual in captures that are short themselves."""
 
 MUCH = 0.05
 """From so large a share that the capture lacks, a time without a call says nothing: what is lost by
@@ -148,6 +155,12 @@ class Trust(Record):
     set_forward_frame: int | None
     """The frame before which it was for the first time; None for never, and where that file's
     frames are among those of others."""
+    untold_pause_s: float | None
+    """How long nothing was captured at once, seconds, where nothing tells whether the clock of the
+    capturing host was set forward meanwhile, and that is half of the capture or more, and 10 s.
+    None otherwise."""
+    untold_pause_frame: int | None
+    """The frame behind that pause; None as of `set_back_frame`, and without such a pause."""
     damaged_files: int
     """Files that break off or contradict themselves."""
     complete: bool
@@ -175,12 +188,12 @@ class Trust(Record):
 
     @property
     def mostly_unseen(self) -> bool:
-        """Whether most calls or their replies cannot even be seen, as under TLS.
+        """Whether most calls or their replies cannot even be seen, as under TLS, or cut off.
 
         Then nothing tells how long they took in all. Under Kerberos they can be seen.
         """
-        tls = (self.sealed.bytes_share or 0.0) >= _sealing.MOST
-        return tls or _directions.mostly(self.calls_alone, self.rpc_calls)
+        hidden = self.sealed.hidden_share >= _sealing.MOST
+        return hidden or _directions.mostly(self.calls_alone, self.rpc_calls)
 
     @property
     def lacks_much(self) -> bool:
@@ -246,6 +259,7 @@ def trust(trace: Trace) -> Trust:
     set_back = [file for file in trace.meta.files if file.set_back]
     set_forward = [file for file in trace.meta.files if file.set_forward]
     damaged = sum(file.damage is not None for file in trace.meta.files)
+    pause = _untold_pause(trace)
     lost = integer(missing) - alone.missing_bytes
     without = orphans - orphans_at_start - alone.replies
     return Trust(
@@ -286,6 +300,8 @@ def trust(trace: Trace) -> Trust:
         set_forward=sum(file.set_forward for file in set_forward),
         set_forward_s=sum(file.set_forward_ns for file in set_forward) / NANOSECONDS,
         set_forward_frame=set_forward[0].set_forward_frame if set_forward else None,
+        untold_pause_s=pause.untold_pause_ns / NANOSECONDS if pause else None,
+        untold_pause_frame=pause.untold_pause_frame if pause else None,
         damaged_files=damaged,
         complete=not (
             calls - matched
@@ -299,6 +315,20 @@ def trust(trace: Trace) -> Trust:
             or apart.least_s is not None
         ),
     )
+
+
+def _untold_pause(trace: Trace) -> CaptureFile | None:
+    """The file with the longest pause of which nothing tells, if that is most of the capture.
+
+    Between frames of other files it is no pause of the capture.
+    """
+    begin_ns, end_ns = trace.meta.start_ns, trace.meta.end_ns
+    told = [file for file in trace.meta.files if file.untold_pause_frame is not None]
+    longest = max(told, key=lambda file: file.untold_pause_ns, default=None)
+    if longest is None or begin_ns is None or end_ns is None:
+        return None
+    least_ns = max(MOST * (end_ns - begin_ns), LEAST_PAUSE_S * NANOSECONDS)
+    return longest if longest.untold_pause_ns >= least_ns else None
 
 
 def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:

@@ -54,6 +54,7 @@ from pcapnfs.analyses.wire import resent_calls as _resent_calls
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.wire import uneven_connections as _uneven_connections
 from pcapnfs.analyses.wire import vain_connections as _vain_connections
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.record import Record
@@ -104,6 +105,7 @@ READS = columns.together(
     _transfer_runs.READS,
     _trust.READS,
     _unanswered.READS,
+    _uneven_connections.READS,
     _vain_connections.READS,
     _write_shapes.READS,
 )
@@ -151,6 +153,7 @@ class Material(Record):
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     trust: _trust.Trust
     unanswered: tuple[_unanswered.Unanswered, ...]
+    uneven_connections: tuple[_uneven_connections.UnevenConnections, ...]
     vain_connections: tuple[_vain_connections.VainConnections, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
@@ -264,6 +267,7 @@ def complete(
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
     unanswered = ask(_unanswered.unanswered)
+    uneven_connections = ask(_uneven_connections.uneven_connections)
     vain_connections = ask(_vain_connections.vain_connections)
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
@@ -306,6 +310,7 @@ def complete(
         transfer_runs=transfer_runs(),
         trust=trust(),
         unanswered=unanswered(),
+        uneven_connections=uneven_connections(),
         vain_connections=vain_connections(),
         write_shapes=write_shapes(),
     )

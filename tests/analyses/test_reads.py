@@ -73,6 +73,7 @@ from pcapnfs.analyses.wire import (
     round_trip,
     slower_path,
     tcp_stalls,
+    uneven_connections,
     vain_connections,
 )
 from pcapnfs.comparison import side
@@ -206,6 +207,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
     "unanswered": (unanswered.READS, unanswered.unanswered),
+    "uneven_connections": (uneven_connections.READS, uneven_connections.uneven_connections),
     "vain_connections": (vain_connections.READS, _asked_in_vain),
 }
 """Every question, with what it says it reads."""
@@ -338,6 +340,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (silent_calls, "any_silent"),
     (silent_calls, "any_waited"),
     (stalled_calls, "any_long"),
+    (uneven_connections, "any_found"),
 )
 """What questions ask first, to ask no more where there is nothing."""
 

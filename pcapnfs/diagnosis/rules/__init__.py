@@ -59,6 +59,7 @@ from pcapnfs.diagnosis.rules import (
     transfer_bound,
     unaligned_writes,
     unanswered_calls,
+    uneven_connections,
     zero_window,
 )
 
@@ -117,6 +118,7 @@ RULES: tuple[Rule, ...] = (
     session_slots.RULE,
     concurrency_cap.RULE,
     single_connection.RULE,
+    uneven_connections.RULE,
     data_through_mds.RULE,
     exclusive_create.RULE,
     unaligned_writes.RULE,

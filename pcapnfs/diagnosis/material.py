@@ -30,6 +30,7 @@ from pcapnfs.analyses.locks import lock_waits as _lock_waits
 from pcapnfs.analyses.locks import open_order as _open_order
 from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses.mounts import preliminaries as _preliminaries
+from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
@@ -96,6 +97,7 @@ READS = columns.together(
     _round_trip.READS,
     _server_times.READS,
     _shared_files.READS,
+    _shared_names.READS,
     _silly_renames.READS,
     _slower_path.READS,
     _stale_handles.READS,
@@ -144,6 +146,7 @@ class Material(Record):
     round_trips: _round_trip.RoundTrips
     server_times: tuple[_server_times.ServerTime, ...]
     shared_files: tuple[_shared_files.SharedFiles, ...]
+    shared_names: tuple[_shared_names.SharedName, ...]
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
     slower_paths: tuple[_slower_path.SlowerPath, ...]
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
@@ -259,6 +262,7 @@ def complete(
     round_trips = ask(_round_trip.round_trips)
     server_times = ask(_server_times.server_times)
     shared_files = ask(_shared_files.shared_files)
+    shared_names = ask(_shared_names.shared_names)
     silly_renames = ask(_silly_renames.silly_renames)
     slower_paths = ask(_slower_path.slower_paths)
     stale_handles = ask(_stale_handles.stale_handles)
@@ -301,6 +305,7 @@ def complete(
         round_trips=round_trips(),
         server_times=server_times(),
         shared_files=shared_files(),
+        shared_names=shared_names(),
         silly_renames=silly_renames(),
         slower_paths=slower_paths(),
         stale_handles=stale_handles(),

@@ -34,7 +34,13 @@ from pcapnfs.analyses.captured import (
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.forecasts import bottleneck, model
 from pcapnfs.analyses.locks import lock_waits, open_order
-from pcapnfs.analyses.mounts import mount_outcomes, preliminaries, sessions, software
+from pcapnfs.analyses.mounts import (
+    mount_outcomes,
+    preliminaries,
+    sessions,
+    shared_names,
+    software,
+)
 from pcapnfs.analyses.namespace import (
     exclusive_creates,
     listing_costs,
@@ -198,6 +204,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "silly_renames": (silly_renames.READS, silly_renames.silly_renames),
     "slowest": (slowest.READS, slowest.slowest),
     "sizes": (sizes.READS, sizes.sizes),
+    "shared_names": (shared_names.READS, shared_names.shared_names),
     "software": (software.READS, software.software),
     "stability": (stability.READS, stability.stability),
     "stale_handles": (stale_handles.READS, stale_handles.stale_handles),
@@ -223,6 +230,7 @@ SHOWN_BY = {
     "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
     "slower_path": "k61-retrans-v3.pcap",
+    "shared_names": "k61-tar-v42.pcap",
     "software": "k61-tar-v42.pcap",
     "stalled_calls": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",

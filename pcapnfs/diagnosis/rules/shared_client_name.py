@@ -25,10 +25,10 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             "end each other's state",
             seen=f"{_addresses(found.clients)} logged in {units.counted(found.logins, 'time')} as "
             f"{found.name}: {units.count(found.turns)} times after another of them.",
-            why="A server knows an NFSv4 client by that name alone. Who logs in by it anew is taken "
-            "for the client of before, come back after a crash: opens, locks and delegations of "
-            "the other are ended, whose next call fails, so that it logs in again in turn. All of "
-            "them are slow, programs get EIO, and locks do not hold.",
+            why="A server knows an NFSv4 client by that name alone. Who logs in by it anew is "
+            "taken for the client of before, come back after a crash: opens, locks and delegations "
+            "of the other are ended, whose next call fails, so that it logs in again in turn. All "
+            "of them are slow, programs get EIO, and locks do not hold.",
             advice=(
                 Advice(
                     "Give each client a name of its own: another host name (machines cloned from "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.caching import acl_queries as _acl_queries
 from pcapnfs.analyses.caching import cache as _cache
 from pcapnfs.analyses.caching import questions as _questions
 from pcapnfs.analyses.caching import recalls as _recalls
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _acl_queries.READS,
     _beginnings.READS,
     _bottleneck.READS,
     _cache.READS,
@@ -117,6 +119,7 @@ READS = columns.together(
 class Material(Record):
     """Results of analyses, by the name of their analysis."""
 
+    acl_queries: tuple[_acl_queries.AclQueries, ...]
     beginnings: tuple[_beginnings.Beginning, ...]
     bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
@@ -236,6 +239,7 @@ def complete(
         time_budget: Where the clock went.
     """
     ask = asking.ask
+    acl_queries = ask(_acl_queries.acl_queries)
     beginnings = ask(_beginnings.beginnings)
     bottleneck = ask(_bottleneck.bottleneck, measured)
     caps = ask(_caps.caps)
@@ -276,6 +280,7 @@ def complete(
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
     return Material(
+        acl_queries=acl_queries(),
         beginnings=beginnings(),
         bottleneck=bottleneck(),
         cache=of_files.cache,

@@ -16,6 +16,7 @@ from pcapnfs import annotation, columns, report, summary
 from pcapnfs.analyses.asking import once, parts, population
 from pcapnfs.analyses.by_file import files, patterns, perfile, pergroup, sequence, sizes
 from pcapnfs.analyses.caching import (
+    acl_queries,
     cache,
     questions,
     recalls,
@@ -127,6 +128,7 @@ def _shares(trace: Trace) -> object:
 
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "acl_queries": (acl_queries.READS, acl_queries.acl_queries),
     "annotation": (annotation.READS, annotation.remarks),
     "beginnings": (beginnings.READS, beginnings.beginnings),
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),

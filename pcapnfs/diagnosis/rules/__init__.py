@@ -4,6 +4,7 @@ from pcapnfs.diagnosis.finding import Rule
 from pcapnfs.diagnosis.rules import (
     access_denied,
     access_storm,
+    acl_storm,
     async_export,
     attribute_ping_pong,
     capture_cut,
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     readdirplus_unused.RULE,
     getattr_storm.RULE,
     access_storm.RULE,
+    acl_storm.RULE,
     negative_lookups.RULE,
     unanswered_calls.RULE,
     rpc_retransmission.RULE,

@@ -258,6 +258,48 @@ def test_files_that_one_client_wrote_in_pieces_tell_its_wsize() -> None:
     assert told == [("wsize", "wsize=4096", "larger (64.0 KiB were moved at once)", (DISK,))]
 
 
+def kinds(times_ms: dict[str, float], of: int = 12) -> list[Row]:
+    """40 small calls, and then so many stable ones of each of these kinds."""
+    small = calls_of(DISK, 1, 40)
+    rows = [
+        {**call(100 + place * len(times_ms) + kind, op, took, client=DISK, file=1),
+         "stability": "stable"}
+        for place in range(of)
+        for kind, (op, took) in enumerate(times_ms.items())
+    ]  # fmt: skip
+    return [*small, *rows]
+
+
+SLOW = {"CREATE": 20.0, "SETATTR": 18.0, "REMOVE": 30.0}
+FAST = {"CREATE": 1.0, "SETATTR": 1.5, "REMOVE": 2.0}
+
+
+def test_storage_is_told_of_few_calls_of_each_kind_where_all_of_them_moved() -> None:
+    """Of 12 each, no kind is enough for a test of its own."""
+    for before, after, became in ((SLOW, FAST, "faster"), (FAST, SLOW, "slower")):
+        (cause,) = compared(side(kinds(before)), side(kinds(after)))[0].causes
+        assert (cause.subject, cause.confidence) == ("storage", "possible")
+        assert cause.after.startswith(became)
+        assert "REMOVE" in cause.evidence
+        assert "CREATE" in cause.evidence
+
+
+@pytest.mark.parametrize(
+    ("after", "of"),
+    [
+        pytest.param(FAST, 9, id="too few of each"),
+        pytest.param({**FAST, "SETATTR": 18.0}, 12, id="one kind did not move"),
+        pytest.param({**FAST, "REMOVE": 20.0}, 12, id="one moved by less"),
+        pytest.param({"CREATE": 1.0, "SETATTR": 1.5}, 12, id="less than thirty together"),
+    ],
+)
+def test_of_a_few_calls_that_moved_otherwise_storage_is_not_told(
+    after: dict[str, float], of: int
+) -> None:
+    before = {op: SLOW[op] for op in after}
+    assert settings(compared(side(kinds(before, of)), side(kinds(after, of)))[0]) == []
+
+
 def test_a_client_of_one_side_is_held_against_nothing() -> None:
     both, alone = side(calls_of(DISK, 9), calls_of(OTHER, 9)), side(calls_of(DISK, 9))
     for before, after, where in ((both, alone, "went"), (alone, both, "came")):

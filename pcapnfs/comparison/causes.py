@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs import units
 from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.record import Record, replace
 
@@ -60,6 +61,9 @@ MISSED = 10
 MANY = 100
 """Stable calls on each side from which on storage is likely to be what moved them: a machine that
 is busy for some seconds slows a few dozen."""
+
+FEW_EACH = 10
+"""Stable calls of one kind, below which its quantiles are single calls."""
 
 CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
 """What the options begin with that say how long attributes are kept."""
@@ -557,23 +561,65 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
     added = 0.0
     if before.way.rtt_s is not None and after.way.rtt_s is not None:
         added = after.way.rtt_s - before.way.rtt_s
-    stable = [row for row in operations if row.stable and row.shift_s is not None]
-    whole = sum(row.sum_before_s + row.sum_after_s for row in stable)
+    every = [row for row in operations if row.stable]
+    stable = [row for row in every if row.shift_s is not None]
+    whole = sum(map(_taken_s, stable))
     for direction in ("faster", "slower"):
-        moved = [row for row in stable if row.verdict == direction and _beyond(row, added)]
-        if not moved or sum(row.sum_before_s + row.sum_after_s for row in moved) < MOST * whole:
-            continue
-        shown = max(moved, key=lambda row: row.sum_before_s + row.sum_after_s)
-        yield Cause(
-            "storage",
-            SLOWER if direction == "faster" else FASTER,
-            FASTER if direction == "faster" else SLOWER,
-            "likely" if _calls(moved) >= MANY else "possible",
-            f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
-            f"{units.duration(shown.p50_before_s)} before and "
-            f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
-            "traffic cannot tell which of these it was",
-        )
+        moved = [
+            row
+            for row in stable
+            if row.verdict == direction and _beyond(row, row.shift_s or 0.0, added)
+        ]
+        if moved and sum(map(_taken_s, moved)) >= MOST * whole:
+            yield _stored(moved, direction)
+        elif not stable and (apart := _all_apart(every, direction, added)):
+            yield _stored(apart, direction)
+
+
+def _stored(moved: list[OperationChange], direction: str) -> Cause:
+    shown = max(moved, key=_taken_s)
+    return Cause(
+        "storage",
+        SLOWER if direction == "faster" else FASTER,
+        FASTER if direction == "faster" else SLOWER,
+        "likely" if _calls(moved) >= MANY else "possible",
+        f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
+        f"{units.duration(shown.p50_before_s)} before and "
+        f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
+        "traffic cannot tell which of these it was",
+    )
+
+
+def _all_apart(
+    every: list[OperationChange], direction: str, added_s: float
+) -> list[OperationChange]:
+    """Kinds of stable calls too few for a test each, which together are enough; or none.
+
+    Each has moved alike, and so far that hardly any of its calls on one side took as long as half
+    of them on the other.
+    """
+    rows = [row for row in every if min(row.calls_before, row.calls_after) >= FEW_EACH]
+    if not rows or _calls(rows) < LEAST_CALLS:
+        return []
+    if sum(map(_taken_s, rows)) < MOST * sum(map(_taken_s, every)):
+        return []
+    alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), added_s) for row in rows)
+    return rows if alike else []
+
+
+def _apart(row: OperationChange, direction: str) -> bool:
+    slow, fast = row.p50_before_s or 0.0, row.p95_after_s or 0.0
+    if direction == "slower":
+        slow, fast = row.p50_after_s or 0.0, row.p95_before_s or 0.0
+    return fast < slow
+
+
+def _moved_s(row: OperationChange) -> float:
+    return (row.p50_after_s or 0.0) - (row.p50_before_s or 0.0)
+
+
+def _taken_s(row: OperationChange) -> float:
+    return row.sum_before_s + row.sum_after_s
 
 
 def _calls(rows: list[OperationChange]) -> int:
@@ -582,9 +628,9 @@ def _calls(rows: list[OperationChange]) -> int:
     return min(sum(before), sum(after))
 
 
-def _beyond(row: OperationChange, added_s: float) -> bool:
+def _beyond(row: OperationChange, shift: float, added_s: float) -> bool:
     """Whether the shift is that of storage: larger than what the network brought."""
-    shift, median = row.shift_s or 0.0, max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
+    median = max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
     # Storage that works on a clock absorbs a longer round trip: only what adds to it counts.
     rest = shift - max(0.0, added_s) if shift > 0 else -shift - max(0.0, -added_s)
     return rest >= STORAGE * median

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.caching import acl_queries as _acl_queries
 from pcapnfs.analyses.caching import cache as _cache
 from pcapnfs.analyses.caching import questions as _questions
 from pcapnfs.analyses.caching import recalls as _recalls
@@ -30,6 +31,7 @@ from pcapnfs.analyses.locks import lock_waits as _lock_waits
 from pcapnfs.analyses.locks import open_order as _open_order
 from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses.mounts import preliminaries as _preliminaries
+from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
@@ -54,6 +56,7 @@ from pcapnfs.analyses.wire import resent_calls as _resent_calls
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.wire import uneven_connections as _uneven_connections
 from pcapnfs.analyses.wire import vain_connections as _vain_connections
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.record import Record
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _acl_queries.READS,
     _beginnings.READS,
     _bottleneck.READS,
     _cache.READS,
@@ -95,6 +99,7 @@ READS = columns.together(
     _round_trip.READS,
     _server_times.READS,
     _shared_files.READS,
+    _shared_names.READS,
     _silly_renames.READS,
     _slower_path.READS,
     _stale_handles.READS,
@@ -104,6 +109,7 @@ READS = columns.together(
     _transfer_runs.READS,
     _trust.READS,
     _unanswered.READS,
+    _uneven_connections.READS,
     _vain_connections.READS,
     _write_shapes.READS,
 )
@@ -113,6 +119,7 @@ READS = columns.together(
 class Material(Record):
     """Results of analyses, by the name of their analysis."""
 
+    acl_queries: tuple[_acl_queries.AclQueries, ...]
     beginnings: tuple[_beginnings.Beginning, ...]
     bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
@@ -142,6 +149,7 @@ class Material(Record):
     round_trips: _round_trip.RoundTrips
     server_times: tuple[_server_times.ServerTime, ...]
     shared_files: tuple[_shared_files.SharedFiles, ...]
+    shared_names: tuple[_shared_names.SharedName, ...]
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
     slower_paths: tuple[_slower_path.SlowerPath, ...]
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
@@ -151,6 +159,7 @@ class Material(Record):
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     trust: _trust.Trust
     unanswered: tuple[_unanswered.Unanswered, ...]
+    uneven_connections: tuple[_uneven_connections.UnevenConnections, ...]
     vain_connections: tuple[_vain_connections.VainConnections, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
@@ -230,6 +239,7 @@ def complete(
         time_budget: Where the clock went.
     """
     ask = asking.ask
+    acl_queries = ask(_acl_queries.acl_queries)
     beginnings = ask(_beginnings.beginnings)
     bottleneck = ask(_bottleneck.bottleneck, measured)
     caps = ask(_caps.caps)
@@ -256,6 +266,7 @@ def complete(
     round_trips = ask(_round_trip.round_trips)
     server_times = ask(_server_times.server_times)
     shared_files = ask(_shared_files.shared_files)
+    shared_names = ask(_shared_names.shared_names)
     silly_renames = ask(_silly_renames.silly_renames)
     slower_paths = ask(_slower_path.slower_paths)
     stale_handles = ask(_stale_handles.stale_handles)
@@ -264,10 +275,12 @@ def complete(
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
     unanswered = ask(_unanswered.unanswered)
+    uneven_connections = ask(_uneven_connections.uneven_connections)
     vain_connections = ask(_vain_connections.vain_connections)
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
     return Material(
+        acl_queries=acl_queries(),
         beginnings=beginnings(),
         bottleneck=bottleneck(),
         cache=of_files.cache,
@@ -297,6 +310,7 @@ def complete(
         round_trips=round_trips(),
         server_times=server_times(),
         shared_files=shared_files(),
+        shared_names=shared_names(),
         silly_renames=silly_renames(),
         slower_paths=slower_paths(),
         stale_handles=stale_handles(),
@@ -306,6 +320,7 @@ def complete(
         transfer_runs=transfer_runs(),
         trust=trust(),
         unanswered=unanswered(),
+        uneven_connections=uneven_connections(),
         vain_connections=vain_connections(),
         write_shapes=write_shapes(),
     )

@@ -149,3 +149,33 @@ def test_a_clock_of_the_storage_absorbs_a_longer_round_trip() -> None:
     # More than the storage takes cannot be absorbed.
     much = scenario("rtt", 1.0, Base(PLAIN, None, absorbs=True), Change(rtt_added_s=1.0))
     assert much.low_s == pytest.approx((6 * 1001 + 2) / 2 + 10)
+
+
+QUEUED = Costs(
+    files=1.0, rpcs_per_file=100.0, rtt_s=0.1, syncops_per_file=50.0, persist_s=0.06, other_s=0.0,
+    client_s=0.0, pauses_s=0.0, concurrency=5.0, queue_s=0.08,
+)  # fmt: skip
+"""A round trip of 20 ms, and 80 ms behind others at the server: half the calls take 60 ms more."""
+
+
+@pytest.mark.parametrize(
+    ("change", "queue_s"),
+    [
+        pytest.param(Change(), 0.08, id="as it is"),
+        # Each of those before it takes 20 ms in the mean, where it took 50 ms.
+        pytest.param(Change(persist_s=0.0), 0.032, id="async export"),
+        pytest.param(Change(persist_s=0.03), 0.056, id="half of it"),
+        pytest.param(Change(streams=9.0), 0.16, id="twice as many before it"),
+        pytest.param(Change(streams=1.0), 0.0, id="none before it"),
+        pytest.param(Change(rtt_added_s=-0.01), 0.08, id="a shorter way"),
+    ],
+)
+def test_a_queue_is_as_long_as_what_those_before_it_take(change: Change, queue_s: float) -> None:
+    changed = change.of(QUEUED)
+    assert changed.queue_s == pytest.approx(queue_s)
+    assert changed.rtt_s == pytest.approx(0.02 + queue_s + change.rtt_added_s)
+
+
+def test_without_a_queue_nothing_is_taken_from_a_round_trip() -> None:
+    plain = replace(QUEUED, queue_s=0.0)
+    assert Change(persist_s=0.0, streams=9.0).of(plain).rtt_s == 0.1

@@ -15,10 +15,10 @@ from pcapnfs import analyses, columns, summary
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.once import answers
 from pcapnfs.analyses.asking.population import Calls, Operations
-from pcapnfs.analyses.caching import recalls, repeated_access, savings
+from pcapnfs.analyses.caching import acl_queries, recalls, repeated_access, savings
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.locks import lock_waits
-from pcapnfs.analyses.mounts import preliminaries, software
+from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     listing_costs,
     not_found,
@@ -78,6 +78,8 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     restarts.restarts: restarts.NEEDS,
     savings.larger_writes: savings.NEEDS,
     silly_renames.silly_renames: silly_renames.NEEDS,
+    acl_queries.acl_queries: acl_queries.NEEDS,
+    shared_names.shared_names: shared_names.NEEDS,
     software.software: software.NEEDS,
     stale_handles.stale_handles: stale_handles.NEEDS,
     transfer_runs.transfer_runs: transfer_runs.NEEDS,

@@ -62,6 +62,9 @@ def test_what_they_took_is_their_share_and_the_shorter_gap() -> None:
 def test_the_first_question_after_a_while_may_be_an_open_but_not_with_nfsv4() -> None:
     apart = (ask(1, 0.0), ask(2, 1.5), ask(3, 2.6))
     assert asked(*apart).fresh_files.calls == 0
+    # Whatever it was, no default timeout was over.
+    assert asked(*apart).young == 2
+    assert asked(ask(1, 0.0), ask(2, 3.1), ask(3, 3.2, about=2), ask(4, 4.0, about=2)).young == 0
     opened = (ask(1, 0.0, version=4), ask(2, 1.5, version=4), ask(3, 2.6, version=4))
     assert asked(*opened).fresh_files.calls == 2
 

@@ -16,6 +16,7 @@ from pcapnfs import annotation, columns, report, summary
 from pcapnfs.analyses.asking import once, parts, population
 from pcapnfs.analyses.by_file import files, patterns, perfile, pergroup, sequence, sizes
 from pcapnfs.analyses.caching import (
+    acl_queries,
     cache,
     questions,
     recalls,
@@ -34,7 +35,13 @@ from pcapnfs.analyses.captured import (
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.forecasts import bottleneck, model
 from pcapnfs.analyses.locks import lock_waits, open_order
-from pcapnfs.analyses.mounts import mount_outcomes, preliminaries, sessions, software
+from pcapnfs.analyses.mounts import (
+    mount_outcomes,
+    preliminaries,
+    sessions,
+    shared_names,
+    software,
+)
 from pcapnfs.analyses.namespace import (
     exclusive_creates,
     listing_costs,
@@ -73,6 +80,7 @@ from pcapnfs.analyses.wire import (
     round_trip,
     slower_path,
     tcp_stalls,
+    uneven_connections,
     vain_connections,
 )
 from pcapnfs.comparison import side
@@ -120,6 +128,7 @@ def _shares(trace: Trace) -> object:
 
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "acl_queries": (acl_queries.READS, acl_queries.acl_queries),
     "annotation": (annotation.READS, annotation.remarks),
     "beginnings": (beginnings.READS, beginnings.beginnings),
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
@@ -197,6 +206,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "silly_renames": (silly_renames.READS, silly_renames.silly_renames),
     "slowest": (slowest.READS, slowest.slowest),
     "sizes": (sizes.READS, sizes.sizes),
+    "shared_names": (shared_names.READS, shared_names.shared_names),
     "software": (software.READS, software.software),
     "stability": (stability.READS, stability.stability),
     "stale_handles": (stale_handles.READS, stale_handles.stale_handles),
@@ -206,6 +216,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
     "unanswered": (unanswered.READS, unanswered.unanswered),
+    "uneven_connections": (uneven_connections.READS, uneven_connections.uneven_connections),
     "vain_connections": (vain_connections.READS, _asked_in_vain),
 }
 """Every question, with what it says it reads."""
@@ -221,6 +232,7 @@ SHOWN_BY = {
     "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
     "slower_path": "k61-retrans-v3.pcap",
+    "shared_names": "k61-tar-v42.pcap",
     "software": "k61-tar-v42.pcap",
     "stalled_calls": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",
@@ -338,6 +350,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (silent_calls, "any_silent"),
     (silent_calls, "any_waited"),
     (stalled_calls, "any_long"),
+    (uneven_connections, "any_found"),
 )
 """What questions ask first, to ask no more where there is nothing."""
 

@@ -65,6 +65,19 @@ def test_lost_state_counts_where_it_was_in_use() -> None:
     assert server.frames == (1,)
 
 
+def test_what_mounts_begin_with_is_no_end_of_reclaiming() -> None:
+    calls = [
+        call(1, "RECLAIM_COMPLETE", 1),
+        call(2, "GETATTR", 1, status_name="NFS4ERR_BADSESSION"),
+        call(3, "RECLAIM_COMPLETE", 1),
+        call(4, "OPEN", 1, status_name="NFS4ERR_GRACE"),
+        call(5, "RECLAIM_COMPLETE", 1, client="10.0.0.3"),
+    ]
+    with trace_of(calls=calls) as trace:
+        (server,) = restarts(trace)
+    assert server.reclaims == 2
+
+
 def test_who_lost_state_and_how_often_clients_logged_in() -> None:
     """One EXCHANGE_ID has no answer."""
     calls = [

@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.measurement import measure
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
+from pcapnfs.analyses.forecasts.what_if import Change
 from pcapnfs.analyses.servers.load import load
 from pcapnfs.analyses.servers.server_queue import (
     ClientWaits,
@@ -128,6 +129,16 @@ def test_where_nearly_all_wait_for_others_calls_queue() -> None:
     assert "server" in verdict.named
     assert "queueing at the server" in verdict.sentence
     assert "calls waited 16.9 ms each until others were answered" in verdict.sentence
+
+
+def test_other_storage_makes_the_queue_shorter() -> None:
+    with trace_of(calls=one_thread()) as trace:
+        measured = measure(trace)
+    costs = measured.costs()
+    assert costs.queue_s == measured.queue_s
+    faster = Change(persist_s=0.0).of(costs)
+    assert faster.queue_s == pytest.approx(costs.queue_s * 0.001 / costs.served_s)
+    assert costs.rtt_s - faster.rtt_s == pytest.approx(costs.queue_s - faster.queue_s)
 
 
 @pytest.mark.parametrize("calls", [one_thread(apart=9), one_thread()[2:], one_thread()[:60]])

@@ -141,3 +141,53 @@ def test_several_connections_are_one_path() -> None:
 
 def test_without_such_a_time_there_is_nothing() -> None:
     assert told({"connection": 0, "client": "10.0.0.2", "server": "10.0.0.1"}) == ()
+
+
+def writes(gaps_ms: list[float], *, sent_ms: float = 1_100, of: int = 131_072) -> list[Row]:
+    """WRITEs that were all sent at once, and whose replies came with these pauses."""
+    at, found = 1_300.0, []
+    for number, gap in enumerate(gaps_ms, 500):
+        at += gap
+        sent = START_NS + round(sent_ms * MILLISECOND)
+        found.append(
+            call(
+                number, "WRITE", at - sent_ms, stability="unstable_write", call_first_time=sent,
+                call_time=sent, reply_first_time=START_NS + round(at * MILLISECOND),
+                reply_time=START_NS + round(at * MILLISECOND), call_bytes=of,
+            )
+        )  # fmt: skip
+    return found
+
+
+EVEN = [100.0, 110.0, 105.0, 95.0, 100.0, 108.0, 102.0, 100.0, 104.0]
+"""Pauses as a link of 10 Mbit/s makes them."""
+
+
+def test_data_that_is_taken_at_one_speed_fills_the_link() -> None:
+    (path,) = told(slow(150, soon=40), calls=writes(EVEN))
+    # The first reply follows none.
+    assert path.full_bytes_per_s == pytest.approx(131_072 * 8 / (sum(EVEN[1:]) / 1000))
+
+
+def test_on_a_full_link_large_calls_wait_for_what_is_before_them() -> None:
+    (path,) = told(slow(150, soon=40), calls=[*writes(EVEN), call(200, "GETATTR", 400)])
+    # Beyond the usual round trip of 1 ms; of the small one the least that the path was longer.
+    waited_ms = sum(199 + sum(EVEN[:number]) for number in range(1, 10))
+    assert path.longer_s == pytest.approx(waited_ms / 1000 + 0.149)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(writes(EVEN[:8]), id="too few"),
+        pytest.param(writes([10.0, 290.0] * 6), id="a window for each round trip"),
+        pytest.param(writes(EVEN, of=8_192), id="little data"),
+        pytest.param(
+            [{**each, "call_time": each["reply_time"]} for each in writes(EVEN)],
+            id="each sent after the reply before",
+        ),
+    ],
+)
+def test_other_data_does_not(calls: list[Row]) -> None:
+    (path,) = told(slow(150, soon=40), calls=calls)
+    assert path.full_bytes_per_s is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.tcp_stalls import tcp_stalls
+from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, tcp_stalls
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
@@ -162,3 +162,28 @@ def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:
 def test_udp_is_not_asked() -> None:
     with asked(transport="UDP") as trace:
         assert tcp_stalls(trace) == ()
+
+
+def test_the_connection_that_lost_most_of_those_in_use_at_its_time() -> None:
+    def of(number: int, since_s: int, until_s: int, resent: int, **columns: object) -> Row:
+        times = {"first_time": since_s, "last_time": until_s}
+        return {
+            **CONNECTION, "connection": number, "client_port": 700 + number,
+            **{name: START_NS + at_s * 1000 * MILLISECOND for name, at_s in times.items()},
+            "client_resent": resent, "server_resent": 0, "client_segments": 100 * (number + 1),
+            "server_segments": 1, **columns,
+        }  # fmt: skip
+
+    mine = [of(0, 0, 5, 2), of(1, 1, 6, 12), of(2, 6, 9, 3), of(3, 2, 3, 0)]
+    with trace_of(connections=mine) as trace:
+        (pair,) = tcp_stalls(trace)
+    # The third began when it had ended.
+    assert pair.worst == LossyConnection(port=701, resent=12, segments=201, beside=101 + 401)
+    for alone in (
+        [of(1, 0, 5, 12)],
+        [of(1, 0, 5, 12), of(2, 6, 9, 3)],
+        [of(0, 0, 5, 0), of(1, 0, 5, 0)],
+    ):
+        with trace_of(connections=alone) as trace:
+            (pair,) = tcp_stalls(trace)
+        assert pair.worst is None

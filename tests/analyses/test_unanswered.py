@@ -101,6 +101,18 @@ def test_what_the_server_sent_and_never_came() -> None:
     assert (pair.unreceived, pair.unreceived_bytes) == (0, 0)
 
 
+def test_a_connection_whose_answers_are_lost_waits_until_the_capture_ends() -> None:
+    """It is silent from the last ACK on: what the server sends again is lost as well."""
+    silent = connection(1, 300, server_lost=14_480, client_unacked=0)
+    (pair,) = asked(silent)
+    assert pair.longest_s == 9.98
+    assert asked({**silent, "server_lost": 0}) == []
+    assert asked({**silent, "client_unacked": 120}) == []
+    calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
+    with trace_of(calls=calls, connections=[silent]) as trace:
+        assert unanswered(trace) == ()
+
+
 def test_what_other_services_answer_is_told_apart() -> None:
     calls = [*CALLS, call(3, "GETPORT", 5, connection=2, program=100000)]
     connections = [connection(1, 6_000), connection(2, 40)]

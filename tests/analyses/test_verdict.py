@@ -170,6 +170,8 @@ def test_what_calls_took_longer_for_a_longer_path_is_neither_storage_nor_the_ser
         "a longer path 62.5 % (1\u2009000 calls took 59.0 ms longer each while it was)"
         in told.sentence
     )
+    full = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000, full=True))
+    assert "a full link 62.5 %" in full.sentence
     # It overlaps as calls do.
     costs = replace(costs, concurrency=2.0)
     told = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000))

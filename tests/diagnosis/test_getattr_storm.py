@@ -47,3 +47,14 @@ def test_a_mount_option_that_explains_it_is_another_rule(option: str) -> None:
 
 def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:
     assert seen_by(RULE, mounted(verdict("rsize=4096"), questions=(STORM,)))
+
+
+def test_where_opens_ask_no_longer_timeouts_are_advised() -> None:
+    (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=156),)))
+    assert seen.seen.endswith(
+        " 156 of these came before any default timeout was over (3 s for files), as an open asks."
+    )
+    assert "keep files open" in seen.advice[0].action
+    assert not any("actimeo=60" in each.action for each in seen.advice)
+    (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=155),)))
+    assert "actimeo=60" in seen.advice[0].action

@@ -22,5 +22,14 @@ def test_the_waiting_is_told_not_the_refusals() -> None:
     assert seen.frames == (13, 15)
 
 
+def test_one_refusal_spans_no_time() -> None:
+    (seen,) = seen_by(
+        RULE, nothing(restarts=(replace(RESTARTED, refused=1, grace_s=0.11, grace_span_s=0.0),))
+    )
+    assert seen.seen.startswith(
+        "1 call met GRACE; with the pause until it came again it waited 110 ms."
+    )
+
+
 def test_without_a_refusal_nobody_waited() -> None:
     assert seen_by(RULE, nothing(restarts=(replace(RESTARTED, refused=0),))) == []

@@ -46,6 +46,26 @@ def test_state_that_is_lost_while_a_connection_lives_on_was_ended() -> None:
         assert "ended" not in seen.title
 
 
+def test_state_that_is_ended_again_and_again_is_another_clients_of_that_name() -> None:
+    ended = replace(
+        RESTARTED, verifiers=1, kept=True, moved=0, unreachable_s=0.0, refused=0, lost_state=9,
+        logins=6, unheard_s=4.61,
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(restarts=(ended,)))
+    assert seen.severity == "problem"
+    assert seen.title == "The server 10.0.0.1 ends the state of a client again and again"
+    assert seen.seen == (
+        "9 calls met NFS4ERR_BADSESSION. A connection to the server lived on, so that it did not "
+        "restart. Before that it had answered the client nothing for 4.61 s at most. Clients "
+        "logged in 6 times."
+    )
+    assert seen.advice[0] == TWINS
+    assert seen.claims == ()
+    for changes in ({"logins": 3}, {"unheard_s": 31.0}, {"unheard_s": None}):
+        (seen,) = seen_by(RULE, nothing(restarts=(replace(ended, **changes),)))
+        assert "ended the state" in seen.title
+
+
 def test_a_grace_period_alone_was_another_restart() -> None:
     late = replace(RESTARTED, verifiers=1, lost_state=0)
     assert seen_by(RULE, nothing(restarts=(late,))) == []

@@ -34,3 +34,10 @@ def test_a_little_less_is_not(session: Slots) -> None:
 
 def test_the_user_may_think_otherwise() -> None:
     assert seen_by(RULE, limited(SLOTS), "session_slots.share=0.2") == []
+
+
+def test_who_asks_for_more_than_is_granted_is_not_told_to_ask() -> None:
+    (seen,) = seen_by(RULE, limited(SLOTS))
+    assert "raise max_session_slots" in seen.advice[1].action
+    (seen,) = seen_by(RULE, limited(replace(SLOTS, limit=30)))
+    assert "asks for 64 slots, more than are granted" in seen.advice[1].action

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.servers.load import Load
 from pcapnfs.analyses.servers.server_times import ServerTime
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_server_overload import QUEUED
 
 LOOKUPS = ServerTime("10.0.0.1", "LOOKUP", "small", "unstable", 30, 0.002, 0.004, 1.2, (5, 7, 9))
 READ = ServerTime("10.0.0.1", "READ", "read", "read", 40, 0.011, 0.02, 3.0, (11,))
@@ -74,3 +76,13 @@ def test_where_the_link_is_full_data_waits_for_it() -> None:
 
 def test_the_user_may_think_otherwise() -> None:
     assert seen_by(RULE, found(LOOKUPS), "slow_service.small=0.01") == []
+
+
+def test_small_calls_that_stand_in_a_queue_are_left_to_that() -> None:
+    """Of reads it is not known what they wait for."""
+    load = (Load("10.0.0.1", 500, (), QUEUED),)
+    assert seen_by(RULE, replace(found(LOOKUPS), load=load)) == []
+    (seen,) = seen_by(RULE, replace(found(LOOKUPS, READ), load=load))
+    assert "LOOKUP" not in seen.seen
+    few = (Load("10.0.0.1", 500, (), replace(QUEUED, waited=39)),)
+    assert len(seen_by(RULE, replace(found(LOOKUPS), load=few))) == 1

@@ -25,6 +25,7 @@ LONGER = SlowerPath(
     calls=410,
     longer_s=24.5,
     time_s={"stable": 20.0, "unstable": 4.0},
+    full_bytes_per_s=None,
     frames=(5, 9, 11),
 )
 
@@ -70,3 +71,15 @@ def test_on_the_clients_half_it_is_a_warning_without_cost() -> None:
 def test_a_little_longer_is_nothing() -> None:
     short = replace(LONGER, rtt_s=0.005)
     assert seen_by(RULE, nothing(slower_paths=(short,))) == []
+
+
+def test_a_link_that_the_clients_data_filled_is_told_as_one() -> None:
+    full = replace(LONGER, rtt_s=0.15, full_bytes_per_s=1_200_000.0)
+    (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
+    assert seen.title == "The link to the server was full for a while"
+    assert (
+        " Meanwhile the client's data moved at 1.14 MiB a second, evenly, one large call after the "
+        "other. 410 calls" in seen.seen
+    )
+    assert "link" in seen.advice[0].action
+    assert not any("timeo" in each.action for each in seen.advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
+from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, TcpStalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
@@ -36,6 +36,30 @@ LOSSY = TcpStalls(
 CUT = replace(
     LOSSY, client_resent=4, server_resent=0, stalls=1, time_s={"unstable": 25.0}, longest_s=25.0
 )
+
+
+def test_what_one_of_several_connections_lost_is_told_by_its_port() -> None:
+    one = replace(
+        LOSSY, client_resent=10, server_resent=14, worst=LossyConnection(670, 22, 1500, 1500)
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(one,)))
+    assert seen.seen.endswith(
+        " 22 of those sent again were on the connection from port 670, which carried 1\u2009500 "
+        "segments; 1\u2009500 went over others at the same time."
+    )
+    assert "single links" in seen.advice[0].action
+    assert one.worst is not None
+    for worst in (
+        None,
+        replace(one.worst, resent=21),
+        replace(one.worst, beside=1499),
+    ):
+        (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(one, worst=worst),)))
+        assert "port" not in seen.seen
+        assert "single links" not in seen.advice[0].action
+    few = replace(one, client_resent=9, server_resent=0, worst=LossyConnection(670, 9, 100, 3000))
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(few,)))
+    assert "port 670" not in seen.seen
 
 
 def test_more_than_one_in_a_thousand() -> None:

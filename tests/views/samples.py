@@ -292,6 +292,7 @@ def slower_path() -> SlowerPath:
         calls=0,
         longer_s=0.0,
         time_s={},
+        full_bytes_per_s=None,
         frames=(),
     )
 

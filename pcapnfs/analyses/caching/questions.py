@@ -72,6 +72,9 @@ class Questions(Record):
     early: Spared
     """Those of both whose answer the client had known for a second or longer: a timeout that is
     shorter than the default, but not 0, explains them."""
+    young: int = 0
+    """Those of them about files that came before any default timeout was over: opens ask, whatever
+    the client knows."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -99,6 +102,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questio
             fresh_files=spared.of_row(values[4:8]),
             fresh_directories=spared.of_row(values[8:12]),
             early=spared.of_row(values[12:16]),
+            young=integer(values[16] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -133,6 +137,7 @@ _QUESTIONS = f"""
         select mount, call_frame, share, pause, age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
+               not directory and age between 0 and {int(FILE_FRESH_S * NANOSECONDS)} as young,
                not directory and age between 0 and {int(FILE_FRESH_S * NANOSECONDS)}
                    and (version = 4 or coalesce(soon, false)) as fresh_file
         from (select * from ordered where finding = 'unchanged'::finding)
@@ -144,7 +149,8 @@ _QUESTIONS = f"""
         select mount, {spared.columns("true", "unchanged")},
                {spared.columns("fresh_file", "fresh_file")},
                {spared.columns("fresh_directory", "fresh_directory")},
-               {spared.columns("(fresh_file or fresh_directory) and aged", "early")}
+               {spared.columns("(fresh_file or fresh_directory) and aged", "early")},
+               count(*) filter (young) as young
         from timed group by mount
     ),
     counted as (
@@ -152,6 +158,7 @@ _QUESTIONS = f"""
         from asked group by mount
     )
     select mount, asked, compared, {spared.names("unchanged")},
-           {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")}
+           {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
+           young
     from counted left join spared using (mount)
 """

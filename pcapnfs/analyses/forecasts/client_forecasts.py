@@ -108,6 +108,7 @@ def costs_of(clock: ClientClock) -> Costs[float]:
         concurrency=concurrency,
         unsure_s=clock.causes()["unknown"] * concurrency,
         slow_s=slow_s(rtt, clock.usual_s, clock.small_calls + clock.stable_calls),
+        queue_s=clock.queue_s,
     )
 
 

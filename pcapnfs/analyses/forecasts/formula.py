@@ -51,6 +51,15 @@ class Costs(Record, Generic[Number]):
     slow_s: Number | float = 0.0
     """The part of a file's round trips that a few slow ones of the small calls make, of these and
     of stable calls."""
+    queue_s: Number | float = 0.0
+    """The part of a round trip in which a call waited until its server was done with others."""
+
+    @property
+    def served_s(self) -> Number:
+        """What a call takes that is not waiting for others: in the mean, stable or not."""
+        return (
+            self.rtt_s - self.queue_s + self.persist_s * self.syncops_per_file / self.rpcs_per_file
+        )
 
     @property
     def first_order_s(self) -> Number:

@@ -328,6 +328,7 @@ class Measurement(Record):
             unsure_s=float(self.sums.unsure_s.sum()) / files,
             unseen_s=float(self.sums.unseen_s.sum()) / files,
             slow_s=self.slow_s / files,
+            queue_s=self.queue_s,
         )
 
 

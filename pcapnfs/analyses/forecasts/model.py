@@ -509,7 +509,7 @@ def _evidence(
         # A pause is one of the run, whatever the number of files.
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
-        queue_s=measured.queue_s,
+        queue_s=float(costs.queue_s),
         bounded=measured.rtt_source == BOUND and given.rtt_s is None,
     )
 

@@ -82,6 +82,7 @@ class Seen(Record):
             unsure_s=total["unsure_s"] / self.files,
             unseen_s=total["unseen_s"] / self.files,
             slow_s=slow / self.files,
+            queue_s=rtt * (measured.queue_s / measured.rtt_s if measured.rtt_s else 0.0),
         )
 
     @property

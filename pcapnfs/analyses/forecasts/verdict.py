@@ -174,6 +174,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             lost_idle_s=measured.lost.idle_s,
             longer_s=measured.longer.calls_s,
             longer_calls=measured.longer.calls,
+            full=measured.longer.full,
             stable_s=measured.stable_median_s if told else None,
             small_s=measured.small_median_s,
             forecast=False,

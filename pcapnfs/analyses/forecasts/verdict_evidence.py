@@ -63,6 +63,9 @@ TITLES = {
 }
 """What the causes are called, by their codes."""
 
+FULL = "a full link"
+"""What `path` is called where the clients' own data made it longer."""
+
 QUEUE = "queueing at the server"
 """What `server` is called where calls mostly waited there for others."""
 
@@ -125,6 +128,8 @@ class Evidence(Record):
     """What a few calls stood still."""
     lacking: bool = False
     """The capture lacks so much that calls may have been under way where none is."""
+    full: bool = False
+    """The clients' own data made it longer: it filled a link."""
     queue_s: float = 0.0
     """What of a round trip was a wait until the server was done with other calls."""
     bounded: bool = False
@@ -187,6 +192,7 @@ def reasons(
     """
     details = _details(evidence, storage) | {"server": _served(evidence, causes)}
     titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
+    titles |= {"path": FULL} if evidence.full else {}
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
     shares = {each.cause: each.share for each in causes}
     told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.resampling import interval
 from pcapnfs.record import Record, names, replace
@@ -18,7 +20,6 @@ from pcapnfs.record import Record, names, replace
 if TYPE_CHECKING:
     from typing import Any
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -77,14 +78,16 @@ class Change(Record):
         client = _set(costs.client_s, self.client_s)
         pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
         concurrency = _set(costs.concurrency, self.streams)
+        persist = _set(costs.persist_s, self.persist_s)
+        queue = _queue(costs, persist, concurrency)
         return Costs(
             files=files,
             rpcs_per_file=rpcs,
-            rtt_s=_positive(costs.rtt_s + self.rtt_added_s),
+            rtt_s=_positive(costs.rtt_s - costs.queue_s + queue + self.rtt_added_s),
             syncops_per_file=_positive(
                 _set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved
             ),
-            persist_s=_set(costs.persist_s, self.persist_s),
+            persist_s=persist,
             # More calls wait at the same time, and none of them for less.
             other_s=costs.other_s
             - self.other_saved_s
@@ -96,6 +99,7 @@ class Change(Record):
             unsure_s=costs.unsure_s,
             unseen_s=costs.unseen_s if self.client_s is None else 0.0,
             slow_s=costs.slow_s,
+            queue_s=queue,
         )
 
     def then(self, further: Change) -> Change:
@@ -269,6 +273,21 @@ def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
             - costs.rpcs_per_file * (rtt - costs.rtt_s)
             - costs.syncops_per_file * (persist - costs.persist_s),
         )
+
+
+def _queue(costs: Costs[Number], persist_s: Number, concurrency: Number) -> Number | float:
+    """What a call waits for others with another persistence, and as many calls at the same time.
+
+    In the queue it waits for as long as each of those before it takes.
+    """
+    if not np.any(costs.queue_s):
+        return costs.queue_s
+    served = replace(costs, persist_s=persist_s).served_s / costs.served_s
+    before = _positive(costs.concurrency - 1.0)
+    now = _positive(concurrency - 1.0)
+    alone = (before <= 0) * 1.0
+    more: Number = (now + alone) / (before + alone)
+    return costs.queue_s * served * more
 
 
 def _set(number: Number, value: float | None) -> Number:

@@ -134,7 +134,8 @@ class Restart(Record):
     grace_span_s: float
     """From the first such refusal to the last, seconds."""
     reclaims: int
-    """RECLAIM_COMPLETEs: clients of NFSv4.1 that were done with reclaiming."""
+    """RECLAIM_COMPLETEs after the first call that met lost state or the grace period: clients of
+    NFSv4.1 that were done with reclaiming. Each mount begins with one as well."""
     rewritten: int
     """WRITEs of a range that the same client had written UNSTABLE before the verifier changed."""
     rewritten_bytes: int
@@ -396,6 +397,11 @@ _STATES = f"""
         where not callback and reply_time is not null
               and ({among("status_name", (*LOST_STATE, *GRACE))}
                    or {among("op", (*LOGIN, "RECLAIM_COMPLETE"))})
+    ),
+    since as (
+        select *, reply_time > min(reply_time) filter (lost or grace) over (partition by server)
+                   as anew
+        from answered
     )
     select server, count(*) filter (lost) as lost_calls,
            coalesce(list_sort(list(distinct status_name) filter (lost)), []) as statuses,
@@ -406,9 +412,9 @@ _STATES = f"""
            max(reply_time) filter (grace) - min(reply_time) filter (grace) as grace_span,
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), [])
                as refused_frames,
-           count(*) filter (op = 'RECLAIM_COMPLETE') as reclaims,
+           count(*) filter (op = 'RECLAIM_COMPLETE' and anew) as reclaims,
            count(*) filter ({among("op", LOGIN)}) as logins
-    from answered group by server
+    from since group by server
 """
 
 # Of each client the first and last calls that met lost state, and the last answer before them that

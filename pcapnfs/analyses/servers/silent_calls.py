@@ -5,13 +5,14 @@ answered one, and for a second at least. A call waits until a side ends its conn
 that gave up, a server that stopped), else until the last packet of it; one that was sent again,
 until the last packet of either side. Where the server acknowledged all that was sent on a
 connection that is still open, the last packet between the two counts, which shows that the capture
-went on. Over TCP what is not sent again was acknowledged, if its connection went on; over UDP only
-calls that were sent again count. Calls whose reply the capture may merely lack are left out: on
-connections of which packets were cut or are missing, or of which nothing that the server sent was
-captured though the client did not repeat itself; and where the capture lacks packets of client and
-server, all that were not sent again. It lacks some, too, where what a client sent was neither
-acknowledged nor sent again, though the connection was not ended and others went on: TCP is not
-silent then.
+went on; and where it sent what never came, as the sequence number of its last ACK says, the last
+packet of the capture: TCP sends that again for minutes. Over TCP what is not sent again was
+acknowledged, if its connection went on; over UDP only calls that were sent again count. Calls whose
+reply the capture may merely lack are left out: on connections of which packets were cut or are
+missing, or of which nothing that the server sent was captured though the client did not repeat
+itself; and where the capture lacks packets of client and server, all that were not sent again. It
+lacks some, too, where what a client sent was neither acknowledged nor sent again, though the
+connection was not ended and others went on: TCP is not silent then.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def register(trace: Trace) -> None:
                 "slow_timeout": SLOW_TIMEOUT_NS,
                 "orphan": ORPHAN_REPLY,
                 "start": trace.meta.start_ns,
+                "end": trace.meta.end_ns,
                 "dropped": any(file.dropped_packets for file in trace.meta.files),
             },
         )
@@ -188,7 +190,11 @@ _SILENT = rf"""
                     when least(client_ended, server_ended) > call_time
                         then least(client_ended, server_ended)
                     when client_unacked = 0 and coalesce(client_ended, server_ended) is null
-                        then greatest(last_time, seen)
+                        then greatest(
+                            last_time, seen,
+                            case when server_lost > 0 and not coalesce(latest > call_time, false)
+                                 then $end end
+                        )
                     else last_time
                end - call_time as waited
         from waiting join of_pairs using (client, server)

@@ -18,7 +18,7 @@ from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.outstanding import UNKNOWN
 from pcapnfs.analyses.wire import slower_path as _slower_path
-from pcapnfs.analyses.wire.slower_path import slowed
+from pcapnfs.analyses.wire.slower_path import slowed, slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
 from pcapnfs.record import Record
 
@@ -61,6 +61,8 @@ class Longer(Record):
     """How many calls these are."""
     unknown_s: float = 0.0
     """The part of it of calls without a known outcome."""
+    full: bool = False
+    """The clients' own data made it longer: it filled a link."""
 
 
 def losses(still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags) -> Lost:
@@ -108,4 +110,5 @@ def longer_path(
         calls_s=float(slow.inside_ns[theirs].sum()) / NANOSECONDS,
         calls=int(theirs.sum()),
         unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
+        full=all(path.full_bytes_per_s for path in slower_paths(trace) if path.calls),
     )

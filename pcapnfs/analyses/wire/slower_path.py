@@ -43,8 +43,8 @@ READS = columns.together(
     shares.READS,
     tcp_stalls.STALLED_READS,
     columns.of(
-        calls="call client connection callback stability call_frame call_first_time "
-        "reply_first_time reply_time srt",
+        calls="call client connection callback stability call_frame call_first_time call_time "
+        "reply_first_time reply_time srt call_bytes",
         connections="connection client server "
         "client_slow_from client_slow_until client_slow_rtt "
         "client_slow_acks client_slow_turns client_slow_full client_slow_soon "
@@ -88,6 +88,13 @@ BUSY_TIMES = 3.0
 
 BUSY = (20, 100)
 """… nor fewer ACKs than the first; from the second on the path is likely the cause."""
+
+LARGE_BYTES = 16384
+"""Calls that bring at least so much tell how fast data moves."""
+
+EVENLY = (8, 1.5)
+"""Of at least so many such calls under way at once, the upper quartile of the rates at which their
+replies followed one another is at most so many times the lower: a link takes them at its speed."""
 
 TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
@@ -140,6 +147,10 @@ class SlowerPath(Record):
     """What they took longer for it, added up, seconds: not more than they took in all."""
     time_s: Mapping[str, float]
     """What that took of the clock, seconds by row of the time budget."""
+    full_bytes_per_s: float | None
+    """How fast the client's data moved meanwhile, bytes a second, where it did so evenly, one large
+    call after the other: then the data stood in the queue of a link that was full, and that is what
+    made the path longer. None where it did not, or little moved."""
     frames: tuple[int, ...]
     """Example frames: of the first of these calls."""
 
@@ -178,15 +189,40 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
         (client, server): (integer(calls), seconds(longer) or 0.0, tuple(frames))
         for client, server, calls, longer, frames in trace.rows(_TOLD)
     }
+    rates = _full(trace)
     times: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for client, server, row, part in trace.rows(_TIMES):
         times[client, server][row] = seconds(part) or 0.0
     return tuple(
-        _with_calls(path, *told[path.client, path.server], times[path.client, path.server])
+        replace(
+            _with_calls(path, *told[path.client, path.server], times[path.client, path.server]),
+            full_bytes_per_s=rates.get((path.client, path.server)),
+        )
         if _costs(path) and (path.client, path.server) in told
         else path
         for path in found
     )
+
+
+@once
+def _full(trace: Trace) -> dict[tuple[str, str], float]:
+    """How fast the data of clients moved meanwhile, bytes a second, where it filled the link."""
+    paths = [path for path in _paths(trace) if _costs(path)]
+    least, times = EVENLY
+    rows = trace.rows(
+        _RATES,
+        {
+            "clients": [path.client for path in paths],
+            "servers": [path.server for path in paths],
+            "large": LARGE_BYTES,
+            "least": least,
+        },
+    )
+    return {
+        (client, server): rate * NANOSECONDS
+        for client, server, rate, lower, upper in rows
+        if upper <= times * lower
+    }
 
 
 def slowed(trace: Trace) -> Slowed | None:
@@ -212,6 +248,7 @@ def register(trace: Trace) -> bool:
     if not paths:
         return False
     shares.register(trace)
+    rates = _full(trace)
     stalls = "select null::ubigint as call where false"
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"
@@ -222,6 +259,9 @@ def register(trace: Trace) -> bool:
                 "clients": [path.client for path in paths],
                 "servers": [path.server for path in paths],
                 "more": [round(path.more_s * NANOSECONDS) for path in paths],
+                "usual": [round(path.usual_s * NANOSECONDS) for path in paths],
+                "full": [(path.client, path.server) in rates for path in paths],
+                "large": LARGE_BYTES,
             },
         )
     return True
@@ -287,6 +327,7 @@ def _path(
         calls=0,
         longer_s=0.0,
         time_s={},
+        full_bytes_per_s=None,
         frames=(),
     )
 
@@ -343,15 +384,17 @@ _SLOW = f"""
     order by connection
 """
 
-# A call that stood still for a lost segment is left to that.
+# A call that stood still for a lost segment is left to that. A large one on a link that is full
+# waits for what is before it there: it is answered as soon as it has arrived.
 _CALLS = """
     with paths as (
         select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
-               unnest($more::bigint[]) as more
+               unnest($more::bigint[]) as more, unnest($usual::bigint[]) as usual,
+               unnest($full::boolean[]) as filled
     ),
     slow as (
         select connection, server_slow_from as since, server_slow_until as until,
-               least(more, server_slow_rtt) as more
+               least(more, server_slow_rtt) as more, usual, filled
         from connections join paths using (client, server)
         where server_slow_rtt >= more
     )
@@ -360,12 +403,37 @@ _CALLS = """
             / greatest(reply_time - call_first_time, inside, 1))::bigint as part
     from (
         select call, client, server, call_frame, stability, call_first_time, reply_time,
-               least(more, greatest(srt, 0)) as inside
+               case when filled and call_bytes >= $large then greatest(srt - usual, 0)
+                    else least(more, greatest(srt, 0)) end as inside
         from calls join slow using (connection)
         where not callback and srt is not null
               and call_first_time >= since and reply_first_time <= until
     )
     left join shares using (call) anti join ({stalls}) using (call)
+"""
+
+# Each was sent before the reply that came before its own: the link had no pause in between.
+_RATES = """
+    with paths as (
+        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server
+    ),
+    slow as (
+        select connection, client, server, server_slow_from as since, server_slow_until as until
+        from connections join paths using (client, server) where server_slow_rtt is not null
+    ),
+    large as (
+        select slow.client, slow.server, connection, call_time, reply_time, call_bytes,
+               lag(reply_time) over (partition by connection order by reply_time, call) as before
+        from calls join slow using (connection)
+        where not callback and reply_time between since and until and call_bytes >= $large
+    ),
+    rates as (
+        select *, call_bytes / (reply_time - before) as rate
+        from large where reply_time > before and call_time < before
+    )
+    select client, server, sum(call_bytes) / sum(reply_time - before),
+           quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
+    from rates group by client, server having count(*) >= $least
 """
 
 _SLOWED = f"""

@@ -58,8 +58,8 @@ STALLED_READS = columns.together(
 READS = columns.together(
     STALLED_READS,
     columns.of(
-        connections="client_segments server_segments out_of_order client_zero_window "
-        "server_zero_window"
+        connections="connection client_port first_time last_time client_segments server_segments "
+        "out_of_order client_zero_window server_zero_window"
     ),
 )
 """The columns that the queries here read."""
@@ -89,6 +89,19 @@ class Stalled(Record):
     """What of that is in its service time, ns."""
     late_ns: NDArray[np.int64]
     """How much later it came, ns; 0 where it was outstanding longer."""
+
+
+class LossyConnection(Record):
+    """One of several connections of a client and a server."""
+
+    port: int
+    """The client's port."""
+    resent: int
+    """Segments that were sent again on it, by both."""
+    segments: int
+    """Segments with data on it, both ways."""
+    beside: int
+    """Those on the others that were in use at that time."""
 
 
 class TcpStalls(Record):
@@ -130,6 +143,9 @@ class TcpStalls(Record):
     """When that one was sent, nanoseconds since 1970; None where none was outstanding longer."""
     frames: tuple[int, ...]
     """Example frames: of calls that stood still, the longest first."""
+    worst: LossyConnection | None = None
+    """Of several connections in use at the same time the one on which most segments were sent
+    again; None where it is alone, or nothing was."""
 
     @property
     def lost(self) -> int:
@@ -141,6 +157,10 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
     pairs = named_rows.rows(trace, _PAIRS)
     times, examples, longest = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {}, {})
+    worst = {
+        (client, server): LossyConnection(*map(integer, values))
+        for client, server, *values in (trace.rows(_WORST) if register(trace) else ())
+    }
     return tuple(
         TcpStalls(
             client=row["client"],
@@ -160,6 +180,7 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             longest_s=seconds(longest.get(pair, (0, None))[0]) or 0.0,
             longest_from_ns=longest.get(pair, (0, None))[1],
             frames=tuple(examples.get(pair, ())[:EXAMPLES]),
+            worst=worst.get(pair),
         )
         for row in pairs
         for pair in [(row["client"], row["server"])]
@@ -249,6 +270,26 @@ _PAIRS = """
            count(*) filter (its.server_zero_window > 0) as server_shut
     from connections as its where transport = 'TCP'
     group by client, server order by segments desc, client, server
+"""
+
+_WORST = """
+    with tcp as (
+        select connection, client, server, client_port, first_time, last_time,
+               client_resent + server_resent as resent,
+               client_segments + server_segments as segments
+        from connections where transport = 'TCP'
+    ),
+    worst as (
+        select client, server, arg_max(connection, (resent, -connection::bigint)) as connection
+        from tcp group by client, server having count(*) > 1 and max(resent) > 0
+    )
+    select client, server, any_value(one.client_port), any_value(one.resent),
+           any_value(one.segments), sum(other.segments) as beside
+    from worst join tcp as one using (client, server, connection)
+         join tcp as other using (client, server)
+    where other.connection <> one.connection and other.first_time < one.last_time
+          and other.last_time > one.first_time
+    group by client, server
 """
 
 _SENT_AGAIN = """

@@ -4,6 +4,7 @@ from pcapnfs.diagnosis.finding import Rule
 from pcapnfs.diagnosis.rules import (
     access_denied,
     access_storm,
+    acl_storm,
     async_export,
     attribute_ping_pong,
     capture_cut,
@@ -43,6 +44,7 @@ from pcapnfs.diagnosis.rules import (
     server_overload,
     server_restart,
     session_slots,
+    shared_client_name,
     short_attribute_cache,
     silly_rename,
     single_connection,
@@ -59,6 +61,7 @@ from pcapnfs.diagnosis.rules import (
     transfer_bound,
     unaligned_writes,
     unanswered_calls,
+    uneven_connections,
     zero_window,
 )
 
@@ -80,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     readdirplus_unused.RULE,
     getattr_storm.RULE,
     access_storm.RULE,
+    acl_storm.RULE,
     negative_lookups.RULE,
     unanswered_calls.RULE,
     rpc_retransmission.RULE,
@@ -94,6 +98,7 @@ RULES: tuple[Rule, ...] = (
     io_errors.RULE,
     access_denied.RULE,
     lost_state.RULE,
+    shared_client_name.RULE,
     mount_outcome.RULE,
     stale_handle.RULE,
     silly_rename.RULE,
@@ -117,6 +122,7 @@ RULES: tuple[Rule, ...] = (
     session_slots.RULE,
     concurrency_cap.RULE,
     single_connection.RULE,
+    uneven_connections.RULE,
     data_through_mds.RULE,
     exclusive_create.RULE,
     unaligned_writes.RULE,

@@ -13,6 +13,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.caching.questions import Questions
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -26,6 +27,9 @@ LEAST = Threshold(
     "getattr_storm.least", 50, "calls", "such GETATTRs, below which nothing is said",
     "default of this tool",
 )  # fmt: skip
+
+OPENS = 0.5
+"""From this part of the GETATTRs on, opens are why."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -50,28 +54,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="The client asks again and again what has not changed",
             seen=f"{units.count(pair.asked)} of {units.counted(pair.calls, 'call')} are GETATTR, "
             f"and {units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that "
-            "could be compared gave what the client knew already.",
+            f"could be compared gave what the client knew already.{_young(pair)}",
             why="Each of them is a round trip without news. They come from attributes that expire "
             "between two looks at the same tree (status of a working copy, make, find, backup): on "
             "Linux by default after 3 s (files) or 30 s (directories), and twice as long each time "
             "nothing had changed, up to 60 s. And they come from opens, which always ask.",
-            advice=(
-                Advice(
-                    "If these files change only through this client, or seldom, keep attributes "
-                    f"for longer: actimeo=60 or more. {CHANGE}",
-                    "what other clients change is seen that much later.",
-                ),
-                Advice(
-                    "For a tree that is only read (tools, libraries), mount it with nocto as well, "
-                    "so that opens do not ask.",
-                    "a file that another client replaces may be read in its old form until its "
-                    "attributes expire.",
-                ),
-                Advice(
-                    "With NFSv4, let the server grant delegations: a file that has one is not "
-                    "asked for."
-                ),
-            ),
+            advice=_advice(pair),
             calls=pair.unchanged.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -79,6 +67,50 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _from_opens(pair: Questions) -> bool:
+    """Whether most of them came before any timeout was over."""
+    return pair.young >= OPENS * pair.unchanged.calls
+
+
+def _young(pair: Questions) -> str:
+    if not _from_opens(pair):
+        return ""
+    return (
+        f" {units.count(pair.young)} of these came before any default timeout was over (3 s for "
+        "files), as an open asks."
+    )
+
+
+def _advice(pair: Questions) -> tuple[Advice, ...]:
+    """What spares them: timeouts do not where opens ask."""
+    if _from_opens(pair):
+        return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)
+    return (_LONGER, _NOCTO, _DELEGATIONS)
+
+
+_LONGER = Advice(
+    "If these files change only through this client, or seldom, keep attributes for longer: "
+    f"actimeo=60 or more. {CHANGE}",
+    "what other clients change is seen that much later.",
+)
+
+_KEEP_OPEN = Advice(
+    "In the program: keep files open instead of opening them each time (logs that are appended to "
+    "line by line, files that are polled). Longer timeouts (actimeo) do not help: an "
+    "open asks whatever they are."
+)
+
+_NOCTO = Advice(
+    "For a tree that is only read (tools, libraries), mount it with nocto as well, so that opens "
+    "do not ask.",
+    "a file that another client replaces may be read in its old form until its attributes expire.",
+)
+
+_DELEGATIONS = Advice(
+    "With NFSv4, let the server grant delegations: a file that has one is not asked for."
+)
 
 
 RULE = Rule(

@@ -10,6 +10,7 @@ from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.servers.restarts import Restart
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
@@ -27,8 +28,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=by_cost(material, claims),
             title=f"Clients wait for the grace period of {server.server}",
-            seen=f"{units.counted(server.refused, 'call')} met GRACE over "
-            f"{units.duration(server.grace_span_s)}; with {pauses} "
+            seen=f"{units.counted(server.refused, 'call')} met GRACE{_over(server)}; with {pauses} "
             f"waited {units.duration(server.grace_s)}."
             + (
                 f" RECLAIM_COMPLETE came {units.counted(server.reclaims, 'time')}."
@@ -54,6 +54,11 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             claims=claims,
             display_filter="nfs.nfsstat4 == 10013 || nlm.stat == 4",
         )
+
+
+def _over(server: Restart) -> str:
+    """From the first to the last of several."""
+    return f" over {units.duration(server.grace_span_s)}" if server.refused > 1 else ""
 
 
 RULE = Rule(

@@ -32,7 +32,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why="Whoever creates, lists, opens or removes files waits for one more round trip for "
             "each name.",
             advice=(
-                longer("acdirmin=0 and acdirmax=0"),
+                longer("acdirmin=0 and acdirmax=0 (noac and actimeo=0 set both)"),
                 Advice(
                     "If new names must be seen within seconds, acdirmin=1,acdirmax=3 spares most "
                     "of these calls.",

@@ -41,7 +41,7 @@ APART = 4
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
     for server in material.load:
-        if server.queued is not None and _queues(server.queued, values):
+        if server.queued is not None and queues(server.queued, values):
             yield _queue(server, server.queued, material)
             continue
         bands = [band for band in server.bands if band.calls >= values[LEAST.name]]
@@ -87,7 +87,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
-def _queues(small: ServerQueue, values: Values) -> bool:
+def queues(small: ServerQueue, values: Values) -> bool:
+    """Whether nearly all small calls at a server wait until it is done with others."""
     return small.alone >= ALONE and small.waited >= max(
         values[LEAST.name], values[QUEUED.name] * small.behind
     )

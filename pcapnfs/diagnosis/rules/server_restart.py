@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 LOGINS = 4
 """Logins of each client from which on they are not those of mounts and one loss of state."""
 
+LEASE_S = 30.0
+"""Leases are hardly ever shorter: 90 s on Linux, 30 s on appliances of NetApp."""
+
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that shows it."""
+    named = {found.server for found in material.shared_names}
     for server in material.restarts:
         changed = server.changes > 0
         if not changed and server.outlived:
@@ -29,7 +33,9 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         if not changed and not server.lost_state:
             continue
         if not changed and _twins(server):
-            yield _shared_name(server)
+            # Where the names were seen, shared_client_name tells which.
+            if server.server not in named:
+                yield _shared_name(server)
             continue
         if not changed and server.kept and not server.refused:
             yield _ended(server)
@@ -98,6 +104,13 @@ def _twins(server: Restart) -> bool:
     return server.losers > 1 and server.logins >= LOGINS * server.losers
 
 
+def _again(server: Restart) -> bool:
+    """Whether state was lost again and again, though no client was silent for long."""
+    return server.logins >= LOGINS * server.losers and (
+        server.unheard_s is not None and server.unheard_s < LEASE_S
+    )
+
+
 def _shared_name(server: Restart) -> Observed:
     """Two clients or more that the server takes for one."""
     return Observed(
@@ -124,36 +137,43 @@ def _shared_name(server: Restart) -> Observed:
 
 def _ended(server: Restart) -> Observed:
     """State that a server ended which did not restart."""
-    one = server.losers == 1
+    one, again = server.losers == 1, _again(server)
+    who = "a client" if one else f"{units.count(server.losers)} clients"
+    seen = " ".join(_seen(server))
+    seen += " A connection to the server lived on, so that it did not restart."
+    if server.unheard_s is not None:
+        seen += (
+            f" Before that it had answered {'the client' if one else 'one of them'} nothing for "
+            f"{units.duration(server.unheard_s)}{' at most' if again else ''}."
+        )
+    if again:
+        seen += f" Clients logged in {units.counted(server.logins, 'time')}."
+    cut_off = Advice(
+        "Find out what kept the client from the server for so long: loss, a suspended or "
+        "overloaded machine, a firewall that dropped the connection; see the other findings."
+    )
+    restart = Advice("Restart programs that held locks on these files, and check the files.")
     return Observed(
-        severity="warning",
-        title=f"The server {server.server} ended the state of "
-        + ("a client" if one else f"{units.count(server.losers)} clients"),
-        seen=" ".join(_seen(server))
-        + " A connection to the server lived on, so that it did not restart."
-        + (
-            ""
-            if server.unheard_s is None
-            else f" Before that it had answered {'the client' if one else 'one of them'} nothing "
-            f"for {units.duration(server.unheard_s)}."
-        ),
+        severity="problem" if again else "warning",
+        title=f"The server {server.server} "
+        + (f"ends the state of {who} again and again" if again else f"ended the state of {who}"),
+        seen=seen,
         why="A server ends a client's state when it does not hear of it for longer than the lease "
-        "(90 s by default), or when another client logs in by its name. Opens, locks and "
+        "(90 s by default), or when another client logs in by its name. "
+        + (
+            "This one was heard of shortly before: another seems to have its name, and need not be "
+            "in this capture. "
+            if again
+            else ""
+        )
+        + "Opens, locks and "
         "delegations are gone, and somebody else may have had the locks since: programs get EIO "
         "on files that they had locked, or write without a lock.",
-        advice=(
-            Advice(
-                "Find out what kept the client from the server for so long: loss, a suspended or "
-                "overloaded machine, a firewall that dropped the connection; see the other "
-                "findings."
-            ),
-            TWINS,
-            Advice("Restart programs that held locks on these files, and check the files."),
-        ),
+        advice=(TWINS, restart) if again else (cut_off, TWINS, restart),
         confidence="likely",
         data=units.counted(server.lost_state, "call"),
         frames=server.frames,
-        claims=(Claim("waiting", server.unreachable_s),),
+        claims=(Claim("waiting", server.unreachable_s),) if server.unreachable_s else (),
         also=("rpc_retransmission",) if server.moved else (),
     )
 

@@ -21,6 +21,9 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+LINUX_ASKS = 64
+"""Slots that a Linux client asks for by default (max_session_slots of the module nfs)."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each session that was full."""
@@ -46,15 +49,25 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "Let the server grant more: on Linux it goes by memory and by threads; on an "
                     "appliance look for the slots or in-flight requests of a session."
                 ),
-                Advice(
-                    "On a Linux client, raise max_session_slots of the module nfs (64 by "
-                    "default), and mount again."
-                ),
+                _asking(session.limit),
             ),
             confidence="certain",
             data=units.counted(session.calls, "call"),
             about=(session.client, session.server),
         )
+
+
+def _asking(granted: int) -> Advice:
+    """What a client can do: to ask for more does not help where fewer are granted."""
+    if granted < LINUX_ASKS:
+        return Advice(
+            f"A Linux client asks for {LINUX_ASKS} slots, more than are granted, unless "
+            "max_session_slots of its module nfs is lower: look whether somebody lowered it."
+        )
+    return Advice(
+        f"On a Linux client, raise max_session_slots of the module nfs ({LINUX_ASKS} by default), "
+        "and mount again."
+    )
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
+from pcapnfs.diagnosis.rules.server_overload import queues
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -48,13 +49,19 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     limits = {"small": values[SMALL.name], "read": values[READ.name], "write": values[WRITE.name]}
     # Where the link is full, data waits for it, and not for the server.
     moving = bound.names(material, "transfer")
+    # Where small calls stand behind others, server_overload says so, and what for.
+    queueing = {
+        each.server
+        for each in material.load
+        if each.queued is not None and queues(each.queued, values)
+    }
     slow = sorted(
         (
             each
             for each in material.server_times
             if each.calls >= values[LEAST.name]
             and each.median_s > limits[each.kind]
-            and not (moving and each.kind != "small")
+            and not (moving if each.kind != "small" else each.server in queueing)
         ),
         key=lambda each: (each.server, -each.time_s),
     )

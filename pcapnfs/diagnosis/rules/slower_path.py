@@ -30,19 +30,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=_severity(path, material),
             at_most="problem" if path.known else None,
-            title=f"The path to the {path.side} {'was' if path.known else 'may have been'} longer "
-            "for a while",
+            title=_title(path),
             seen=f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC even the "
             f"quickest of {units.counted(path.acks + path.turns, 'answer')} of the {path.side} "
             f"took {units.duration(path.rtt_s)}, a round trip otherwise "
-            f"{units.duration(path.usual_s)}.{_proof(path)}{_cost(path)}",
-            why="Every call waits for the path there and back, whatever servers and disks do. "
+            f"{units.duration(path.usual_s)}.{_proof(path)}{_rate(path)}{_cost(path)}",
+            why=_FULL
+            if path.full_bytes_per_s
+            else "Every call waits for the path there and back, whatever servers and disks do. "
             "Calls that wait longer for it look like slow storage, and time-outs that were long "
             "enough before (timeo) are not any more."
             if path.known
             else "No answer is quicker than the path; but an end that is busy may be late with "
             "all of them.",
-            advice=ADVICE,
+            advice=ADVICE_FULL if path.full_bytes_per_s else ADVICE,
             confidence=path.confidence,
             data=f"{units.counted(path.acks, 'ACK')} without data, "
             f"{units.counted(path.turns, 'ACK')} with data on "
@@ -52,6 +53,23 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(path.client, path.server),
             calls=path.calls or None,
         )
+
+
+def _title(path: SlowerPath) -> str:
+    if path.full_bytes_per_s:
+        return f"The link to the {path.side} was full for a while"
+    be = "was" if path.known else "may have been"
+    return f"The path to the {path.side} {be} longer for a while"
+
+
+def _rate(path: SlowerPath) -> str:
+    """That the client's own data filled it."""
+    if not path.full_bytes_per_s:
+        return ""
+    return (
+        f" Meanwhile the client's data moved at {units.size(path.full_bytes_per_s)} a second, "
+        "evenly, one large call after the other."
+    )
 
 
 def _severity(path: SlowerPath, material: Material) -> Severity:
@@ -87,6 +105,30 @@ def _cost(path: SlowerPath) -> str:
         f"{units.duration(path.longer_s)} longer for it."
     )
 
+
+_FULL = (
+    "Data that is taken at one speed, and later the more of it is under way, stands in the queue "
+    "before the slowest link, and what is sent behind it stands there as well. Fewer calls or "
+    "faster disks do not help."
+)
+
+ADVICE_FULL = (
+    Advice(
+        "Compare the rate with what each link on the way is to carry (line rate, shaper, VPN, a "
+        "provider's upload): if it is near, a faster link is the way, or less data (compress, send "
+        "it at another time)."
+    ),
+    Advice(
+        "If it is far below, look for what holds packets back: drops and queues of switches and "
+        "shapers, other traffic on the same link, duplex mismatch, a machine that is too busy to "
+        "forward."
+    ),
+    Advice(
+        "That small calls need not wait behind the data, keep queues short: fair queueing at the "
+        "bottleneck (fq_codel, CAKE), or a shaper just below its rate."
+    ),
+)
+"""Where the client's own data filled the link."""
 
 ADVICE = (
     Advice(

@@ -81,9 +81,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 else ""
             )
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
-            + (_stood_still(pair) if cut else _stalls(pair)),
+            + (_stood_still(pair) if cut else _stalls(pair))
+            + ("" if cut else _on_one(pair)),
             why=_WHY_CUT if cut else _WHY,
-            advice=_CUT if cut else _LOSS,
+            advice=_CUT if cut else ((_ONE_LINK, *_LOSS) if _on_one(pair) else _LOSS),
             confidence="certain" if lost >= 10 * values[LEAST.name] and not cut else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
@@ -156,6 +157,35 @@ _WHY_CUT = (
     "in a row came through. A link, a switch, a route or a firewall was down or dropped all, or "
     "one of the two hosts stood still. Calls wait for TCP's next try, up to twice as long as the "
     "path was cut."
+)
+
+
+def _on_one(pair: TcpStalls) -> str:
+    """That nearly all was lost on one of several connections, which is no chance."""
+    worst, resent = pair.worst, pair.client_resent + pair.server_resent
+    if (
+        worst is None
+        or worst.resent < ON_ONE[0]
+        or worst.resent < ON_ONE[1] * resent
+        or worst.segments > ON_ONE[2] * (worst.segments + worst.beside)
+    ):
+        return ""
+    return (
+        f" {units.count(worst.resent)} of those sent again were on the connection from port "
+        f"{worst.port}, which carried {units.count(worst.segments)} segments; "
+        f"{units.count(worst.beside)} went over others at the same time."
+    )
+
+
+ON_ONE = (10, 0.9, 0.5)
+"""Segments sent again on one connection at least, which part of all that is at least, and which
+part of all segments of that time it carried at most: a chance of one in a thousand."""
+
+_ONE_LINK = Advice(
+    "Look at the single links first: the other connections of the same hosts lose next to nothing. "
+    "Switches and routers choose a link by the ports of a flow (members of a bond, paths of equal "
+    "cost), network cards a queue and a processor. Another mount may take another way, with other "
+    "ports."
 )
 
 _LOSS = (

@@ -1,0 +1,35 @@
+"""ACLs that clients asked for, object by object."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.caching.acl_queries import acl_queries
+from tests.unit.rows import call, trace_of
+
+ASKED = {"program": 100227, "protocol": "nfsacl3"}
+
+
+def test_calls_are_counted_by_client_with_their_objects_and_time() -> None:
+    calls = [
+        call(1, "GETACL", 2, file=1, **ASKED),
+        call(2, "GETACL", 3, file=2, **ASKED),
+        call(3, "GETACL", 4, file=2, **ASKED),
+        call(4, "GETATTR", 5, file=1),
+        call(5, "GETACL", None, file=3, **ASKED),
+        call(6, "GETACL", 1, file=1, client="10.0.0.3", mount=1, **ASKED),
+    ]
+    with trace_of(calls=calls) as trace:
+        first, second = acl_queries(trace)
+    assert (first.client, first.server, first.calls, first.objects) == (
+        "10.0.0.2", "10.0.0.1", 4, 2,
+    )  # fmt: skip
+    assert (first.asked.calls, first.asked.frames) == (3, (1, 3, 5))
+    assert first.asked.time_s == pytest.approx(0.009)
+    assert (second.client, second.asked.calls) == ("10.0.0.3", 1)
+
+
+def test_that_of_nfsv4_or_of_an_attribute_is_none() -> None:
+    calls = [call(1, "GETACL", 2, file=1, protocol="4.2"), call(2, "SETACL", 2, file=1, **ASKED)]
+    with trace_of(calls=calls) as trace:
+        assert acl_queries(trace) == ()

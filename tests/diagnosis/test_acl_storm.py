@@ -1,0 +1,32 @@
+"""The rule for ACLs that are asked for one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.caching.acl_queries import AclQueries
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.acl_storm import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import clock
+from tests.diagnosis.material import nothing, seen_by
+
+STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 98)
+
+
+def test_a_tenth_of_the_calls_is_told() -> None:
+    found = nothing(acl_queries=(STORM,), time_budget=clock(unstable=1.0, client=1.0))
+    (seen,) = seen_by(RULE, found)
+    assert seen.severity == "warning"
+    assert seen.seen == "100 of 1\u2009000 calls are GETACL, about 98 objects."
+    assert seen.claims == (Claim("unstable", 0.4), Claim("client", 0.1))
+    assert "noacl" in seen.advice[0].action
+
+
+@pytest.mark.parametrize(
+    "change", [{"calls": 1001}, {"calls": 100, "asked": replace(STORM.asked, calls=49)}]
+)
+def test_a_little_less_is_not(change: dict[str, object]) -> None:
+    pair = replace(STORM, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(acl_queries=(pair,))) == []

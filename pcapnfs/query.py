@@ -97,8 +97,10 @@ def reading(cursor: duckdb.DuckDBPyConnection, query: str) -> database.Statement
         raise UsageError(f"one SQL statement is wanted, not {len(statements)}")
     (statement,) = statements
     if statement.type not in READING:
+        kind = statement.type.name
         raise UsageError(
-            f"this is a {statement.type.name} statement; a trace can only be read: "
+            f"this is {'an' if kind[0] in 'AEIOU' else 'a'} {kind} statement; "
+            "a trace can only be read: "
             "select, with, from, pivot, describe, show, summarize, explain"
         )
     if draws(statement) and not _explains_reading(cursor, query):

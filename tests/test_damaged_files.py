@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs import summarize
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
 from pcapnfs.synth.builder.damage import snap as cut_short
 from pcapnfs.verify.verification import verify
@@ -58,6 +59,30 @@ def damaged(capture: Path, places: Sequence[int], target: Path) -> tuple[Path, P
         pieces[place] = pieces[place][:4] + b"\xff" * 12 + pieces[place][16:]
     broken.write_bytes(b"".join(pieces))
     return broken, without
+
+
+@pytest.mark.parametrize("snaplen", [None, 96])
+@pytest.mark.parametrize("bit", range(18))
+def test_a_wrong_bit_in_the_length_of_a_packet_costs_no_others(
+    bit: int, snaplen: int | None, tmp_path: Path
+) -> None:
+    whole = PCAP
+    if snaplen is not None:
+        file = File.read(PCAP)
+        assert file is not None
+        whole = tmp_path / "snapped.pcap"
+        snap(snaplen)(file).write(whole)
+    pieces = cut_up(whole)
+    place = 901 + bit
+    (length,) = struct.unpack_from("<I", pieces[place], 8)
+    pieces[place] = pieces[place][:8] + struct.pack("<I", length ^ 1 << bit) + pieces[place][12:]
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(b"".join(pieces))
+    with pcapnfs.open(broken) as trace, pcapnfs.open(whole) as expected:
+        before, after = summarize(expected), summarize(trace)
+    assert before.capture.packets - after.capture.packets in (-1, 0, 1, 2)
+    assert before.trust.matched - after.trust.matched in (0, 1, 2)
+    assert after.capture.duration_s == before.capture.duration_s
 
 
 @pytest.mark.parametrize("capture", [PCAP, PCAPNG], ids=lambda path: path.name)

@@ -611,6 +611,13 @@ def test_a_users_sql_reads_nothing_but_the_trace(stored: Path, statement: str) -
     assert {path.name: path.read_bytes() for path in stored.iterdir()} == before
 
 
+def test_what_would_change_something_is_named(stored: Path) -> None:
+    with pcapnfs.open(stored) as trace:
+        for text, said in (("attach 'x'", "an ATTACH"), ("drop table calls", "a DROP")):
+            with pytest.raises(UsageError, match=f"this is {said} statement"):
+                query.select(trace, text)
+
+
 def test_explain_still_explains(stored: Path) -> None:
     with pcapnfs.open(stored) as trace:
         for text in ("explain from calls", "EXPLAIN ANALYZE with c as (from calls) from c"):

@@ -23,13 +23,17 @@ from rich.text import Text
 from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import GAP, Column, FittedTable
+from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 
 class AnswerTable:
-    """Rows side by side when they fit the width, else a value a line, as psql expands them."""
+    """Rows side by side when they fit the width, else a value a line, as psql expands them.
+
+    Without rows the names of the columns.
+    """
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Keep names and values; all rows are laid out together."""
@@ -57,6 +61,9 @@ class AnswerTable:
                 ],
                 self._rows,
             )
+            return
+        if not self._rows:
+            yield Prose(f"No rows, of {', '.join(self._titles)}.")
             return
         yield from (self._record(number, row) for number, row in enumerate(self._rows, 1))
 

@@ -68,7 +68,7 @@ def test_totals_hold_every_call_of_a_client_once(trace: Trace) -> None:
     result = perfile(trace, top=1)
     assert (result.shown.files, result.shown.calls) == (1, 5)
     assert (result.listed.files, result.listed.calls) == (3, 6)
-    assert (result.left_out.files, result.left_out.calls) == (1, 1)
+    assert (result.left_out.files, result.left_out.calls) == (2, 1)
     assert (result.without_file.files, result.without_file.calls) == (0, 1)
     assert (result.total.calls, result.total.stable_calls) == (8, 3)
     assert result.total.time_s == pytest.approx(0.024)
@@ -177,6 +177,14 @@ def test_a_pattern_leaves_files_out_and_says_so(trace: Trace) -> None:
     assert (result.listed.files, result.not_matched.calls) == (1, 1)
     assert result.total.calls == 8
     assert [row.path for row in perfile(trace, match="e").files] == ["e"]
+
+
+def test_the_total_is_the_same_whatever_is_shown(trace: Trace) -> None:
+    selections = [{}, {"show_all": True}, {"match": "d/*"}, {"match": "e"}, {"match": "nothing"}]
+    assert {perfile(trace, **selection).total for selection in selections} == {  # type: ignore[arg-type]
+        perfile(trace, top=1).total
+    }
+    assert perfile(trace).total.files == 5
 
 
 def test_every_order_gives_every_file(trace: Trace) -> None:

@@ -34,6 +34,7 @@ def test_writes_a_value_a_line_when_the_rows_are_too_wide() -> None:
 
 def test_an_answer_without_rows_shows_its_columns() -> None:
     assert render(AnswerTable(COLUMNS, []), 40).splitlines() == ["name  n  raw"]
+    assert " ".join(render(AnswerTable(COLUMNS, []), 10).split()) == "No rows, of name, n, raw."
 
 
 def test_screens_show_nothing_hostile() -> None:

@@ -1,7 +1,7 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): a file header, then packets with 16 bytes before each.
 
 use super::output::Interface;
-use super::resume::Guess;
+use super::resume::{self, Guess};
 use super::sniff::{self, Magic};
 use super::window::{Fault, Window};
 use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
@@ -91,9 +91,17 @@ impl PacketHeader {
 /// copied to the mount is mostly older.
 const CREDIBLE_SECONDS: (u32, u32) = (86_400, 31 * 86_400);
 
+/// Packets with an odd header that are held against those behind them, and are nevertheless believed. Where
+/// there are more, the file was written so, or its clock was set.
+const BELIEVED_LIMIT: u32 = 100;
+
 pub(super) struct Pcap {
     layout: Layout,
     snaplen: u32,
+    /// The most that a packet can have had captured, by the file's header.
+    most: u32,
+    /// Fractions in a second.
+    fractions: u32,
     link: LinkType,
     /// The file's first bytes: again, they begin another capture.
     header: [u8; FILE_HEADER],
@@ -101,6 +109,8 @@ pub(super) struct Pcap {
     begin: Option<u32>,
     /// Captures that follow the first in the same file.
     followers: u64,
+    /// Odd headers that were believed.
+    believed: u32,
 }
 
 impl Pcap {
@@ -121,7 +131,9 @@ impl Pcap {
         window.ensure(PACKET_HEADER)?;
         window.begin();
         let begin = layout.header(window.ahead()).map(|first| first.seconds);
-        Ok(Self { layout, snaplen, link, header, begin, followers: 0 })
+        let most = if snaplen == 0 { u32::MAX } else { snaplen };
+        let fractions = if layout.nanoseconds { 1_000_000_000 } else { 1_000_000 };
+        Ok(Self { layout, snaplen, most, fractions, link, header, begin, followers: 0, believed: 0 })
     }
 
     /// Captures that follow the first one in the same file, as `cat` puts them there.
@@ -147,15 +159,16 @@ impl Pcap {
         self.snaplen
     }
 
-    /// The next packet, if the window holds all of it and it is credible and not empty, as nearly all are.
+    /// The next packet, if the window holds all of it and it is usual and not empty, as nearly all are.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Into the decode's loop.
     pub(super) fn at_hand(&self, window: &mut Window) -> Option<Record> {
         let ahead = window.at_hand()?;
         let header = self.layout.header(ahead)?;
         let length = header.captured as usize;
-        let there =
-            (1..=CREDIBLE_PACKET).contains(&length) && self.layout.packet_header + length <= ahead.len();
+        let there = (1..=CREDIBLE_PACKET).contains(&length)
+            && self.usual(&header)
+            && self.layout.packet_header + length <= ahead.len();
         there.then(|| self.record(&header, window))
     }
 
@@ -167,6 +180,8 @@ impl Pcap {
         while window.ensure(FILE_HEADER)? && self.begins_again(window.ahead()) {
             window.advance(FILE_HEADER);
             self.followers += 1;
+            window.ensure(layout.packet_header)?;
+            self.begin = layout.header(window.ahead()).map_or(self.begin, |first| Some(first.seconds));
         }
         if !window.ensure(layout.packet_header)? {
             return window.ended("the file ends within a packet header").map_or(Ok(None), Err);
@@ -192,7 +207,55 @@ impl Pcap {
             let cut = || if plausible { window.cut(CUT) } else { window.damaged(CUT) };
             return Err(window.broken().unwrap_or_else(cut));
         }
+        if !(length > 0 && self.usual(&header)) && self.contradicted(whole, window) {
+            return Err(window.damaged("a packet header that cannot be"));
+        }
         Ok(Some(self.record(&header, window)))
+    }
+
+    /// Whether a header says what headers of this file do. A length that is damaged mostly says more than
+    /// there was; and it leads to bytes that are no header, which mostly say what none can.
+    #[inline]
+    fn usual(&self, header: &PacketHeader) -> bool {
+        header.captured <= header.stated_length.min(self.most) && header.fraction < self.fractions
+    }
+
+    /// Whether the packets behind an odd header, `whole` bytes with what it stands before, tell that it is
+    /// none: the next is none either, and those that follow one another do not begin where it leads to.
+    ///
+    /// A wrong length that is believed takes others' bytes for its own, a hundred packets at a time; and one
+    /// that is four bytes too large leads to headers that begin four bytes too late, and these to others.
+    #[cold]
+    fn contradicted(&mut self, whole: usize, window: &mut Window) -> bool {
+        if self.believed >= BELIEVED_LIMIT {
+            return false;
+        }
+        // What cannot be read will be told when it is due.
+        let rest = !matches!(window.ensure(resume::LOOKED_AT), Ok(true));
+        let ahead = window.ahead();
+        let header = |at: usize| ahead.get(at..).and_then(|ahead| self.layout.header(ahead));
+        let timely =
+            |header: &PacketHeader| self.begin.is_some_and(|begin| credible_seconds(begin, header.seconds));
+        if ahead.len() == whole || header(whole).is_some_and(|next| self.usual(&next) && timely(&next)) {
+            return false;
+        }
+        let guess = |bytes: &[u8]| self.guess(bytes);
+        let usual = resume::longest(window.passed(), guess);
+        let behind = ahead.get(1..).unwrap_or_default();
+        let Some(place) = resume::find(behind, rest, usual, guess).map(|place| place + 1) else {
+            self.believed += 1;
+            return false;
+        };
+        let mut at = 0;
+        while at < place {
+            match header(at).map(|header| header.captured as usize) {
+                Some(length) if credible(length, self.snaplen) => at += self.layout.packet_header + length,
+                _ => return true,
+            }
+        }
+        let leads_there = at == place;
+        self.believed += u32::from(leads_there);
+        !leads_there
     }
 
     /// Whether another capture of this kind begins, whatever it says of its snaplen.
@@ -207,12 +270,9 @@ impl Pcap {
         let (Some(begin), Some(header)) = (self.begin, self.layout.header(bytes)) else {
             return Guess::Nothing;
         };
-        let (before, behind) = CREDIBLE_SECONDS;
-        let credible_time = begin.saturating_sub(before)..=begin.saturating_add(behind);
-        let fractions = if self.layout.nanoseconds { 1_000_000_000 } else { 1_000_000 };
         let length = header.captured as usize;
-        let plausible = credible_time.contains(&header.seconds)
-            && header.fraction < fractions
+        let plausible = credible_seconds(begin, header.seconds)
+            && header.fraction < self.fractions
             && !bytes.starts_with(&UNWRITTEN)
             && credible(length, self.snaplen)
             && header.stated_length >= header.captured
@@ -243,6 +303,13 @@ impl Pcap {
         let (time_ns, wire_length) = (self.layout.time_ns(&header), header.wire_length());
         Some((Glimpse { time_ns, link: self.link, wire_length, bytes }, rest))
     }
+}
+
+/// Whether a packet of a capture that begins then may be of this second.
+#[inline]
+fn credible_seconds(begin: u32, seconds: u32) -> bool {
+    let (before, behind) = CREDIBLE_SECONDS;
+    (begin.saturating_sub(before)..=begin.saturating_add(behind)).contains(&seconds)
 }
 
 /// Whether these are the first bytes of a capture file: in pcap, a packet of no length.

@@ -223,8 +223,7 @@ def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
                    sum(srt) as time
             from owned group by file
         )
-        select coalesce(place, 'without_file'),
-               count(placed.file) filter (place = 'listed' or calls > 0), sum(calls),
+        select coalesce(place, 'without_file'), count(placed.file), sum(calls),
                sum(stable_calls), sum(time)
         from placed full join costs using (file) group by 1
         """,

@@ -26,6 +26,14 @@ def several(names: Sequence[str]) -> str:
     return some(names, NAMED, visible=str)
 
 
+def listed(names: Sequence[str], shown: int) -> str:
+    """All of them with an "and", or the first so many and how many more there are; not escaped."""
+    if len(names) > shown:
+        return some(names, shown, visible=str)
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
+
+
 def refused(pair: Failures) -> str:
     """Which calls a server refused, how, for whom and on what; not escaped."""
     answers = " or ".join(pair.statuses)

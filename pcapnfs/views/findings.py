@@ -60,9 +60,10 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     )
     rest = len(findings) - len(shown)
     more = f"{units.counted(rest, 'more', 'more')}; " if rest else ""
+    first = first_to_do(findings)
     return [
         FittedTable(columns, rows),
-        *(note(told) for told in (first_to_do(findings),) if told is not None),
+        *([note(first)] if first else ()),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
-MOST = 0.5
-"""From this share of the payload on, that packets were cut is why there is no verdict."""
-
 DAMAGES_TOLD = 4
 """Captures of which it is told where they are damaged; the others are counted."""
 
@@ -153,7 +150,7 @@ def no_verdict(trust: Trust) -> str:
 def _unsealed(trust: Trust) -> str:
     """What to do where most is encrypted, to ask the client or to capture without, or cut off."""
     found = trust.sealed
-    if (found.cut_share or 0.0) >= MOST:
+    if found.mostly_cut:
         return "Capture again with whole packets (tcpdump -s 0), or 512 bytes of each (-s 512)."
     without = [
         *(("without TLS (xprtsec=none)",) if found.connections else ()),

@@ -63,6 +63,11 @@ class Sealing(Record):
         return (self.bytes_share or 0.0) + (self.cut_share or 0.0)
 
     @property
+    def mostly_cut(self) -> bool:
+        """Whether most bytes are cut off."""
+        return (self.cut_share or 0.0) >= MOST
+
+    @property
     def mostly(self) -> bool:
         """Whether most bytes are sealed or cut off, or most calls are sealed."""
         return self.hidden_share >= MOST or (self.calls_share or 0.0) >= MOST
@@ -72,14 +77,15 @@ class Sealing(Record):
 def sealing(trace: Trace) -> Sealing:
     """Count what is sealed, and what there is."""
     connections, sealed, payload, calls, answered = trace.rows(_SEALED)[0]
-    cut_connections, cut = trace.rows(_CUT, {"unread": unread(trace)})[0]
+    cut_short = unread(trace)
+    cut = trace.rows(_CUT, {"unread": cut_short})[0][0] if cut_short else 0
     return Sealing(
         connections=connections,
         sealed_bytes=integer(sealed),
         bytes_share=integer(sealed) / integer(payload) if payload else None,
         calls=calls,
         calls_share=calls / answered if answered else None,
-        cut_connections=cut_connections,
+        cut_connections=len(cut_short),
         cut_bytes=integer(cut),
         cut_share=integer(cut) / integer(payload) if payload else None,
     )
@@ -119,7 +125,7 @@ _CLIENTS = """
 """
 
 _CUT = """
-    select count(*), sum(client_bytes::hugeint + server_bytes) from connections
+    select sum(client_bytes::hugeint + server_bytes) from connections
     where list_contains($unread, connection)
 """
 

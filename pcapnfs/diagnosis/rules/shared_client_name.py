@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.wording import listed
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -23,8 +24,9 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             severity="problem",
             title=f"{units.count(len(found.clients))} clients of {found.server} have one name, and "
             "end each other's state",
-            seen=f"{_addresses(found.clients)} logged in {units.counted(found.logins, 'time')} as "
-            f"{found.name}: {units.count(found.turns)} times after another of them.",
+            seen=f"{listed(found.clients, NAMED)} logged in "
+            f"{units.counted(found.logins, 'time')} as {found.name}: {units.count(found.turns)} "
+            "times after another of them.",
             why="A server knows an NFSv4 client by that name alone. Who logs in by it anew is "
             "taken for the client of before, come back after a crash: opens, locks and delegations "
             "of the other are ended, whose next call fails, so that it logs in again in turn. All "
@@ -43,13 +45,6 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             frames=found.frames,
             about=(found.server,),
         )
-
-
-def _addresses(clients: tuple[str, ...]) -> str:
-    *before, last = clients[:NAMED]
-    if (more := len(clients) - NAMED) > 0:
-        return f"{', '.join([*before, last])} and {units.count(more)} more"
-    return f"{', '.join(before)} and {last}"
 
 
 RULE = Rule(

@@ -10,6 +10,7 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import listed
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.uneven_connections import UnevenConnections
@@ -79,10 +80,7 @@ def _rest(found: UnevenConnections) -> str:
 
 
 def _ports(found: UnevenConnections) -> str:
-    *before, last = [str(port) for port in found.ports[:NAMED]]
-    if (more := len(found.ports) - NAMED) > 0:
-        return f"{', '.join([*before, last])} and {units.count(more)} more"
-    return f"{', '.join(before)} and {last}" if before else last
+    return listed([str(port) for port in found.ports], NAMED)
 
 
 RULE = Rule(

@@ -1,6 +1,6 @@
 """The typed face of the decoder, which is written in Rust."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, Self, final
 
 import numpy as np
@@ -118,7 +118,9 @@ class Patterns:
 
     def __new__(cls, longest: int) -> Self: ...
     def walk(self, rows: _Rows) -> None: ...
+    def examples(self) -> list[int]: ...
     def finish(self, top: int | None) -> str: ...
+    def counted(self, words: Mapping[int, str]) -> list[tuple[int, str, bool, int, int]]: ...
 
 @final
 class SharedFiles:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, rewriting
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.times import phases as _phases
 from pcapnfs.analyses.times import slowest as _slowest
 from pcapnfs.diagnosis import judging
@@ -152,6 +153,12 @@ def annotate(
     )
 
 
+_FRAMES = f"""
+    select call, call_frame from calls
+    where call in (select {given.rows("calls", "ubigint")})
+"""
+
+
 def _begun(trace: Trace) -> tuple[Begun, ...]:
     """The phases of clients with several; one alone divides nothing."""
     found = _phases.begun(trace)
@@ -160,14 +167,7 @@ def _begun(trace: Trace) -> tuple[Begun, ...]:
         by_client.setdefault(phase.client, []).append((phase, call))
     several = [each for each in by_client.values() if len(each) > 1]
     calls = [call for each in several for _, call in each]
-    frames = dict(
-        trace.rows(
-            "select call, call_frame from calls where list_contains($calls, call)",
-            {"calls": calls},
-        )
-        if calls
-        else ()
-    )
+    frames = dict(trace.rows(_FRAMES, {"calls": given.text(calls)}) if calls else ())
     return tuple(
         Begun(phase, place, len(each), frames[call])
         for each in several

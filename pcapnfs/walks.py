@@ -332,6 +332,21 @@ class Patterns:
         """
         _walk(lambda: self._walk.walk(rows))
 
+    def examples(self) -> list[int]:
+        """Files that together have each code of any class."""
+        return self._walk.examples()
+
+    def counted(self, words: Mapping[int, str]) -> list[tuple[int, str, bool, int, int]]:
+        """All classes, those that took longest first; nothing can be added then.
+
+        Of each its kind, the words of its codes with a blank between them, whether there were more,
+        files and the sum of their service times in ns.
+
+        Args:
+            words: Of each code.
+        """
+        return self._walk.counted(words)
+
     def finish(self, top: int) -> dict[str, Any]:
         """`files` and `classes` in all, and those `shown`, that took longest first; 0: all.
 

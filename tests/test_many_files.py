@@ -1,7 +1,9 @@
-"""Questions about more files than the database has memory for."""
+"""Questions about more files than the database has memory for, or than are alike."""
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -9,6 +11,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import temporary
+from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.by_file.pergroup import pergroup
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
@@ -28,14 +31,32 @@ ROWS = {
     """,
     "calls": f"""
         call: number, connection: 0, client: '10.0.0.2', server: '10.0.0.1', mount: 0, xid: number,
-        callback: false, program: 100003, version: 3, op: ['GETATTR', 'ACCESS'][1 + number % 2],
-        file: number, directory: number // 100, stability: 'unstable', transmissions: 1,
+        callback: false, program: 100003, version: 3, op: {{op}},
+        file: {{file}}, directory: number // 100, stability: 'unstable', transmissions: 1,
         call_frame: number, call_first_frame: number, call_time: {START_NS} + number * 1000,
         call_first_time: {START_NS} + number * 1000, reply_frame: number,
         reply_time: {START_NS} + number * 1000 + 500, srt: 500, status: 0, rpc_status: 0
     """,
 }
-"""The columns of a file, and of a call on it."""
+"""The columns of a file, and of a call on it, but for what it does and to which."""
+
+ALIKE = {"op": "['GETATTR', 'ACCESS'][1 + number % 2]", "file": "number"}
+"""Each file has one call, of two kinds."""
+
+BITS = 9
+"""Digits of the numbers of files of which no two have the same pattern."""
+
+DIGITS = f"""
+    case when number % 2 = 1 then 'ACCESS'
+         when ((number // {2 * BITS}) >> (number // 2 % {BITS})) % 2 = 1 then 'READ'
+         else 'GETATTR' end
+"""
+"""SQL: the operations of such a file: one for each digit, each with one behind it that divides it
+from the next."""
+
+
+def _rows(columns: str, number: int) -> str:
+    return f"select unnest({{{columns}}}) from range({number}) as counted(number)"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +65,7 @@ def trace() -> Iterator[Trace]:
     connection = connect(tables(), directory.path)
     for table, columns in ROWS.items():
         stored = directory.path / f"{table}.parquet"
-        rows = f"select unnest({{{columns}}}) from range({FILES}) as counted(number)"
+        rows = _rows(columns.format(**ALIKE), FILES)
         connection.execute(f"insert into {table} by name ({rows})")
         connection.execute(f"copy {table} to '{stored}' (format parquet)")
         connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
@@ -71,3 +92,49 @@ def test_groups_of_files(trace: Trace, by: str, groups: int) -> None:
 def test_classes_of_files(trace: Trace) -> None:
     found = pcapnfs.patterns(trace)
     assert [each.files for each in found.classes] == [FILES // 2, FILES // 2]
+
+
+@pytest.fixture
+def different() -> Iterator[Trace]:
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    number = 2 * BITS << BITS
+    calls = ROWS["calls"].format(op=DIGITS, file=f"number // {2 * BITS}")
+    connection.execute(f"insert into files by name ({_rows(ROWS['files'], 1 << BITS)})")
+    connection.execute(f"insert into calls by name ({_rows(calls, number)})")
+    with closing(Trace(connection, replace(meta(), calls=number), directory)) as made:
+        yield made
+
+
+class _Lookups:
+    """Counts what is looked for among packages that may be installed, and finds nothing."""
+
+    def __init__(self) -> None:
+        self.of: Counter[str] = Counter()
+
+    def find_spec(self, name: str, *_where: object) -> None:
+        self.of[name] += 1
+
+
+def test_classes_are_counted_as_they_are_told(different: Trace) -> None:
+    told = pcapnfs.patterns(different, top=0)
+    counted = patterns.counted(different)
+    assert len(counted) == told.class_count == 1 << BITS
+    assert [(each.kind, each.pattern, each.files, each.time_s) for each in counted] == [
+        (each.kind, each.pattern, each.files, each.time_s) for each in told.classes
+    ]
+    assert {each.time_per_file_s for each in counted} == {
+        each.time_per_file_s for each in told.classes
+    }
+
+
+def test_no_value_of_a_query_is_looked_at_by_itself(
+    different: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With each value of a list, DuckDB looks for packages that make others of it."""
+    lookups = _Lookups()
+    for module in ("pandas", "pyarrow"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [lookups, *sys.meta_path])
+    assert pcapnfs.patterns(different, top=0).class_count == 1 << BITS
+    assert max(lookups.of.values(), default=0) < 1 << BITS

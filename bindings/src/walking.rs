@@ -1,5 +1,6 @@
 //! Walks over rows that the database gives.
 
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 
@@ -17,6 +18,7 @@ use pcapnfs_core::walk::transfers::shapes::Written;
 use pcapnfs_core::walk::transfers::spared::Spared;
 use pcapnfs_core::walk::transfers::{self, Spans};
 use pcapnfs_core::walk::turns::{Shared, Turns};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -294,13 +296,40 @@ impl Patterns {
         })
     }
 
+    fn examples(&self) -> PyResult<Vec<u32>> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(walk.as_ref().ok_or_else(ended)?.examples())
+    }
+
     fn finish(&self, top: Option<usize>) -> PyResult<String> {
-        let walk = self.inner.lock().map_err(|_| poisoned())?.take().ok_or_else(ended)?;
+        let walk = self.take()?;
         let (files, number, classes) = walk.finish(top.unwrap_or(usize::MAX));
         let classes = classes.iter().map(class).collect::<Vec<_>>();
         Ok(json!({"files": files, "classes": number, "shown": classes}).to_string())
     }
+
+    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    fn counted(&self, words: HashMap<u64, String>) -> PyResult<Vec<Counted>> {
+        let (_, _, classes) = self.take()?.finish(usize::MAX);
+        let counted = |class: Class| {
+            let word =
+                |code: &u64| words.get(code).map(String::as_str).ok_or_else(|| PyKeyError::new_err(*code));
+            let steps = class.codes.iter().map(word).collect::<PyResult<Vec<_>>>()?;
+            Ok((class.kind, steps.join(" "), class.cut, class.files, class.time))
+        };
+        classes.into_iter().map(counted).collect()
+    }
 }
+
+impl Patterns {
+    /// What was folded; nothing can be added then.
+    fn take(&self) -> PyResult<Folding> {
+        self.inner.lock().map_err(|_| poisoned())?.take().ok_or_else(ended)
+    }
+}
+
+/// Kind, pattern, whether it was cut, files and the sum of their service times (ns).
+type Counted = (u32, String, bool, u64, i64);
 
 fn class(class: &Class) -> Value {
     json!({

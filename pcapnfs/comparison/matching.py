@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.by_file.patterns import PatternClass
+    from pcapnfs.analyses.by_file.patterns import Counted
     from pcapnfs.comparison.side import FileCost, Side
     from pcapnfs.diagnosis.finding import Finding
 
@@ -164,7 +164,7 @@ def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
 
 
 def pattern_changes(
-    before: tuple[PatternClass, ...], after: tuple[PatternClass, ...], *, top: int
+    before: tuple[Counted, ...], after: tuple[Counted, ...], *, top: int
 ) -> PatternChanges:
     """Match patterns of one kind of file. `top` of them, or all with 0."""
     first = {(one.kind, one.pattern): one for one in before}
@@ -207,7 +207,7 @@ def _file(before: FileCost, after: FileCost) -> FileChange:
     )
 
 
-def _pattern(before: PatternClass | None, after: PatternClass | None) -> PatternChange:
+def _pattern(before: Counted | None, after: Counted | None) -> PatternChange:
     known = next(one for one in (before, after) if one is not None)
     return PatternChange(
         where=_where(before is not None, after is not None),

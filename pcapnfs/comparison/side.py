@@ -18,7 +18,6 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
-from pcapnfs.analyses.by_file.patterns import patterns
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.forecasts import measurement as _measurement
 from pcapnfs.analyses.forecasts.measurement import Measurement, measure
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.by_file.patterns import PatternClass
+    from pcapnfs.analyses.by_file.patterns import Counted
     from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
@@ -130,7 +129,7 @@ class Side(Record):
     """What lies between the clients and their servers."""
     files: tuple[FileCost, ...]
     """Costs of paths, in the order of the paths."""
-    classes: tuple[PatternClass, ...]
+    classes: tuple[Counted, ...]
     """Classes of files by pattern, all of them."""
     mounts: tuple[Mount, ...]
     """What the questions of the clients say of mount options."""
@@ -160,7 +159,7 @@ class Side(Record):
 def gather(trace: Trace) -> Side:
     """Ask a trace all that a comparison needs."""
     with side_by_side(trace) as asking:
-        classes = asking.ask(patterns, top=0)
+        classes = asking.ask(_patterns.counted)
         begun = _material.begin(trace, asking)
         listing = asking.ask(readdir, top=LISTED)
         said = asking.ask(_software.software)
@@ -192,7 +191,7 @@ def gather(trace: Trace) -> Side:
         },
         way=measured.path.way,
         files=files(),
-        classes=classes().classes,
+        classes=classes(),
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
         software=said(),

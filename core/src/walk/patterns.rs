@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::groups::Groups;
 use super::input::{flags, numbers, whole};
@@ -126,6 +126,20 @@ impl Folding {
         );
     }
 
+    /// Files that together have each code of any class: what a code stands for can be looked up there.
+    pub fn examples(&self) -> Vec<u32> {
+        let mut known: HashSet<u64, RandomState> = HashSet::default();
+        let mut tells_more = |pattern: &Pattern| {
+            // All of them, and not up to the first that is new.
+            pattern.codes.iter().filter(|code| known.insert(**code)).count() > 0
+        };
+        self.classes
+            .iter()
+            .filter(|(pattern, _)| tells_more(pattern))
+            .map(|(_, class)| class.example.1)
+            .collect()
+    }
+
     /// Files, classes, and of these as many as asked for, those that took longest first.
     pub fn finish(self, top: usize) -> (u64, usize, Vec<Class>) {
         let number = self.classes.len();
@@ -185,6 +199,10 @@ mod tests {
     use super::*;
 
     fn folded(files: &[&[u64]], longest: usize) -> (u64, usize, Vec<Class>) {
+        walked(files, longest).finish(usize::MAX)
+    }
+
+    fn walked(files: &[&[u64]], longest: usize) -> Folding {
         let mut folding = Folding::new(longest);
         for (file, codes) in (0_u32..).zip(files) {
             for (time, code) in (0_i64..).zip(*codes) {
@@ -202,7 +220,18 @@ mod tests {
             }
         }
         folding.walk();
-        folding.finish(usize::MAX)
+        folding
+    }
+
+    #[test]
+    fn examples_have_all_codes_of_all_classes() {
+        let files: [&[u64]; 5] = [&[1, 2], &[2, 1], &[1, 2, 3], &[4], &[1, 2]];
+        let examples = walked(&files, 24).examples();
+        let mut codes: Vec<u64> = examples.iter().flat_map(|file| files[*file as usize].to_vec()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes, [1, 2, 3, 4]);
+        assert!(examples.len() <= 4, "{examples:?}");
     }
 
     #[test]

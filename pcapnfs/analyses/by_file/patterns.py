@@ -12,8 +12,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import order, owners, parts
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking import given, order, owners, parts
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import Total
 from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
@@ -22,6 +22,10 @@ from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -110,6 +114,24 @@ class PatternClass(Record):
     """The file whose calls took longest."""
 
 
+class Counted(Record):
+    """A class as far as comparisons need it."""
+
+    kind: str
+    """As of `PatternClass`."""
+    pattern: str
+    """Likewise."""
+    files: int
+    """Likewise."""
+    time_s: float
+    """Likewise."""
+
+    @property
+    def time_per_file_s(self) -> float:
+        """The mean, seconds."""
+        return self.time_s / self.files
+
+
 class Patterns(Record):
     """Classes of files, those that took longest first."""
 
@@ -139,23 +161,13 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     """
     order.check("classes", top=top)
     total, without_file = _totals(trace)
-    walk = walks.Patterns(longest=LONGEST)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_KINDS)
-        cursor.execute(_OBJECTS)
-        for calls in parts.of(trace, cursor, _CALLS, by="file"):
-            walk.add(calls)
-        found = walk.finish(top)
-        examples = sorted({each["example"] for each in found["shown"]})
+        found = _folded(trace, cursor).finish(top)
+        kinds = _kinds(cursor)
+        examples = {code: each["example"] for each in found["shown"] for code in each["codes"]}
+        words = _words(cursor, examples.values())
         named = sorted({each[which] for each in found["shown"] for which in ("example", "slowest")})
-        kinds = dict(cursor.execute("select kind, role from kinds").fetchall())
-        words = {
-            (file, code): str(step)
-            for file, code, step in cursor.execute(_WORDS, {"files": examples}).fetchall()
-        }
-        witnesses = {
-            row[0]: _example(row) for row in cursor.execute(_WITNESSES, {"files": named}).fetchall()
-        }
+        witnesses = {row[0]: _example(row) for row in _asked(cursor, _WITNESSES, named)}
     class_count, files = integer(found["classes"]), integer(found["files"])
     unless = untold(trace).unplaced
     classes = tuple(
@@ -177,6 +189,45 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
         without_file=without_file,
         total=Total(known(files, unless=unless), total.calls, total.stable_calls, total.time_s),
     )
+
+
+def counted(trace: Trace) -> tuple[Counted, ...]:
+    """All classes, those that took longest first, without what `patterns` tells of them besides.
+
+    Of 41,000 files in 39,000 classes that takes a tenth of the memory.
+    """
+    with closing(trace.cursor()) as cursor:
+        walk = _folded(trace, cursor)
+        kinds = _kinds(cursor)
+        found = walk.counted(_words(cursor, walk.examples()))
+    return tuple(
+        Counted(kinds[kind], _pattern(steps, cut=cut), files, time / NANOSECONDS)
+        for kind, steps, cut, files, time in found
+    )
+
+
+def _folded(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> walks.Patterns:
+    """The walk, through all calls about files."""
+    walk = walks.Patterns(longest=LONGEST)
+    cursor.execute(_KINDS)
+    cursor.execute(_OBJECTS)
+    for calls in parts.of(trace, cursor, _CALLS, by="file"):
+        walk.add(calls)
+    return walk
+
+
+def _kinds(cursor: duckdb.DuckDBPyConnection) -> dict[int, str]:
+    """Kinds of files by number."""
+    return dict(cursor.execute("select kind, role from kinds").fetchall())
+
+
+def _words(cursor: duckdb.DuckDBPyConnection, examples: Iterable[int]) -> dict[int, str]:
+    """The step that each code of some files stands for."""
+    return dict(_asked(cursor, _WORDS, sorted(set(examples))))
+
+
+def _pattern(steps: str, *, cut: bool) -> str:
+    return f"{steps} …" if cut else steps
 
 
 _KINDS = """
@@ -207,17 +258,20 @@ _CALLS = f"""
 """
 """The calls of files, with a number for each step."""
 
-_OF_FILES = """
+_OF_FILES = f"""
     select identity as file, call, op, signature, call_first_frame, call_frame, reply_frame,
            reply_time, srt, rpc_status, status
-    from calls join (select file, identity from files where identity in $files) using (file)
+    from calls join (
+        select file, identity from files
+        where identity in (select {given.rows("files", "uinteger")})
+    ) using (file)
     where not callback
 """
 """The calls of a few files, as `OWNED` has them."""
 
 _WORDS = f"""
     with owned as ({_OF_FILES}), {STEPS}
-    select file, {CODE} as code, any_value(step) from steps group by all
+    select {CODE} as code, any_value(step) from steps group by all
 """
 
 _WITNESSES = f"""
@@ -227,6 +281,11 @@ _WITNESSES = f"""
     from owned join (select file, path from files) as named on named.file = owned.file
     group by owned.file
 """
+
+
+def _asked(cursor: duckdb.DuckDBPyConnection, query: str, files: list[int]) -> list[Any]:
+    """The rows of a query about a few files, or about one of each class."""
+    return cursor.execute(query, {"files": given.text(files)}).fetchall()
 
 
 def _totals(trace: Trace) -> tuple[Total, Total]:
@@ -250,17 +309,17 @@ def _totals(trace: Trace) -> tuple[Total, Total]:
 def _class(
     found: dict[str, Any],
     kinds: dict[int, str],
-    words: dict[tuple[int, int], str],
+    words: dict[int, str],
     witnesses: dict[int, Example],
     all_files: int,
     all_time_s: float,
 ) -> PatternClass:
-    """Give a class its words; they are those of its example."""
-    steps = [words[found["example"], code] for code in found["codes"]]
+    """Give a class its words."""
+    steps = [words[code] for code in found["codes"]]
     number, calls, stable = (integer(found[name]) for name in ("files", "calls", "stable_calls"))
     time_s = seconds(found["time"]) or 0.0
     return PatternClass(
-        pattern=" ".join([*steps, *(["…"] if found["cut"] else [])]),
+        pattern=_pattern(" ".join(steps), cut=found["cut"]),
         runs=tuple(
             Run(step, integer(few), integer(many))
             for step, few, many in zip(steps, found["least"], found["most"], strict=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.record import Record
@@ -78,7 +79,7 @@ def sealing(trace: Trace) -> Sealing:
     """Count what is sealed, and what there is."""
     connections, sealed, payload, calls, answered = trace.rows(_SEALED)[0]
     cut_short = unread(trace)
-    cut = trace.rows(_CUT, {"unread": cut_short})[0][0] if cut_short else 0
+    cut = trace.rows(_CUT, {"unread": given.text(cut_short)})[0][0] if cut_short else 0
     return Sealing(
         connections=connections,
         sealed_bytes=integer(sealed),
@@ -93,8 +94,8 @@ def sealing(trace: Trace) -> Sealing:
 
 def sealed_clients(trace: Trace) -> frozenset[str]:
     """Addresses of the clients of whose payload most is under TLS, or cut: no call is seen."""
-    given = {"most": MOST, "unread": unread(trace)}
-    return frozenset(client for (client,) in trace.rows(_CLIENTS, given))
+    asked = {"most": MOST, "unread": given.text(unread(trace))}
+    return frozenset(client for (client,) in trace.rows(_CLIENTS, asked))
 
 
 @once
@@ -113,20 +114,20 @@ _UNREAD = f"""
     where {_CUT_SHORT} and connection not in (select connection from calls)
 """
 
-_CLIENTS = """
+_OF_UNREAD = f"connection in (select {given.rows('unread', 'uinteger')})"
+
+_CLIENTS = f"""
     with hidden as (
         select client, client_bytes::bigint + server_bytes::bigint as payload,
-               case when list_contains($unread, connection) then payload
-                    else sealed_bytes end as hidden_bytes
+               case when {_OF_UNREAD} then payload else sealed_bytes end as hidden_bytes
         from connections
     )
     select client from hidden group by client
     having sum(hidden_bytes) > 0 and sum(hidden_bytes) >= $most * sum(payload)
 """
 
-_CUT = """
-    select sum(client_bytes::hugeint + server_bytes) from connections
-    where list_contains($unread, connection)
+_CUT = f"""
+    select sum(client_bytes::hugeint + server_bytes) from connections where {_OF_UNREAD}
 """
 
 _SEALED = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ Walked = TypeVar("Walked")
 
 NANOSECONDS = 1_000_000_000
 """In a second."""
+
+CLASSES_AT_A_TIME = 1_000
+"""Classes of files that come from the core at once: as text they take a kilobyte each."""
 
 
 def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Batch]:
@@ -336,25 +340,33 @@ class Patterns:
         """Files that together have each code of any class."""
         return self._walk.examples()
 
-    def counted(self, words: Mapping[int, str]) -> list[tuple[int, str, bool, int, int]]:
-        """All classes, those that took longest first; nothing can be added then.
+    def finish(self, top: int) -> tuple[int, int]:
+        """Files and classes in all; nothing can be added then.
 
-        Of each its kind, the words of its codes with a blank between them, whether there were more,
-        files and the sum of their service times in ns.
-
-        Args:
-            words: Of each code.
+        `classes` and `counted` give as many classes as asked for, those that took longest first; 0:
+        all.
         """
-        return self._walk.counted(words)
+        return self._walk.finish(top or None)
 
-    def finish(self, top: int) -> dict[str, Any]:
-        """`files` and `classes` in all, and those `shown`, that took longest first; 0: all.
+    def classes(self) -> Iterator[dict[str, Any]]:
+        """The classes, as often as they are asked for.
 
         Each has `kind`, `codes`, `cut`, `least`, `most`, `files`, `calls`, `stable_calls`, `time`,
         `stable_time`, `lifetime` (ns), `example`, `slowest`.
         """
-        found: dict[str, Any] = json.loads(self._walk.finish(top or None))
-        return found
+        for begin in count(0, CLASSES_AT_A_TIME):
+            some = json.loads(self._walk.shown(begin, begin + CLASSES_AT_A_TIME))
+            if not some:
+                return
+            yield from some
+
+    def counted(self, words: Mapping[int, str]) -> list[tuple[int, str, bool, int, int]]:
+        """Of each its kind, its steps, whether there were more, files and sum of service times, ns.
+
+        Args:
+            words: The step of each code.
+        """
+        return self._walk.counted(words)
 
 
 class Transfers:

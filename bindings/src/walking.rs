@@ -18,7 +18,7 @@ use pcapnfs_core::walk::transfers::shapes::Written;
 use pcapnfs_core::walk::transfers::spared::Spared;
 use pcapnfs_core::walk::transfers::{self, Spans};
 use pcapnfs_core::walk::turns::{Shared, Turns};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -276,20 +276,51 @@ fn spared(found: &Spared) -> Value {
 /// Files folded into classes.
 #[pyclass(frozen, module = "pcapnfs._core")]
 pub(crate) struct Patterns {
-    inner: Mutex<Option<Folding>>,
+    inner: Mutex<Folded>,
+}
+
+/// How far the folding is.
+enum Folded {
+    Walking(Folding),
+    /// The classes that are asked for.
+    Ended(Vec<Class>),
+}
+
+impl Folded {
+    fn walking(&mut self) -> PyResult<&mut Folding> {
+        match self {
+            Self::Walking(folding) => Ok(folding),
+            Self::Ended(_) => Err(ended()),
+        }
+    }
+
+    /// Files and classes in all; of these it keeps as many as asked for, those that took longest.
+    fn end(&mut self, top: usize) -> PyResult<(u64, usize)> {
+        let folding = std::mem::replace(self.walking()?, Folding::new(0));
+        let (files, number, classes) = folding.finish(top);
+        *self = Self::Ended(classes);
+        Ok((files, number))
+    }
+
+    fn classes(&self) -> PyResult<&[Class]> {
+        match self {
+            Self::Walking(_) => Err(PyValueError::new_err("the walk goes on")),
+            Self::Ended(classes) => Ok(classes),
+        }
+    }
 }
 
 #[pymethods]
 impl Patterns {
     #[new]
     fn new(longest: usize) -> Self {
-        Self { inner: Mutex::new(Some(Folding::new(longest))) }
+        Self { inner: Mutex::new(Folded::Walking(Folding::new(longest))) }
     }
 
     fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
         py.detach(|| {
             let mut walk = self.inner.lock().map_err(|_| poisoned())?;
-            let walk = walk.as_mut().ok_or_else(ended)?;
+            let walk = walk.walking()?;
             each(rows, |batch| walk.take(batch)).map_err(|error| rows_error(&error))?;
             walk.walk();
             Ok(())
@@ -297,34 +328,29 @@ impl Patterns {
     }
 
     fn examples(&self) -> PyResult<Vec<u32>> {
-        let walk = self.inner.lock().map_err(|_| poisoned())?;
-        Ok(walk.as_ref().ok_or_else(ended)?.examples())
+        Ok(self.inner.lock().map_err(|_| poisoned())?.walking()?.examples())
     }
 
-    fn finish(&self, top: Option<usize>) -> PyResult<String> {
-        let walk = self.take()?;
-        let (files, number, classes) = walk.finish(top.unwrap_or(usize::MAX));
-        let classes = classes.iter().map(class).collect::<Vec<_>>();
-        Ok(json!({"files": files, "classes": number, "shown": classes}).to_string())
+    fn finish(&self, top: Option<usize>) -> PyResult<(u64, usize)> {
+        self.inner.lock().map_err(|_| poisoned())?.end(top.unwrap_or(usize::MAX))
+    }
+
+    fn shown(&self, begin: usize, end: usize) -> PyResult<String> {
+        let folded = self.inner.lock().map_err(|_| poisoned())?;
+        let classes = folded.classes()?;
+        let some = classes.get(begin..end.min(classes.len())).unwrap_or_default();
+        Ok(Value::Array(some.iter().map(class).collect()).to_string())
     }
 
     #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
     fn counted(&self, words: HashMap<u64, String>) -> PyResult<Vec<Counted>> {
-        let (_, _, classes) = self.take()?.finish(usize::MAX);
-        let counted = |class: Class| {
+        let counted = |class: &Class| {
             let word =
                 |code: &u64| words.get(code).map(String::as_str).ok_or_else(|| PyKeyError::new_err(*code));
             let steps = class.codes.iter().map(word).collect::<PyResult<Vec<_>>>()?;
             Ok((class.kind, steps.join(" "), class.cut, class.files, class.time))
         };
-        classes.into_iter().map(counted).collect()
-    }
-}
-
-impl Patterns {
-    /// What was folded; nothing can be added then.
-    fn take(&self) -> PyResult<Folding> {
-        self.inner.lock().map_err(|_| poisoned())?.take().ok_or_else(ended)
+        self.inner.lock().map_err(|_| poisoned())?.classes()?.iter().map(counted).collect()
     }
 }
 

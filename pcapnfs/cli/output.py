@@ -132,7 +132,7 @@ def answer(
 
     if trust is not None:
         warn(trust)
-    write([document.to_json(result)])
+    write(document.json_pieces(result))
 
 
 def warn(trust: Trust) -> None:

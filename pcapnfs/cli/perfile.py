@@ -134,7 +134,7 @@ def _write_groups(result: PerGroup, *, csv: bool) -> None:
     from pcapnfs.views import document, table
 
     if not csv:
-        output.write([document.to_json(result)])
+        output.write(document.json_pieces(result))
         return
     columns = names(GroupCost)
     rows = ([getattr(group, column) for column in columns] for group in result.groups)

@@ -55,7 +55,18 @@ def to_json(result: object) -> str:
         TypeError: It is no result, and holds something that JSON has no word for.
         ValueError: A number is not finite: an analysis forgot to say None.
     """
-    return json.dumps(document(result), indent=2, allow_nan=False) + "\n"
+    return "".join(json_pieces(result))
+
+
+def json_pieces(result: object) -> Iterator[str]:
+    """The same piece by piece: as one text, 41,000 files took 300 MB.
+
+    Raises:
+        TypeError: As of `to_json`.
+        ValueError: Likewise.
+    """
+    yield from _words(result)
+    yield "\n"
 
 
 def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> Iterator[str]:
@@ -73,21 +84,27 @@ def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> I
     """
     yield json.dumps(document(head), indent=2, allow_nan=False)[:-2] + f',\n  "{key}": ['
     separator = ""
-    encoder = json.JSONEncoder(indent=2, allow_nan=False, check_circular=False, default=_fields)
     for item in items:
         yield f"{separator}\n    "
-        words = encoder.iterencode(item)
-        while piece := "".join(islice(words, WORDS_AT_A_TIME)):
+        for piece in _words(item):
             # No text has a line end of its own: JSON escapes them.
             yield piece.replace("\n", "\n    ")
         separator = ","
     yield ("\n  " if separator else "") + "]\n}\n"
 
 
-def _fields(result: object) -> dict[str, object]:
+def _words(result: object) -> Iterator[str]:
+    """The text of a result, some of it at a time."""
+    encoder = json.JSONEncoder(indent=2, allow_nan=False, check_circular=False, default=_fields)
+    words = encoder.iterencode(result)
+    while piece := "".join(islice(words, WORDS_AT_A_TIME)):
+        yield piece
+
+
+def _fields(result: object) -> object:
     """What a result holds, whose long lists are left for later."""
     if not isinstance(result, Record):
-        raise TypeError(f"{type(result).__name__} has no place in a document")
+        return document(result)
     return {
         name: value if isinstance(value, tuple) and len(value) > FEW else document(value)
         for name in names(result)

@@ -574,7 +574,8 @@ def test_patterns(
     walk = walks.Patterns(longest=longest)
     for file in range(6):
         walk.add(database.sql(f"from calls where file = {file}"))
-    found = walk.finish(0)
+    examples = set(walk.examples())
+    told = walk.finish(0)
 
     classes: dict[tuple[int, tuple[int, ...], bool], list[Own]] = {}
     for file in {row[0] for row in rows}:
@@ -620,11 +621,36 @@ def test_patterns(
         }
         for (kind, codes, cut), files in ordered
     ]
-    assert found == {
-        "files": sum(len(files) for files in classes.values()),
-        "classes": len(classes),
-        "shown": expected,
-    }
+    assert told == (sum(len(files) for files in classes.values()), len(classes))
+    assert list(walk.classes()) == list(walk.classes()) == expected
+    words = {code: f"step-{code}" for _, codes, _ in classes for code in codes}
+    assert walk.counted(words) == [
+        (kind, " ".join(words[code] for code in codes), cut, len(files), sum(f.time for f in files))
+        for (kind, codes, cut), files in ordered
+    ]
+    of_examples = [
+        code
+        for (_, codes, _), files in ordered
+        for code in codes
+        if examples & {own.file for own in files}
+    ]
+    assert set(of_examples) == set(words)
+
+
+def test_more_patterns_than_come_at_once(
+    database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "CLASSES_AT_A_TIME", 2)
+    fill(
+        database, "calls", CALLS,
+        [(file, 0, file, 0, 0, 0, 0, 9 - file, False) for file in range(5)],
+    )  # fmt: skip
+    walk = walks.Patterns(longest=3)
+    walk.add(database.sql("from calls"))
+    assert walk.finish(0) == (5, 5)
+    assert [each["example"] for each in walk.classes()] == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="end"):
+        walk.add(database.sql("from calls"))
 
 
 def test_a_query_that_fails_under_way_fails_as_any_other(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from pcapnfs.record import Record, replace
-from pcapnfs.views.document import document, indented, pieces, to_json
+from pcapnfs.views.document import document, indented, json_pieces, pieces, to_json
 from tests.views import samples
 
 PROMISED = {
@@ -90,6 +90,13 @@ def test_an_item_that_is_long_itself_comes_in_pieces(length: int) -> None:
     item = Long(samples.HOSTILE, (part,) * length)
     found = list(indented({"matches": 2}, "items", [item, part]))
     assert "".join(found) == to_json({"matches": 2, "items": [item, part]})
+    assert max(map(len, found)) < 200_000
+
+
+def test_a_result_comes_in_pieces() -> None:
+    result = Long(samples.HOSTILE, (Long("a", (1,)),) * 20_000)
+    found = list(json_pieces(result))
+    assert "".join(found) == json.dumps(document(result), indent=2) + "\n"
     assert max(map(len, found)) < 200_000
 
 

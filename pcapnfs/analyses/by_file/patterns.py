@@ -162,16 +162,19 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     order.check("classes", top=top)
     total, without_file = _totals(trace)
     with closing(trace.cursor()) as cursor:
-        found = _folded(trace, cursor).finish(top)
+        walk = _folded(trace, cursor)
+        files, class_count = walk.finish(top)
         kinds = _kinds(cursor)
-        examples = {code: each["example"] for each in found["shown"] for code in each["codes"]}
+        examples: dict[int, int] = {}
+        named: set[int] = set()
+        for each in walk.classes():
+            examples.update(dict.fromkeys(each["codes"], each["example"]))
+            named.update((each["example"], each["slowest"]))
         words = _words(cursor, examples.values())
-        named = sorted({each[which] for each in found["shown"] for which in ("example", "slowest")})
-        witnesses = {row[0]: _example(row) for row in _asked(cursor, _WITNESSES, named)}
-    class_count, files = integer(found["classes"]), integer(found["files"])
+        witnesses = {row[0]: _example(row) for row in _asked(cursor, _WITNESSES, sorted(named))}
     unless = untold(trace).unplaced
     classes = tuple(
-        _class(each, kinds, words, witnesses, files, total.time_s) for each in found["shown"]
+        _class(each, kinds, words, witnesses, files, total.time_s) for each in walk.classes()
     )
     among_shown = sum(each.files for each in classes)
     shown = Total.of(classes, files=among_shown)
@@ -199,10 +202,11 @@ def counted(trace: Trace) -> tuple[Counted, ...]:
     with closing(trace.cursor()) as cursor:
         walk = _folded(trace, cursor)
         kinds = _kinds(cursor)
-        found = walk.counted(_words(cursor, walk.examples()))
+        words = _words(cursor, walk.examples())
+    walk.finish(0)
     return tuple(
         Counted(kinds[kind], _pattern(steps, cut=cut), files, time / NANOSECONDS)
-        for kind, steps, cut, files, time in found
+        for kind, steps, cut, files, time in walk.counted(words)
     )
 
 

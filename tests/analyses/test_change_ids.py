@@ -132,6 +132,19 @@ def test_a_modification_under_way_may_explain_what_a_reply_shows() -> None:
     ]
 
 
+def test_of_several_modifications_under_way_any_may_be_what_a_reply_shows() -> None:
+    """The first one that was sent is answered last."""
+    sent, done = v3(2, "SETATTR", None, stability="stable")
+    slow = (sent | {"reply_time": sent["call_time"] + 45_000_000}, done)  # type: ignore[operator]
+    quick = v3(4, "SETATTR", None, stability="stable")
+    assert findings(v3(1, "GETATTR", 100), slow, v3(3, "GETATTR", 200), quick) == [
+        ("getattr", "first"),
+        ("getattr", "self"),
+        (None, None),
+        (None, None),
+    ]
+
+
 def test_what_a_compound_tells_behind_its_own_change_is_known() -> None:
     """WRITE and GETATTR in one call, as Linux sends them: a later change is somebody else's."""
     steps = [

@@ -76,10 +76,10 @@ LEARNED = """
                    as modified_before,
                lag(case when modified then reply_time end, 2 ignore nulls) over around
                    as modified_earlier,
-               lead(case when modified then call_time end ignore nulls) over around
-                   as modified_after
+               min(case when modified then call_time end) over later as modified_after
         from numbered
-        window around as (partition by mount, file order by place)
+        window around as (partition by mount, file order by place),
+               later as (around rows between 1 following and unbounded following)
     ),
     compared as (
         select *, last.id as known, last.at as known_time, last.asked as known_call_time,
@@ -100,7 +100,8 @@ LEARNED = """
                 when modified_before > call_time or modified_after < reply_time then 'self'
                 when case when known_modified then modified_earlier else modified_before end
                          > known_call_time
-                     or case when modified then call_time else modified_after end < known_time
+                     or case when modified then least(call_time, modified_after)
+                             else modified_after end < known_time
                     then 'self'
                 when modified and coalesce(before = known, true) then 'self'
                 else 'other' end as finding

@@ -93,14 +93,15 @@ impl Learning {
     }
 }
 
-/// For each row, from the last to the first, when the next call was made that modified the object.
+/// For each row, from the last to the first, when the first of the calls was made that modified the
+/// object and were answered later: of several under way, that may be any.
 fn modified_after(rows: &[Told], after: &mut Vec<Option<i64>>) {
     after.clear();
-    let mut next = None;
+    let mut first = None;
     for told in rows.iter().rev() {
-        after.push(next);
+        after.push(first);
         if told.modified {
-            next = Some(told.call_time);
+            first = Some(earlier(first, told.call_time));
         }
     }
 }
@@ -163,12 +164,18 @@ impl Client {
         let under_way =
             later(self.modified, Some(told.call_time)) || later(Some(told.reply_time), modified_after);
         let before_known = if known.modified { self.modified_earlier } else { self.modified };
-        let since_known = if told.modified { Some(told.call_time) } else { modified_after };
+        let since_known =
+            if told.modified { Some(earlier(modified_after, told.call_time)) } else { modified_after };
         let was_under_way =
             later(before_known, Some(known.call_time)) || later(Some(known.reply_time), since_known);
         let by_this = told.modified && told.before.is_none_or(|before| before == known.change);
         Some(whose(meddled || under_way || was_under_way || by_this))
     }
+}
+
+/// The earlier one, or that which is known.
+fn earlier(first: Option<i64>, second: i64) -> i64 {
+    first.map_or(second, |first| first.min(second))
 }
 
 /// Whether both are known, and the first is the later one.

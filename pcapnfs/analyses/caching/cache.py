@@ -39,14 +39,14 @@ READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
         calls="call connection client server mount callback program version op signature "
-        "status call_frame call_time reply_time file directory",
+        "status stability call_frame call_time reply_time file directory",
         operations="call position op executed status stability file directory target_directory "
         "name new_name offset requested count stable_requested change_before change_after "
         "change_atomic type size change mtime ctime before_size before_mtime before_ctime "
         "directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
         "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
         "target_before_ctime attributes plus cookie delegation max_read max_write",
-        files="file handle name parent path role",
+        files="file identity handle name parent path role",
         entries="call position file type size change mtime ctime",
         names="call directory name file",
         connections="connection role",
@@ -157,7 +157,8 @@ class Cache(Record):
     above."""
     changed_by_unknown: int | None
     """Answers that were new, of which it is not known by whose doing: a call or a reply that is not
-    in the capture, or whose object it does not tell, may have been the client's own; None as
+    in the capture, or whose object it does not tell, may have been the client's own; or nothing
+    proves that anybody changed the object, and the server's change-IDs move by themselves; None as
     above."""
     unknown: int | None
     """Answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""

@@ -243,12 +243,10 @@ def _files(result: Cache) -> RenderableType:
     parts: list[RenderableType] = [
         FittedTable(_FILE_COLUMNS, [_file_row(row, several) for row in result.files], indent=2)
     ]
-    if len(result.files) < (result.objects or 0):
+    listed = (result.objects or 0) + (result.unasked or 0)
+    if len(result.files) < listed:
         parts.append(
-            note(
-                f"{units.count(len(result.files))} of {units.count(result.objects)} "
-                "(--top 0 shows all)."
-            )
+            note(f"{units.count(len(result.files))} of {units.count(listed)} (--top 0 shows all).")
         )
     return Group(*parts)
 

@@ -167,6 +167,31 @@ def test_files_are_given_as_each_client_saw_them(trace: Trace) -> None:
     assert [shown.path for shown in cache(trace, sort="name", top=1).files] == ["."]
 
 
+def test_files_that_nobody_asked_about_are_given_last_where_somebody_else_changed_them() -> None:
+    with trace_of(
+        files=[file(1, "asked"), file(2, "a"), file(3, "same")],
+        calls=[
+            at(1, 0.0, "GETATTR"),
+            *(at(number, number, "READ", file=number // 2) for number in range(4, 8)),
+        ],
+        operations=[
+            told(1, "GETATTR", 100),
+            *(
+                told(number, "READ", 100 + number * (number < 6), file=number // 2)
+                for number in range(4, 8)
+            ),
+        ],
+    ) as trace:
+        result = cache(trace)
+        shown = cache(trace, top=1, sort="bytes").files
+    assert (result.objects, result.unasked, result.invalidations) == (1, 1, 1)
+    assert [(row.path, row.revalidations, row.invalidations) for row in result.files] == [
+        ("asked", 1, 0),
+        ("a", 0, 1),
+    ]
+    assert [row.path for row in shown] == ["asked"]
+
+
 def test_an_open_is_a_revalidation_of_a_file_that_was_known() -> None:
     def opened(number: int, change: int) -> tuple[Row, Row]:
         return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
 from pcapnfs.analyses.namespace import names_again
@@ -83,11 +85,13 @@ def test_in_a_directory_that_the_client_changed_a_name_may_be_looked_up_again() 
     assert (seen.returns_looked_up, again) == (0, ())
 
 
-def test_a_change_by_somebody_else_explains_one_lookup() -> None:
+@pytest.mark.parametrize(("known", "found"), [(1, 2), (2, 1)])
+def test_a_change_by_somebody_else_explains_one_lookup(known: int, found: int) -> None:
+    """So does one of which it is not known by whom: times that go back."""
     client = Client()
-    client.call("GETATTR", ROOT, None, ctime=1, mtime=1)
+    client.call("GETATTR", ROOT, None, ctime=known, mtime=known)
     client.walk(keeps_names=False)
-    client.call("GETATTR", ROOT, None, ctime=2, mtime=2)
+    client.call("GETATTR", ROOT, None, ctime=found, mtime=found)
     client.walk(keeps_names=False)
     _, (again,) = client.seen()
     # Thirty times the directory, but for the first time of each walk; of the files all again.

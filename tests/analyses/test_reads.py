@@ -262,7 +262,9 @@ ASKED_ELSEWHERE = {
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.
+    ("cache", "calls", "stability"),
     ("cache", "files", "handle"),
+    ("cache", "files", "identity"),
     ("cache", "notes", "time"),
     ("questions", "files", "name"),
     ("questions", "files", "handle"),

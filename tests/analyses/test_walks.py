@@ -67,7 +67,8 @@ LEARNED = """
     ordered as (
         select *,
                lag(case when change_id is not null
-                   then {'id': change_id, 'at': reply_time, 'asked': call_time,
+                   then {'id': change_id, 'at': reply_time, 'asked': call_time, 'call': call,
+                         'position': position,
                          'modified': modified, 'place': place} end ignore nulls) over around
                    as last,
                lag(case when modified then place end ignore nulls) over around
@@ -76,21 +77,22 @@ LEARNED = """
                    as modified_before,
                lag(case when modified then reply_time end, 2 ignore nulls) over around
                    as modified_earlier,
-               lead(case when modified then call_time end ignore nulls) over around
-                   as modified_after
+               min(case when modified then call_time end) over later as modified_after
         from numbered
-        window around as (partition by mount, file order by place)
+        window around as (partition by mount, file order by place),
+               later as (around rows between 1 following and unbounded following)
     ),
     compared as (
         select *, last.id as known, last.at as known_time, last.asked as known_call_time,
-               last.modified as known_modified,
+               last.modified as known_modified, last.call as known_call,
+               last.position as known_position,
                coalesce(modified_place > last.place, false) as meddled
         from ordered
     )
-    select mount, file, call, call_time, reply_time,
+    select mount, file, call, position, call_time, reply_time,
            case question when 0 then 'getattr' when 1 then 'open' when 2 then 'verify' end
                as question,
-           modified, alone, known_time, meddled,
+           modified, alone, known_call, known_position, known_time, meddled,
            case when verified then 'unchanged'
                 when not verified then case when meddled then 'self' else 'other' end
                 when change_id is null then null
@@ -100,7 +102,8 @@ LEARNED = """
                 when modified_before > call_time or modified_after < reply_time then 'self'
                 when case when known_modified then modified_earlier else modified_before end
                          > known_call_time
-                     or case when modified then call_time else modified_after end < known_time
+                     or case when modified then least(call_time, modified_after)
+                             else modified_after end < known_time
                     then 'self'
                 when modified and coalesce(before = known, true) then 'self'
                 else 'other' end as finding

@@ -111,6 +111,13 @@ def test_nothing_is_said_of_answers_that_there_are_none_of() -> None:
     assert "unchanged" not in caching.in_short(untold)
 
 
+def test_objects_that_nobody_asked_about_count_among_those_that_could_be_shown() -> None:
+    more = replace(samples.cache(), unasked=2)
+    assert f"{len(more.files)} of 63 (--top 0 shows all)" in samples.render(
+        caching.screen(more), 140
+    )
+
+
 def test_many_clients_without_a_verdict_are_counted() -> None:
     cached = samples.cache()
     many = replace(cached, mounts=cached.mounts[1:] * 9)

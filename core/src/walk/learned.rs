@@ -30,11 +30,15 @@ impl Finding {
     const NAMES: [&str; 4] = ["first", "unchanged", "self", "other"];
 }
 
+/// Which operation's reply told something: its call, and its place there.
+type Place = (u64, u32);
+
 /// What a client knows of an object.
 #[derive(Clone, Copy)]
 struct Known {
     change: ChangeId,
     /// Reply that told it, and the call of this reply.
+    place: Place,
     reply_time: i64,
     call_time: i64,
     /// That call modified the object, by this operation or an earlier one.
@@ -93,14 +97,15 @@ impl Learning {
     }
 }
 
-/// For each row, from the last to the first, when the next call was made that modified the object.
+/// For each row, from the last to the first, when the first of the calls was made that modified the
+/// object and were answered later: of several under way, that may be any.
 fn modified_after(rows: &[Told], after: &mut Vec<Option<i64>>) {
     after.clear();
-    let mut next = None;
+    let mut first = None;
     for told in rows.iter().rev() {
-        after.push(next);
+        after.push(first);
         if told.modified {
-            next = Some(told.call_time);
+            first = Some(earlier(first, told.call_time));
         }
     }
 }
@@ -121,18 +126,19 @@ struct Client {
 /// What a row meant to the client.
 struct Learnt {
     finding: Option<Finding>,
-    known_time: Option<i64>,
+    known: Option<Known>,
     meddled: bool,
 }
 
 impl Client {
     fn learn(&mut self, told: &Told, modified_after: Option<i64>) -> Learnt {
-        let known_time = self.known.map(|known| known.reply_time);
+        let known = self.known;
         let meddled = self.known.is_some() && self.meddled;
         let finding = self.finding(told, modified_after, meddled);
         if let Some(change) = told.change {
             self.known = Some(Known {
                 change,
+                place: (told.call, told.position),
                 reply_time: told.reply_time,
                 call_time: told.call_time,
                 modified: told.modified || self.modifying == Some(told.call),
@@ -143,7 +149,7 @@ impl Client {
             self.modifying = Some(told.call);
             self.modified_earlier = self.modified.replace(told.reply_time);
         }
-        Learnt { finding, known_time, meddled }
+        Learnt { finding, known, meddled }
     }
 
     fn finding(&self, told: &Told, modified_after: Option<i64>, meddled: bool) -> Option<Finding> {
@@ -163,12 +169,18 @@ impl Client {
         let under_way =
             later(self.modified, Some(told.call_time)) || later(Some(told.reply_time), modified_after);
         let before_known = if known.modified { self.modified_earlier } else { self.modified };
-        let since_known = if told.modified { Some(told.call_time) } else { modified_after };
+        let since_known =
+            if told.modified { Some(earlier(modified_after, told.call_time)) } else { modified_after };
         let was_under_way =
             later(before_known, Some(known.call_time)) || later(Some(known.reply_time), since_known);
         let by_this = told.modified && told.before.is_none_or(|before| before == known.change);
         Some(whose(meddled || under_way || was_under_way || by_this))
     }
+}
+
+/// The earlier one, or that which is known.
+fn earlier(first: Option<i64>, second: i64) -> i64 {
+    first.map_or(second, |first| first.min(second))
 }
 
 /// Whether both are known, and the first is the later one.
@@ -219,11 +231,14 @@ struct Learned {
     mount: Vec<u32>,
     file: Vec<u32>,
     call: Vec<u64>,
+    position: Vec<u32>,
     call_time: Vec<i64>,
     reply_time: Vec<i64>,
     question: Vec<Option<Question>>,
     modified: Vec<bool>,
     alone: Vec<bool>,
+    known_call: Vec<Option<u64>>,
+    known_position: Vec<Option<u32>>,
     known_time: Vec<Option<i64>>,
     meddled: Vec<bool>,
     finding: Vec<Option<Finding>>,
@@ -234,12 +249,15 @@ impl Learned {
         self.mount.push(mount);
         self.file.push(file);
         self.call.push(told.call);
+        self.position.push(told.position);
         self.call_time.push(told.call_time);
         self.reply_time.push(told.reply_time);
         self.question.push(told.question);
         self.modified.push(told.modified);
         self.alone.push(told.alone);
-        self.known_time.push(learnt.known_time);
+        self.known_call.push(learnt.known.map(|known| known.place.0));
+        self.known_position.push(learnt.known.map(|known| known.place.1));
+        self.known_time.push(learnt.known.map(|known| known.reply_time));
         self.meddled.push(learnt.meddled);
         self.finding.push(learnt.finding);
     }
@@ -249,6 +267,7 @@ impl Learned {
             ("mount", array(UInt32Array::from(self.mount)), false),
             ("file", array(UInt32Array::from(self.file)), false),
             ("call", array(UInt64Array::from(self.call)), false),
+            ("position", array(UInt32Array::from(self.position)), false),
             ("call_time", array(Int64Array::from(self.call_time)), false),
             ("reply_time", array(Int64Array::from(self.reply_time)), false),
             (
@@ -258,6 +277,8 @@ impl Learned {
             ),
             ("modified", array(BooleanArray::from(self.modified)), false),
             ("alone", array(BooleanArray::from(self.alone)), false),
+            ("known_call", array(UInt64Array::from(self.known_call)), true),
+            ("known_position", array(UInt32Array::from(self.known_position)), true),
             ("known_time", array(Int64Array::from(self.known_time)), true),
             ("meddled", array(BooleanArray::from(self.meddled)), false),
             (

@@ -39,14 +39,14 @@ READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
         calls="call connection client server mount callback program version op signature "
-        "status call_frame call_time reply_time file directory",
+        "status stability call_frame call_time reply_time file directory",
         operations="call position op executed status stability file directory target_directory "
         "name new_name offset requested count stable_requested change_before change_after "
         "change_atomic type size change mtime ctime before_size before_mtime before_ctime "
         "directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
         "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
         "target_before_ctime attributes plus cookie delegation max_read max_write",
-        files="file handle name parent path role",
+        files="file identity handle name parent path role",
         entries="call position file type size change mtime ctime",
         names="call directory name file",
         connections="connection role",
@@ -157,7 +157,8 @@ class Cache(Record):
     above."""
     changed_by_unknown: int | None
     """Answers that were new, of which it is not known by whose doing: a call or a reply that is not
-    in the capture, or whose object it does not tell, may have been the client's own; None as
+    in the capture, or whose object it does not tell, may have been the client's own; or nothing
+    proves that anybody changed the object, and the server's change-IDs move by themselves; None as
     above."""
     unknown: int | None
     """Answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""
@@ -166,6 +167,9 @@ class Cache(Record):
     numbers above."""
     objects: int | None
     """Pairs of a client and an object that it asked about; None as above."""
+    unasked: int | None
+    """Pairs of a client and an object that it did not ask about, and learnt all the same that
+    somebody else had changed it; None as above."""
     revalidation_s: float | None
     """Service time of the calls that did nothing but ask, seconds. An OPEN is sent anyway: it is
     not in it; None as above."""
@@ -191,7 +195,8 @@ class Cache(Record):
     sort: str
     """What the files are sorted by: `time`, `revalidations`, `bytes` or `name`."""
     files: tuple[FileCache, ...]
-    """The objects that were asked about most, each as one client saw it."""
+    """The objects that were asked about most, each as one client saw it; among the last of them
+    those that were not asked about. All of them add up to revalidations and invalidations."""
 
 
 def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
@@ -253,6 +258,7 @@ def of_learned(
         unknown=count("unknown"),
         without_file=integer(without_file),
         objects=count("objects"),
+        unasked=count("unasked"),
         revalidation_s=known(seconds(totals["time"]) or 0.0, unless=untaught),
         invalidations=count("invalidations"),
         not_atomic=known(integer(not_atomic), unless=untaught),
@@ -322,6 +328,7 @@ _SUMMED = (
 _TOTALS = f"""
     select {", ".join(f"sum(its.{name}) as {name}" for name in _SUMMED)},
            count(*) filter (its.revalidations > 0) as objects,
+           count(*) filter (its.revalidations = 0 and its.invalidations > 0) as unasked,
            (select sum(reread) from held) as reread, (select sum(saved) from held) as saved,
            count(*) as learnt
     from asked_about as its
@@ -359,13 +366,16 @@ def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
     )
 
 
+_LISTED = "(revalidations > 0 or invalidations > 0)"
+
+
 def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[FileCache, ...]:
     first = _FIRST.get(sort) if top else None
     # Paths are looked up only for those that may be shown.
     enough = f"""
         and {first} >= (
             select min(least) from (
-                select {first} as least from by_file where revalidations > 0
+                select {first} as least from by_file where {_LISTED}
                 order by least desc limit {top}
             )
         )
@@ -373,7 +383,7 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
     rows = cursor.execute(
         f"""
         with chosen as (
-            select * from by_file where revalidations > 0 {enough if first else ""}
+            select * from by_file where {_LISTED} {enough if first else ""}
         ),
         named as (
             select path, role, mounts.client, mounts.server, chosen.*

@@ -10,7 +10,8 @@ attributes, `change_info4`, entries of a listing. Whether it changed the object 
 what it knew before and what the server says to have found (RFC 1813 section 2.6 `wcc_data`, RFC
 8881 section 3.3.8 `change_info4`); where the server does not say, by whether a modifying operation
 of its own lies in between or was under way. Where that may have been a RENAME or LINK of which the
-capture does not tell the objects, or a call whose reply it does not hold, nothing tells who it was.
+capture does not tell the objects, or a call whose reply it does not hold, nothing tells who it was;
+nor where nothing proves that anybody changed the object (`whose_changes`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, population
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among, place
+from pcapnfs.analyses.caching import whose_changes
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.operations import modifying_operations
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    whose_changes.READS,
     columns.of(
         calls="call connection client server mount callback program version op signature call_time "
         "reply_time file",
@@ -65,6 +68,10 @@ SOON_S = 1.0
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""
 
+UNCLEAR = (5, 10006)
+"""NFS3ERR_IO, NFS3ERR_SERVERFAULT and those of NFSv4: the server met something of its own after it
+had begun, and may have modified the object all the same."""
+
 NOT_DIRECTORY = 20
 """NFS3ERR_NOTDIR and NFS4ERR_NOTDIR: the attributes that come with it are not those of a directory,
 whose change-ID has no size."""
@@ -80,12 +87,14 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
     - `question`: NULL for attributes that came along with something else. `getattr`: a call whose
       purpose was to ask; `open`: the GETATTR in the compound of an OPEN; `verify`: VERIFY or
       NVERIFY on the change attribute.
-    - `finding`: `first` (nothing known before), `unchanged`, `self`, `other`; NULL when the reply
-      did not tell, or when a RENAME or LINK of this client in between may have been about it, or a
-      call whose reply, or a reply whose call, is not in the capture.
+    - `finding`: `first` (nothing known before), `unchanged`, `self`, `other`; `unknown` when a
+      RENAME or LINK of this client in between may have been about it, or a call whose reply, or a
+      reply whose call, is not in the capture, or when nothing proves that anybody changed it; NULL
+      when the reply did not tell.
     - `modified`: the operation itself modified the object. `meddled`: so did one of this client
       since it last knew the change-ID.
     - `known_time`: when it last learnt it; NULL when it never had. Times are the capture's.
+      `known_call`, `known_position`: from which operation's reply.
     - `alone`: the call did nothing but ask, so that the time to its reply is the question's.
 
     `asked_about`: a row for each mount and object with rows in `learned`, with their numbers:
@@ -172,7 +181,7 @@ def _look_beside(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
-    """Take back that somebody else made a change that the client itself may have made."""
+    """Take back that somebody else made a change that nobody else may have made."""
     if cursor.execute(_OTHERS).fetchone() is None:
         return
     cursor.execute(_UNPLACED)
@@ -181,8 +190,8 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     if silent_calls.any_silent(trace):
         cursor.execute(_unanswered())
     cursor.execute(_UNASKED)
-    if cursor.execute("select 1 from unplaced limit 1").fetchone() is None:
-        return
+    cursor.execute(_failed())
+    whose_changes.review(cursor, raw=_RAW, modifying=_MODIFYING)
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return
@@ -212,11 +221,11 @@ _MOUNTS = f"""
 
 _TABLES = """
     create temp type question as enum ('getattr', 'open', 'verify');
-    create temp type finding as enum ('first', 'unchanged', 'self', 'other');
+    create temp type finding as enum ('first', 'unchanged', 'self', 'other', 'unknown');
     create temp table learned (
-        mount uinteger, file uinteger, call ubigint, call_time bigint, reply_time bigint,
-        question question, modified boolean, alone boolean, known_time bigint, meddled boolean,
-        finding finding
+        mount uinteger, file uinteger, call ubigint, position uinteger, call_time bigint,
+        reply_time bigint, question question, modified boolean, alone boolean, known_call ubigint,
+        known_position uinteger, known_time bigint, meddled boolean, finding finding
     );
 """
 
@@ -353,6 +362,21 @@ def _unanswered() -> str:
     """
 
 
+def _failed() -> str:
+    """SQL: the objects of calls that failed, but may have done what they were to do."""
+    return f"""
+        insert into unplaced
+        with failed as (
+            select call, unnest([operations.file, directory, target_directory]) as file
+            from operations
+            where status in {UNCLEAR} and {among("op", modifying_operations())}
+        )
+        select mount, call_time, reply_time, failed.file, false
+        from failed join calls using (call)
+        where failed.file is not null and not callback and reply_time is not null
+    """
+
+
 # A reply without its call may be that of any.
 _UNASKED = f"""
     insert into unplaced
@@ -384,9 +408,10 @@ _DOUBTFUL = """
                of_file as (partition by mount, file order by moment, row nulls first
                            rows between unbounded preceding and current row)
     )
-    select row, mount, file, asked from meant
+    select row, mount, file, asked, coalesce(finding, 'unknown'::finding) as finding
+    from meant left join unproven using (row)
     where row is not null
-          and (until_any > known_time or until_this > known_time
+          and (finding is not null or until_any > known_time or until_this > known_time
                or until_unnamed > known_time
                   and file in (select file from files where name is null))
 """
@@ -400,13 +425,15 @@ _ASKED_ABOUT = """
 _TAKEN_BACK = """
     create temp table taken_back as
     with doubts as (
-        select mount, file, count(*) as doubts, count(*) filter (asked) as asked
+        select mount, file, count(*) as doubts, count(*) filter (asked) as asked,
+               count(*) filter (asked and finding = 'unchanged'::finding) as unchanged
         from doubtful group by mount, file
     ),
     corrected as (
         select asked_about.* replace (
             (changed_by_other - coalesce(asked, 0))::ubigint as changed_by_other,
-            coalesce(asked, 0)::ubigint as changed_by_unknown,
+            (coalesce(asked, 0) - coalesce(doubts.unchanged, 0))::ubigint as changed_by_unknown,
+            (asked_about.unchanged + coalesce(doubts.unchanged, 0))::ubigint as unchanged,
             (invalidations - coalesce(doubts, 0))::ubigint as invalidations
         )
         from asked_about left join doubts using (mount, file)
@@ -416,9 +443,9 @@ _TAKEN_BACK = """
 
 _KEPT = """
     create temp table kept as
-    select learned.* replace (if(row is null, finding, null) as finding)
-    from learned left join (select row from doubtful) as doubts on learned.rowid = doubts.row
-    where row is null or question is not null
+    select learned.* replace (coalesce(doubts.finding, learned.finding) as finding)
+    from learned left join (select row, finding from doubtful) as doubts
+         on learned.rowid = doubts.row
 """
 
 _ANSWERED = f"""
@@ -435,19 +462,11 @@ _ANSWERED = f"""
 NFSv2 and NFSv3 only: replies of NFSv4 may bring times alone. And nothing is that a data server
 says, which speaks of the data that it holds."""
 
-# A change-ID as one number, so that rows stay narrow; equal for equal ones. Those of change
-# attributes are exact.
-_SAID = f"""
-    with said as (
-        select call, position, file,
-               case when operations.change is not null then hash(operations.change)
-                    when operations.ctime is not null
-                    then hash(operations.ctime, operations.mtime, {_size("operations.size")})
-                    end as change_id,
-               operations.change is not null as exact,
-               case when before_ctime is not null
-                    then hash(before_ctime, before_mtime, {_size("before_size")})
-                    end as before,
+_RAW = f"""
+    with raw as (
+        select call, position, file, operations.change as change, operations.ctime as ctime,
+               operations.mtime as mtime, {_size("operations.size")} as size, before_ctime,
+               before_mtime, {_size("before_size")} as before_size,
                {among("stability", _MODIFYING)} as modified,
                case when {among("op", _COMPARING)} and {ASKS_CHANGE} then 2
                     when op = 'GETATTR' and {ASKS_STATE} then 1
@@ -464,16 +483,10 @@ _SAID = f"""
         -- An OPEN whose name was cut off may be about the object itself: only what the reply says
         -- to have changed has.
         select call, position, directory as file,
-               case when name is not null and change_after is not null
-                    then hash(change_after)
-                    when directory_ctime is not null
-                    then hash(directory_ctime, directory_mtime, null) end as change_id,
-               name is not null and change_after is not null as exact,
-               case when change_before is not null then hash(change_before)
-                    when directory_before_ctime is not null
-                    then hash(directory_before_ctime, directory_before_mtime, null)
-                    end as before,
-               change_before is not null as exact_before,
+               case when name is not null then change_after end as change,
+               directory_ctime as ctime, directory_mtime as mtime,
+               change_before as before_change, directory_before_ctime as before_ctime,
+               directory_before_mtime as before_mtime,
                name is not null and {among("stability", _MODIFYING)}
                or coalesce(change_before <> change_after, false) as modified,
                {among("stability", _MODIFYING)} as modified_unless_v4
@@ -482,36 +495,43 @@ _SAID = f"""
               and status is distinct from {NOT_DIRECTORY}
         union all by name
         -- RENAME modifies both directories.
-        select call, position, target_directory as file,
-               case when target_change_after is not null then hash(target_change_after)
-                    when target_ctime is not null
-                    then hash(target_ctime, target_mtime, null) end as change_id,
-               target_change_after is not null as exact,
-               case when target_change_before is not null then hash(target_change_before)
-                    when target_before_ctime is not null
-                    then hash(target_before_ctime, target_before_mtime, null)
-                    end as before,
-               target_change_before is not null as exact_before,
+        select call, position, target_directory as file, target_change_after as change,
+               target_ctime as ctime, target_mtime as mtime,
+               target_change_before as before_change, target_before_ctime as before_ctime,
+               target_before_mtime as before_mtime,
                {among("stability", _MODIFYING)} as modified
         from operations
         where of_stretch(call) and executed and target_directory is not null
               and target_directory <> directory and status is distinct from {NOT_DIRECTORY}
         union all by name
-        select call, position, file,
-               case when change_after is not null then hash(change_after) end as change_id,
-               change_after is not null as exact,
-               case when change_before is not null then hash(change_before) end as before,
-               change_before is not null as exact_before, true as modified
+        select call, position, file, change_after as change, change_before as before_change,
+               true as modified
         from beside where of_stretch(call) and file is not null
         union all by name
-        select call, position, file,
-               case when entries.change is not null then hash(entries.change)
-                    when entries.ctime is not null
-                    then hash(entries.ctime, entries.mtime, {_size("entries.size")})
-                    end as change_id,
-               entries.change is not null as exact
+        select call, position, file, entries.change as change, entries.ctime as ctime,
+               entries.mtime as mtime, {_size("entries.size")} as size
         from entries where of_stretch(call) and file is not null
     )
 """
-"""SQL: a `with` clause with `said`: what replies said of objects, in any order; rows may tell
-nothing. `core/src/walk/told.rs` says what it meant to the clients of these calls."""
+"""SQL: a `with` clause with `raw`: what replies said of objects, in any order; rows may tell
+nothing."""
+
+# A change-ID as one number, so that rows stay narrow; equal for equal ones. Those of change
+# attributes are exact.
+_SAID = f"""
+    {_RAW},
+    said as (
+        select call, position, file,
+               case when change is not null then hash(change)
+                    when ctime is not null then hash(ctime, mtime, size) end as change_id,
+               change is not null as exact,
+               case when before_change is not null then hash(before_change)
+                    when before_ctime is not null
+                    then hash(before_ctime, before_mtime, before_size) end as before,
+               before_change is not null as exact_before,
+               modified, modified_unless_v4, asked, refused, verified
+        from raw
+    )
+"""
+"""SQL: a `with` clause with `said`: the same with change-IDs. `core/src/walk/told.rs` says what it
+meant to the clients of these calls."""

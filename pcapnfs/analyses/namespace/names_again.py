@@ -138,7 +138,8 @@ def _again() -> str:
         others as (
             select mount, file as directory, reply_time as moment
             from learned
-            where finding = 'other'::finding and file in (select directory from shortly)
+            where finding in ('other'::finding, 'unknown'::finding)
+                  and file in (select directory from shortly)
         ),
         needless as (
             select call

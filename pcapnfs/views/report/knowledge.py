@@ -178,7 +178,7 @@ def _files(found: Cache) -> Block:
             blocks.count(each.recalls),
         ]
 
-    hidden = (found.objects or 0) - len(found.files)
+    hidden = (found.objects or 0) + (found.unasked or 0) - len(found.files)
     more = f"{units.count(hidden)} more." if hidden > 0 else ""
     return blocks.table(
         "What was asked about most", columns, [row(each) for each in found.files], more=more

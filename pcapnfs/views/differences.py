@@ -18,7 +18,7 @@ from pcapnfs.views.words import lacks, one_way, sealed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pcapnfs.comparison.causes import Cause
+    from pcapnfs.comparison.cause import Cause
     from pcapnfs.comparison.clients import ClientChange, ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.matching import FileChanges, PatternChanges

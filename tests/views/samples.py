@@ -40,7 +40,7 @@ from pcapnfs.analyses.wire.network import Loss, Network, Path
 from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
 from pcapnfs.analyses.wire.slower_path import SlowerPath
 from pcapnfs.annotation import Annotation
-from pcapnfs.comparison.causes import Cause as Setting
+from pcapnfs.comparison.cause import Cause as Setting
 from pcapnfs.comparison.clients import ClientChange, ClientForetold, ClientPart, ClientRun
 from pcapnfs.comparison.comparing import Comparison
 from pcapnfs.comparison.comparing import Run as ComparedRun

@@ -36,7 +36,6 @@ a busy server is a third slower the next day; one that no longer waits for its d
 times as fast."""
 
 SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
-
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
 """What storage may be; traffic cannot tell which of these."""
 

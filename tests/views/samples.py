@@ -18,7 +18,8 @@ from pcapnfs.analyses.captured.capture import Capture
 from pcapnfs.analyses.captured.sealing import Sealing
 from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
-from pcapnfs.analyses.forecasts.model import Input, Model
+from pcapnfs.analyses.forecasts.inputs import Input
+from pcapnfs.analyses.forecasts.model import Model
 from pcapnfs.analyses.forecasts.verdict import Cause, ClientVerdict
 from pcapnfs.analyses.forecasts.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.forecasts.what_if import Scenario

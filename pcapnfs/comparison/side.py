@@ -20,8 +20,9 @@ from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.patterns import patterns
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.forecasts import measurement as _measurement
-from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts import measuring as _measuring
+from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _callers.READS,
     _habits.READS,
-    _measurement.READS,
+    _measuring.READS,
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,

@@ -11,7 +11,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.bottleneck import bottleneck
 from pcapnfs.analyses.forecasts.formula import Costs
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import holdout_error, interval, resampled

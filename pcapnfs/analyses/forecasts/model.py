@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.caching import savings as _savings
 from pcapnfs.analyses.caching.savings import larger_writes
-from pcapnfs.analyses.forecasts import measurement as _measurement
+from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast, client_forecasts
 from pcapnfs.analyses.forecasts.inputs import (
     FEW,
@@ -28,7 +28,8 @@ from pcapnfs.analyses.forecasts.inputs import (
     network_s,
     sources_of,
 )
-from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import holdout_error
 from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.namespace.readdir import Readdir
     from pcapnfs.trace import Trace
 
-READS = columns.together(_measurement.READS, _readdir.READS, _savings.READS)
+READS = columns.together(_measuring.READS, _readdir.READS, _savings.READS)
 """The columns that these read."""
 
 STORED = ("given", "async", "log_device")

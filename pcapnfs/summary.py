@@ -18,7 +18,7 @@ from pcapnfs.analyses.captured import capture as _capture
 from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.forecasts import model as _model
 from pcapnfs.analyses.forecasts import verdict as _verdict
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir

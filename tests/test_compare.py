@@ -20,7 +20,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs.analyses.mounts.mount_options import Verdict
-from pcapnfs.comparison.causes import causes, left_open
+from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.changed_settings import left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes

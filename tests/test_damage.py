@@ -6,6 +6,7 @@ import functools
 import json
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,15 +173,21 @@ GROUP BY ALL ORDER BY call_frame, xid
 """
 
 
+@functools.cache
+def _compounds(name: str) -> tuple[damage.File, dict[tuple[Any, ...], tuple[Any, ...]]]:
+    """A sample, and what is said of its calls where nothing was cut."""
+    path = ROOT / "samples" / f"{name}.pcap"
+    file = damage.File.read(path)
+    assert file is not None
+    return file, {row[:2]: row[2:] for row in damage.rows(path, _SAID)}
+
+
 @pytest.mark.parametrize("length", range(120, 320, 8))
 @pytest.mark.parametrize("name", ["k61-tar-v42", "k61-locks-v42-server", "published-v41-tar"])
 def test_what_a_snaplen_leaves_of_compounds_is_true(name: str, length: int, tmp_path: Path) -> None:
     """What they are about, whether they are stable and how they list is told as it is, or not."""
-    file = damage.File.read(Path(__file__).parents[1] / "samples" / f"{name}.pcap")
-    assert file is not None
+    file, whole = _compounds(name)
     damage.snap(length)(file).write(tmp_path / "cut.pcap")
-    file.write(tmp_path / "whole.pcap")
-    whole = {row[:2]: row[2:] for row in damage.rows(tmp_path / "whole.pcap", _SAID)}
     cut = damage.rows(tmp_path / "cut.pcap", _SAID)
     assert cut
     for frame, xid, op, stability, assumed, plus in cut:

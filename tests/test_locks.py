@@ -14,6 +14,7 @@ from pcapnfs.synth.builder.nfs3 import Fattr3, results
 from pcapnfs.trace import Trace
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
+from .oracles.opened import opened
 from .oracles.tshark import require_tshark
 
 pytest.importorskip("pcapnfs._core")
@@ -39,7 +40,7 @@ def _id(capture: Capture | None) -> str:
 def _opened(capture: Capture | None) -> tuple[Capture, Trace]:
     require_corpus()
     assert capture is not None
-    return capture, pcapnfs.open([str(path) for path in capture.files])
+    return capture, opened(capture).trace
 
 
 # NFSv4 -------------------------------------------------------------------------------------------

@@ -39,6 +39,10 @@ def _parameters(captures: list[Capture]) -> list[Any]:
     return named or [pytest.param(None, id="no-corpus")]
 
 
+_SAID: dict[str, Mapping[str, Any]] = {}
+"""What was printed, by capture: asked for once, since its tests follow one another."""
+
+
 @pytest.fixture
 def said(
     capture: Capture | None,
@@ -49,10 +53,11 @@ def said(
     """What `pcapnfs perfile --json --top 0` prints."""
     require_corpus()
     assert capture is not None
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-    assert run(["perfile", "--json", "--top", "0", *map(str, capture.files)]) == 0
-    document: Mapping[str, Any] = json.loads(capsys.readouterr().out)
-    return document
+    if capture.name not in _SAID:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        assert run(["perfile", "--json", "--top", "0", *map(str, capture.files)]) == 0
+        _SAID[capture.name] = json.loads(capsys.readouterr().out)
+    return _SAID[capture.name]
 
 
 @pytest.mark.parametrize("capture", _parameters(_UNPACKED))

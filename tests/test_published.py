@@ -16,7 +16,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.cli.app import run

@@ -21,6 +21,7 @@ from pcapnfs.synth.builder.damage import snap
 from pcapnfs.trace import Trace
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
+from .oracles.opened import opened
 from .oracles.tshark import require_tshark
 
 pytest.importorskip("pcapnfs._core")
@@ -55,12 +56,6 @@ def _id(capture: Capture | None) -> str:
     return capture.name if capture else "no-corpus"
 
 
-def _opened(capture: Capture | None) -> Trace:
-    require_corpus()
-    assert capture is not None
-    return pcapnfs.open([str(path) for path in capture.files])
-
-
 def _counts(trace: Trace, query: str) -> Counter[str]:
     return Counter(dict(trace.sql(query).fetchall()))
 
@@ -74,7 +69,7 @@ def _only(capture: Built, folder: Path) -> Trace:
 
 @pytest.mark.parametrize("capture", _named("-sec-krb5"), ids=_id)
 def test_procedures_are_counted_under_every_service(capture: Capture | None) -> None:
-    trace = _opened(capture)
+    trace = opened(capture).trace
     assert capture is not None
     (service,) = [name for name in ("krb5p", "krb5i", "krb5") if f"-{name}-" in capture.name][:1]
     counters = capture.truth()["nfsd_counters_delta"]
@@ -98,7 +93,7 @@ def test_procedures_are_counted_under_every_service(capture: Capture | None) -> 
 
 @pytest.mark.parametrize("capture", _named("-sec-krb5p"), ids=_id)
 def test_sealed_bodies_are_timed_and_nothing_is_made_up(capture: Capture | None) -> None:
-    trace = _opened(capture)
+    trace = opened(capture).trace
     sealed, timed, statuses, undecoded = trace.sql(
         """
         select count(*), count(srt), count(status), count(*) filter (undecoded = 'encrypted')
@@ -118,7 +113,7 @@ def test_sealed_bodies_are_timed_and_nothing_is_made_up(capture: Capture | None)
 @pytest.mark.parametrize("capture", _with_kerberos(), ids=_id)
 def test_flavors_are_those_of_tshark(capture: Capture | None) -> None:
     """Flavor, service and control procedure of every call; one connection has several."""
-    trace = _opened(capture)
+    trace = opened(capture).trace
     assert capture is not None
     rows = trace.sql("select flavor, op, transmissions from calls").fetchall()
     found: Counter[tuple[str, str]] = Counter()
@@ -133,7 +128,7 @@ def test_the_mount_option_says_how_files_are_spoken_of(capture: Capture | None) 
     """By `sec=` of the mount. What makes a client's state is protected by krb5i where there is a
     machine credential, whatever the mount says (RFC 8881 section 2.4.3, SP4_MACH_CRED).
     """
-    trace = _opened(capture)
+    trace = opened(capture).trace
     assert capture is not None
     (option,) = {
         match[1]
@@ -193,7 +188,7 @@ def _flavors(capture: Capture) -> Counter[tuple[str, str]]:
 
 @pytest.mark.parametrize("capture", _named("sec-tls"), ids=_id)
 def test_a_connection_under_tls_is_reported_as_sealed(capture: Capture | None) -> None:
-    trace = _opened(capture)
+    trace = opened(capture).trace
     assert capture is not None
     calls = trace.sql(
         "select op, flavor, rpc_status, reply_frame, connection from calls"

@@ -16,6 +16,7 @@ import pytest
 import pcapnfs
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
+from .oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -34,7 +35,7 @@ def _id(capture: Capture | None) -> str:
 def _opened(capture: Capture | None) -> tuple[Capture, pcapnfs.Trace]:
     require_corpus()
     assert capture is not None
-    return capture, pcapnfs.open([str(path) for path in capture.files])
+    return capture, opened(capture).trace
 
 
 def _step(capture: Capture, label: str) -> dict[str, Any]:

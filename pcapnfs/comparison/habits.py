@@ -1,29 +1,33 @@
 """What calls tell of the settings of a mount: version, transport, flavor, sizes of transfers.
 
-Takes a trace; gives what its calls have in common, those of all clients together and those of each.
+Takes a trace; gives what the calls of each client have in common, and those of several together.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.service_time import integer, text, whole
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client connection callback program protocol op flavor",
-    operations="call op requested committed",
-    connections="connection transport",
+READS = columns.together(
+    traffic.READS,
+    columns.of(
+        calls="call client connection callback program protocol op flavor",
+        operations="call op requested committed",
+        connections="connection transport",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -73,22 +77,51 @@ Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
 """Calls by version, transport and flavor."""
 
 
-def habits(trace: Trace) -> Habits:
-    """The habits of all clients together."""
-    return _habits("", _kinds(trace, None), _transfers(trace, None))
+def by_client(trace: Trace) -> dict[str, Habits]:
+    """The habits of each client that called NFS, by its address."""
+    clients = {client for client, _ in traffic.of_clients(trace).by_pair("calls")}
+    # The only one need not be looked up for each READ and WRITE.
+    alone = clients.pop() if len(clients) == 1 else None
+    kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
+    return {
+        client: _habits(kinds.get(client), transfers.get(client))
+        for client in sorted(kinds.keys() | transfers.keys())
+    }
 
 
-def of_each(trace: Trace, clients: Sequence[str]) -> dict[str, Habits]:
-    """Those of some clients, by address."""
-    kinds, transfers = _kinds(trace, clients), _transfers(trace, clients)
-    return {client: _habits(client, kinds, transfers) for client in clients}
+def together(each: Collection[Habits]) -> Habits:
+    """What clients have in common."""
+    widest = _most(one.largest_write_bytes for one in each)
+    return Habits(
+        versions=_added(one.versions for one in each),
+        transports=_added(one.transports for one in each),
+        flavors=_added(one.flavors for one in each),
+        largest_read_bytes=_most(one.largest_read_bytes for one in each),
+        largest_write_bytes=widest,
+        writes_of_largest=sum(
+            one.writes_of_largest for one in each if one.largest_write_bytes == widest
+        ),
+        writes_stable=sum(one.writes_stable for one in each),
+        writes_unstable=sum(one.writes_unstable for one in each),
+    )
 
 
-def _habits(
-    client: str, kinds: Mapping[str, Kinds], transfers: Mapping[str, Sequence[object]]
-) -> Habits:
-    versions, transports, flavors = kinds.get(client, ({}, {}, {}))
-    read, write, of_largest, stable, unstable = transfers.get(client, (None, None, 0, 0, 0))
+def _added(each: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Calls by kind, of several clients."""
+    calls: Counter[str] = Counter()
+    for one in each:
+        calls.update(one)
+    return dict(sorted(calls.items()))
+
+
+def _most(each: Iterable[int | None]) -> int | None:
+    return max((size for size in each if size is not None), default=None)
+
+
+def _habits(kinds: Kinds | None, transfers: Sequence[object] | None) -> Habits:
+    """What calls of one client have in common."""
+    versions, transports, flavors = kinds or ({}, {}, {})
+    read, write, of_largest, stable, unstable = transfers or (None, None, 0, 0, 0)
     return Habits(
         versions=versions,
         transports=transports,
@@ -101,19 +134,17 @@ def _habits(
     )
 
 
-def _kinds(trace: Trace, clients: Sequence[str] | None) -> dict[str, Kinds]:
-    """Calls of NFS by version, transport and flavor, by client; under `""` where all are one."""
-    whose, chosen, parameters = _whose(clients)
+def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
+    """Calls of NFS by version, transport and flavor, by client."""
     rows = trace.rows(
         f"""
-        select {whose}, protocol, transport,
+        select coalesce($alone, calls.client), protocol, transport,
                case when not list_contains($machine, op) then flavor end, count(*)
         from calls join connections using (connection)
         where program = {NFS} and not calls.callback and not list_contains($probes, op)
-          and {chosen}
         group by all order by all
         """,
-        {"machine": MACHINE, "probes": PROBES, **parameters},
+        {"machine": MACHINE, "probes": PROBES, "alone": alone},
     )
     answer: dict[str, Kinds] = {}
     for client, *kinds, count in rows:
@@ -125,18 +156,16 @@ def _kinds(trace: Trace, clients: Sequence[str] | None) -> dict[str, Kinds]:
     return answer
 
 
-def _transfers(trace: Trace, clients: Sequence[str] | None) -> dict[str, Sequence[object]]:
+def _transfers(trace: Trace, alone: str | None) -> dict[str, Sequence[object]]:
     """The largest READ and WRITE asked for, how many of that, and WRITEs by what was promised."""
-    whose, chosen, parameters = _whose(clients)
-    calls = "" if clients is None else "join calls using (call)"
+    whose, calls = ("calls.client", "join calls using (call)") if alone is None else ("$alone", "")
     rows = trace.rows(
         f"""
         with moved as (
             select {whose} as client, list_contains($reads, operations.op) as reads,
                    operations.op = 'WRITE' as promised, requested, committed, count(*) as number
             from operations {calls}
-            where (list_contains($reads, operations.op) or list_contains($writes, operations.op))
-              and {chosen}
+            where list_contains($reads, operations.op) or list_contains($writes, operations.op)
             group by all
         ),
         largest as (
@@ -148,14 +177,10 @@ def _transfers(trace: Trace, clients: Sequence[str] | None) -> dict[str, Sequenc
                coalesce(sum(number) filter (promised and committed = 'UNSTABLE'), 0)::bigint
         from moved join largest using (client) group by client order by client
         """,
-        {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS, **parameters},
+        {
+            "reads": READ_OPERATIONS,
+            "writes": WRITE_OPERATIONS,
+            **({} if alone is None else {"alone": alone}),
+        },
     )
     return {str(client): row for client, *row in rows}
-
-
-def _whose(clients: Sequence[str] | None) -> tuple[str, str, dict[str, object]]:
-    """SQL: the client of a call, and which calls are asked for; with its parameters."""
-    if clients is None:
-        return "''", "true", {}
-    chosen = f"calls.client in (select {given.rows('clients', 'varchar')})"
-    return "calls.client", chosen, {"clients": given.text(clients)}

@@ -19,8 +19,9 @@ from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.forecasts import measurement as _measurement
-from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts import measuring as _measuring
+from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _callers.READS,
     _habits.READS,
-    _measurement.READS,
+    _measuring.READS,
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,
@@ -164,13 +165,13 @@ def gather(trace: Trace) -> Side:
         listing = asking.ask(readdir, top=LISTED)
         said = asking.ask(_software.software)
         files = asking.ask(_files)
-        common = asking.ask(_habits.habits)
+        habits = asking.ask(_habits.by_client)
         called = asking.ask(_callers.callers)
         servers = asking.ask(_servers)
         ops = asking.ask(_ops)
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
-        each = _of_each(trace, measured, common())
+        each = _of_each(measured, habits())
         by_client = times()
         budget = time_budget(trace, begun.calls, begun.booked, measured.lock_gaps)
         learned = begun.learned
@@ -195,7 +196,7 @@ def gather(trace: Trace) -> Side:
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
         software=said(),
-        habits=common(),
+        habits=_habits.together(habits().values()),
         of_each=each,
         plain_listings=listed.readdir_calls or 0,
         plus_listings=listed.readdirplus_calls or 0,
@@ -206,11 +207,12 @@ def gather(trace: Trace) -> Side:
     )
 
 
-def _of_each(trace: Trace, measured: Measurement, common: Habits) -> Mapping[str, Habits]:
-    """The habits of each client; the only one has those of all."""
-    if measured.clients is None:
-        return {} if measured.alone is None else {measured.alone.client: common}
-    return _habits.of_each(trace, [clock.client for clock in measured.clients.each])
+def _of_each(measured: Measurement, habits: Mapping[str, Habits]) -> Mapping[str, Habits]:
+    """The habits of each client that has a clock of its own."""
+    alone = [] if measured.alone is None else [measured.alone]
+    clocks = alone if measured.clients is None else measured.clients.each
+    none = _habits.together(())
+    return {clock.client: habits.get(clock.client, none) for clock in clocks}
 
 
 def _plain_entries(listed: Readdir) -> int:

@@ -26,7 +26,7 @@ from pcapnfs.analyses.data import layouts as _layouts
 from pcapnfs.analyses.data import transfer_runs as _transfer_runs
 from pcapnfs.analyses.data import write_shapes as _write_shapes
 from pcapnfs.analyses.forecasts import bottleneck as _bottleneck
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.locks import lock_waits as _lock_waits
 from pcapnfs.analyses.locks import open_order as _open_order
 from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes

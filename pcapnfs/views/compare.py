@@ -13,7 +13,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape, sentence, some
-from pcapnfs.views import differences
+from pcapnfs.views import changed_figures, clients_compared, differences
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 
@@ -80,7 +80,7 @@ def _run(title: str, run: Run) -> list[str]:
 
 def _clients(result: Comparison) -> list[RenderableType]:
     """A row for each of several clients; nothing of one."""
-    if not differences.several(result):
+    if not clients_compared.several(result):
         return []
     columns = [
         Column("client", align="left", least=17, cut="wrap"),
@@ -92,19 +92,19 @@ def _clients(result: Comparison) -> list[RenderableType]:
     ]
     rows = [
         [
-            differences.client(row),
+            clients_compared.client(row),
             _both(*(units.duration(run.run_s if run else None) for run in (row.before, row.after))),
-            differences.signed(row.change_s),
+            changed_figures.signed(row.change_s),
             _both(*(units.count(run.calls if run else None) for run in (row.before, row.after))),
             _both(
                 *(units.count(run.stable_calls if run else None) for run in (row.before, row.after))
             ),
-            differences.made_of(row),
+            clients_compared.made_of(row),
         ]
-        for row in differences.shown_clients(result)
+        for row in clients_compared.shown_clients(result)
     ]
-    told = differences.about_clients(result)
-    if (more := len(result.clients) - differences.CLIENTS) > 0:
+    told = clients_compared.about_clients(result)
+    if (more := len(result.clients) - clients_compared.CLIENTS) > 0:
         told.append(f"{units.counted(more, 'more', 'more')} in JSON.")
     return [
         heading("Clients"),
@@ -139,15 +139,15 @@ def _steps(result: Comparison) -> list[RenderableType]:
     rows = [
         [
             differences.FACTORS[step.factor],
-            differences.value(step.factor, step.before),
-            differences.value(step.factor, step.after),
-            differences.signed(step.change_s),
-            differences.interval(step),
+            changed_figures.value(step.factor, step.before),
+            changed_figures.value(step.factor, step.after),
+            changed_figures.signed(step.change_s),
+            changed_figures.interval(step),
             "clear" if step.clear else "",
         ]
         for step in shown
     ]
-    rows.append(["together", "", "", differences.signed(result.change_s), "", ""])
+    rows.append(["together", "", "", changed_figures.signed(result.change_s), "", ""])
     return [FittedTable(columns, rows, indent=2), note(differences.about_steps(result))]
 
 
@@ -157,8 +157,8 @@ def _both(before: str, after: str) -> str:
 
 
 def _foretold(result: Comparison) -> list[RenderableType]:
-    if clients := differences.foretold_clients(result):
-        more = differences.more_foretold(result)
+    if clients := clients_compared.foretold_clients(result):
+        more = clients_compared.more_foretold(result)
         return [_foretold_clients(clients), *([note(more)] if more else [])]
     if not result.foretold:
         return [note(differences.not_foretold(result))]
@@ -177,7 +177,7 @@ def _foretold(result: Comparison) -> list[RenderableType]:
             if each.low_s is None
             else f"{units.duration(each.low_s)} to {units.duration(each.high_s)}",
             units.duration(each.measured_s),
-            differences.error(each.error),
+            changed_figures.error(each.error),
         ]
         for each in result.foretold
     ]
@@ -198,7 +198,7 @@ def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> Renderable
             differences.GIVEN_OF_CLIENT[each.given],
             units.duration(each.forecast_s),
             units.duration(each.measured_s),
-            differences.error(each.error),
+            changed_figures.error(each.error),
         ]
         for client, each in forecasts
     ]
@@ -231,7 +231,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
             _both(units.count(row.calls_before), units.count(row.calls_after)),
             _both(units.duration(row.p50_before_s), units.duration(row.p50_after_s)),
             _both(units.duration(row.p95_before_s), units.duration(row.p95_after_s)),
-            differences.signed(row.shift_s),
+            changed_figures.signed(row.shift_s),
             units.share(row.p),
             row.verdict,
         ]
@@ -259,7 +259,7 @@ def _files(files: FileChanges) -> list[RenderableType]:
             _both(units.count(row.calls_before), units.count(row.calls_after)),
             _both(units.count(row.stable_before), units.count(row.stable_after)),
             _both(units.duration(row.time_before_s), units.duration(row.time_after_s)),
-            differences.signed(row.time_after_s - row.time_before_s),
+            changed_figures.signed(row.time_after_s - row.time_before_s),
             escape(row.path),
         ]
         for row in files.files

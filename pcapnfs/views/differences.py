@@ -1,6 +1,6 @@
 """What changed between two runs, in the words that the screen and the report share.
 
-Takes a `Comparison` or a part of it; gives sentences and cells, escaped.
+Takes a `Comparison` or a part of it; gives sentences, escaped.
 """
 
 from __future__ import annotations
@@ -8,33 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.comparison.side import SERVERS
-from pcapnfs.text import escape, some
-from pcapnfs.views.columns import shorten
+from pcapnfs.text import some
+from pcapnfs.views.changed_figures import CLOCK_S
+from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several, whose_runs
 from pcapnfs.views.words import lacks, one_way, sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pcapnfs.comparison.causes import Cause
-    from pcapnfs.comparison.clients import ClientChange, ClientForetold
+    from pcapnfs.comparison.cause import Cause
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.matching import FileChanges, PatternChanges
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
 """Where there are no steps."""
-
-NAMED = 4
-"""Clients that a sentence names."""
-
-CLOCK_S = 0.5e-9
-"""Times are whole nanoseconds: what is less is what adding floats has left."""
-
-EXACT = 1e-9
-"""Forecasts are no further off than this where adding floats makes all of it."""
 
 COMMON = 0.1
 """Part of the work that both runs must have in common for them to be of the same work."""
@@ -47,18 +35,8 @@ OTHER_WORK = (
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
-OTHER_CLIENTS = "Not told: the captures are not of the same clients."
 BY_CLIENT = "Told by client: all taken as one, they would tell of none of them."
 """Where there are neither steps nor forecasts for that."""
-
-NAMES = {"client_owner": "client owner", "machine": "machine name"}
-"""Names by which clients are matched whose addresses differ."""
-
-NAME_CELLS = 40
-"""Of each of them, this much is told."""
-
-CLIENTS = 8
-"""Clients whose runs are told on a screen; JSON has all."""
 
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
 FORETOLD_OF_NONE = (
@@ -193,26 +171,6 @@ def not_foretold(result: Comparison) -> str:
     return FORETOLD_OF_NONE if both else OTHER_CLIENTS
 
 
-def several(result: Comparison) -> bool:
-    """Whether there are clients to be told one by one."""
-    return len(result.clients) > 1
-
-
-def foretold_clients(result: Comparison) -> list[tuple[str, ClientForetold]]:
-    """The forecasts of each of several clients; none where all are taken as one."""
-    if result.as_one:
-        return []
-    rows = [row for row in result.clients if row.where == "both"]
-    return [(row.client or "", each) for row in rows[:CLIENTS] for each in row.foretold]
-
-
-def more_foretold(result: Comparison) -> str | None:
-    """How many clients' forecasts are not shown; None where all are."""
-    rows = [row for row in result.clients if row.where == "both"]
-    more = 0 if result.as_one else sum(bool(row.foretold) for row in rows[CLIENTS:])
-    return f"Those of {units.counted(more, 'more client')} in JSON." if more else None
-
-
 def _by_client(result: Comparison) -> str:
     """Why steps and forecasts of all clients taken as one are not told."""
     both = any(row.where == "both" for row in result.clients)
@@ -245,75 +203,13 @@ def remarks(result: Comparison) -> list[str]:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
     if result.in_common is not None and result.in_common < COMMON:
         told.append(OTHER_WORK)
-    told += _mounting(result) + _servers(result) + _clients(result)
+    told += _mounting(result) + _servers(result) + whose_runs(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
     return told
-
-
-def client(row: ClientChange) -> str:
-    """The address of a client, or both where it has another after."""
-    if row.before and row.after and row.before.address != row.after.address:
-        before, after = (escape(run.address or "") for run in (row.before, row.after))
-        return f"{before} →\u00a0{after}"  # No line ends behind the arrow.
-    return escape(row.client or "added up")
-
-
-def made_of(row: ClientChange) -> str:
-    """What a client's difference is made of, or which side it is on alone."""
-    if row.where != "both":
-        return f"only {'BEFORE' if row.where == 'went' else 'AFTER'}"
-    if not row.parts:
-        return "not told"
-    clear = [f"{TITLES[part.cause]} {signed(part.change_s)}" for part in row.parts if part.clear]
-    return ", ".join(clear) or "nothing clear"
-
-
-def about_clients(result: Comparison) -> list[str]:
-    """What the table of clients tells, and whether they only ran at other times."""
-    told = []
-    if any(row.where == "both" for row in result.clients):
-        least = "a twentieth"
-        if result.clear_from > NOTICEABLE:
-            least = units.share(result.clear_from)
-        told.append(
-            "Each from its first call to its last reply, mounting included. Told are the causes of "
-            f"its verdict that make {least} of its longer run or more."
-        )
-    told += _matched(result.clients)
-    of_each = [
-        f"{units.count(number)} of {units.counted(run.clients, 'client')} {when}"
-        for run, number, when in (
-            (result.before, sum(row.before is not None for row in result.clients), "before"),
-            (result.after, sum(row.after is not None for row in result.clients), "after"),
-        )
-        if number < run.clients
-    ]
-    if of_each:
-        told.append(
-            f"Told are {' and '.join(of_each)}: those that waited longest, where they did so on "
-            "both sides or are on one alone."
-        )
-    whole_s = max(result.before.run_s, result.after.run_s)
-    moved = abs(result.change_s) >= NOTICEABLE * whole_s
-    if result.same_clients and moved and all(_same(row) for row in result.clients):
-        told.append("None took longer or shorter by itself: they ran at other times.")
-    return told
-
-
-def shown_clients(result: Comparison) -> list[ClientChange]:
-    """The clients that a screen tells, and those of both sides added up."""
-    return [*result.clients[:CLIENTS], *([result.together] if result.together else [])]
-
-
-def _same(row: ClientChange) -> bool:
-    """Whether a client's run took as long as before."""
-    if row.before is None or row.after is None or row.change_s is None:
-        return False
-    return abs(row.change_s) < NOTICEABLE * max(row.before.run_s, row.after.run_s)
 
 
 def sure(cause: Cause, result: Comparison) -> str:
@@ -407,38 +303,6 @@ def about_patterns(patterns: PatternChanges) -> str:
     )
 
 
-def value(factor: str, number: float) -> str:
-    """A factor with its unit."""
-    return units.duration(number) if factor.endswith("_s") else units.number(number)
-
-
-def signed(seconds: float | None) -> str:
-    """A difference of times with its sign."""
-    if seconds is None:
-        return units.UNKNOWN
-    if abs(seconds) < CLOCK_S:
-        return units.duration(0.0)
-    return f"+{units.duration(seconds)}" if seconds > 0 else units.duration(seconds)
-
-
-def interval(step: Step) -> str:
-    """What most resamples give for a step."""
-    if step.low_s is None or step.high_s is None:
-        return ""
-    return f"{signed(step.low_s)} to {signed(step.high_s)}"
-
-
-def error(part: float | None) -> str:
-    """How far a forecast was off, with its sign."""
-    if part is None:
-        return units.UNKNOWN
-    if abs(part) < EXACT:
-        return units.share(0.0)
-    # Beyond once as much again, a tenth of a per cent is no news.
-    told = units.share(abs(part)) if abs(part) < 1 else f"{units.count(round(abs(part) * 100))} %"
-    return f"{'+' if part > 0 else '-'}{told}"
-
-
 def _why_unknown(run: Run) -> str:
     """Why nobody knows how long a run took, in a clause."""
     if not run.trust.matched:
@@ -448,56 +312,6 @@ def _why_unknown(run: Run) -> str:
     return "its packets have no times"
 
 
-def _matched(rows: Sequence[ClientChange]) -> list[str]:
-    """By what several clients were matched, where that is not their address alone."""
-    told = []
-    for by, what in NAMES.items():
-        if names := [_names(row, by)[0] for row in rows if row.matched_by == by]:
-            told.append(f"Matched by {what}, as addresses differ: {some(names, NAMED, str)}.")
-    told += [
-        f"Taken for the same, as the only ones left on each side: {client(row)}."
-        for row in rows
-        if row.matched_by == "alone"
-    ]
-    renamed = [
-        f"{client(row)} ({' → '.join(_names(row, 'machine'))})"
-        for row in rows
-        if row.matched_by == "address" and _renamed(row)
-    ]
-    if renamed:
-        told.append(f"Matched by address, though names differ: {some(renamed, NAMED, str)}.")
-    return told
-
-
-def _only(row: ClientChange) -> list[str]:
-    """The same of the only client of both sides."""
-    if row.before is None or row.after is None or row.matched_by is None:
-        return []
-    first, second = _names(row, "machine")
-    themselves = f"calls itself {first} before and {second} after"
-    if row.matched_by == "address":
-        same = f"The client at {client(row)} {themselves}: taken for the same by its address."
-        return [same] if _renamed(row) else []
-    at = [escape(run.address or "") for run in (row.before, row.after)]
-    told = f"The client is {at[0]} before and {at[1]} after: "
-    if what := NAMES.get(row.matched_by):
-        return [f"{told}the same by its {what}, {_names(row, row.matched_by)[0]}."]
-    told += "taken for the same, as the only one on each side"
-    return [f"{told}, though it {themselves}." if _renamed(row) else f"{told}."]
-
-
-def _names(row: ClientChange, by: str) -> list[str]:
-    """What a client calls itself, on both sides."""
-    names = [getattr(run, by) for run in (row.before, row.after)]
-    return [shorten(escape(name or ""), NAME_CELLS) for name in names]
-
-
-def _renamed(row: ClientChange) -> bool:
-    """Whether the machine names of both sides differ."""
-    names = {run.machine for run in (row.before, row.after) if run}
-    return len(names) > 1 and None not in names
-
-
 def _servers(result: Comparison) -> list[str]:
     """That the server is at another address, where that is so of all of them."""
     before, after = result.before.servers, result.after.servers
@@ -505,35 +319,6 @@ def _servers(result: Comparison) -> list[str]:
         return []
     is_or_are = "server is" if len(before) == len(after) == 1 else "servers are"
     return [f"The {is_or_are} {some(before, NAMED)} before and {some(after, NAMED)} after."]
-
-
-def _clients(result: Comparison) -> list[str]:
-    """Which clients run times are of."""
-    if not several(result):
-        return [told for row in result.clients for told in _only(row)]
-    rows = {
-        where: [row.client or "" for row in result.clients if row.where == where]
-        for where in ("both", "went", "came")
-    }
-    told = []
-    if not rows["both"]:
-        told.append(
-            f"No client is in both captures (BEFORE: {some(rows['went'], NAMED)}; AFTER: "
-            f"{some(rows['came'], NAMED)}): nothing tells what changed for any of them."
-        )
-    else:
-        told += [
-            f"{some(rows[where], NAMED)} {'is' if len(rows[where]) == 1 else 'are'} in {title} "
-            "alone."
-            for where, title in (("went", "BEFORE"), ("came", "AFTER"))
-            if rows[where]
-        ]
-    if result.same_clients:
-        told.append(
-            "Run times are from the first call of any client to the last reply of any; what each "
-            "took stands under Clients."
-        )
-    return told
 
 
 def _mounting(result: Comparison) -> list[str]:

@@ -17,7 +17,8 @@ from pcapnfs.views.parts import heading, note
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.forecasts.model import Input, Model
+    from pcapnfs.analyses.forecasts.inputs import Input
+    from pcapnfs.analyses.forecasts.model import Model
     from pcapnfs.analyses.forecasts.verdict import Verdict
     from pcapnfs.analyses.forecasts.what_if import Scenario
 

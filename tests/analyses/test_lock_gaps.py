@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.verdict import Verdict
 from pcapnfs.analyses.locks.lock_gaps import common, joined, lock_gaps

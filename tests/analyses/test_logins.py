@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.mounts.logins import Logins, logins
 from tests.unit.rows import Row, call, trace_of
 

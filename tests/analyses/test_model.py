@@ -11,10 +11,11 @@ import pytest
 
 from pcapnfs.analyses.forecasts.bottleneck import bottleneck
 from pcapnfs.analyses.forecasts.formula import Costs
-from pcapnfs.analyses.forecasts.measurement import measure
-from pcapnfs.analyses.forecasts.model import STREAMS, Model, model
+from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import holdout_error, interval, resampled
+from pcapnfs.analyses.forecasts.scenarios import STREAMS
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change, Scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.analyses.forecasts.what_if import Change
 from pcapnfs.analyses.servers.load import load

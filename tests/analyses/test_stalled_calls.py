@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pcapnfs.analyses.forecasts.bottleneck import bottleneck
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.analyses.servers.stalled_calls import StalledCalls, stalled_calls
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of

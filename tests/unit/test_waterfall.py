@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace

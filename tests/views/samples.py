@@ -18,7 +18,8 @@ from pcapnfs.analyses.captured.capture import Capture
 from pcapnfs.analyses.captured.sealing import Sealing
 from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
-from pcapnfs.analyses.forecasts.model import Input, Model
+from pcapnfs.analyses.forecasts.inputs import Input
+from pcapnfs.analyses.forecasts.model import Model
 from pcapnfs.analyses.forecasts.verdict import Cause, ClientVerdict
 from pcapnfs.analyses.forecasts.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.forecasts.what_if import Scenario
@@ -40,7 +41,7 @@ from pcapnfs.analyses.wire.network import Loss, Network, Path
 from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
 from pcapnfs.analyses.wire.slower_path import SlowerPath
 from pcapnfs.annotation import Annotation
-from pcapnfs.comparison.causes import Cause as Setting
+from pcapnfs.comparison.cause import Cause as Setting
 from pcapnfs.comparison.clients import ClientChange, ClientForetold, ClientPart, ClientRun
 from pcapnfs.comparison.comparing import Comparison
 from pcapnfs.comparison.comparing import Run as ComparedRun

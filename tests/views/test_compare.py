@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from pcapnfs.record import replace
-from pcapnfs.views import compare, differences
+from pcapnfs.views import changed_figures, clients_compared, compare, differences
 from pcapnfs.views.report import compared, markdown, page
 from tests.views import samples
 
@@ -249,20 +249,20 @@ def test_runs_of_other_clients_are_not_held_against_each_other() -> None:
     )
     text = samples.render(compare.screen(result), 140)
     assert "No client is in both captures (BEFORE: 10.0.0.4; AFTER: 10.0.0.5)" in text
-    assert text.count(differences.OTHER_CLIENTS) == 2
+    assert text.count(clients_compared.OTHER_CLIENTS) == 2
 
 
 def test_clients_that_only_ran_at_other_times_are_said_to() -> None:
     whole = samples.comparison_of_clients()
     (moved, same, _) = whole.clients
     apart = replace(whole, clients=(same, replace(same, client="10.0.0.7")))
-    assert any("at other times" in line for line in differences.about_clients(apart))
+    assert any("at other times" in line for line in clients_compared.about_clients(apart))
     for other in (
         replace(apart, clients=(same, moved)),
         replace(apart, change_s=0.1),
         replace(apart, same_clients=False),
     ):
-        assert not any("at other times" in line for line in differences.about_clients(other))
+        assert not any("at other times" in line for line in clients_compared.about_clients(other))
 
 
 def test_more_clients_than_a_screen_has_are_counted() -> None:
@@ -279,7 +279,9 @@ def test_more_clients_than_a_screen_has_are_counted() -> None:
 def test_that_some_of_thousands_are_not_told_is_said() -> None:
     whole = samples.comparison_of_clients()
     many = replace(whole, before=replace(whole.before, clients=2_500))
-    (told,) = [line for line in differences.about_clients(many) if line.startswith("Told are ")]
+    (told,) = [
+        line for line in clients_compared.about_clients(many) if line.startswith("Told are ")
+    ]
     assert told.startswith("Told are 3 of 2\u2009500 clients before: those that waited longest")
 
 
@@ -304,4 +306,4 @@ def test_why_nothing_is_foretold_of_several_clients() -> None:
     ],
 )
 def test_errors_are_told_to_the_digits_that_say_something(error: float | None, told: str) -> None:
-    assert differences.error(error) == told
+    assert changed_figures.error(error) == told

@@ -22,6 +22,8 @@ pub mod merge;
 
 pub mod output;
 
+mod pause;
+
 mod pcap;
 
 mod pcapng;
@@ -50,9 +52,10 @@ pub use compression::Compression;
 use clock::Clock;
 use compression::Source;
 use output::Interface;
+use pause::Pause;
 use pcapng::Fields;
 use resume::Guess;
-use timestamps::{Heard, Pause, Timestamps, Told};
+use timestamps::{Heard, Timestamps, Told};
 use window::{Fault, Window};
 
 /// A packet longer than this, in bytes, is taken for damage whatever the file's snaplen says.
@@ -444,8 +447,8 @@ impl Reader {
         let pause = (last_ns.saturating_add(shift_ns), time_ns.saturating_add(shift_ns));
         let mut found = Pause::Unknown;
         if self.timestamps.is_some() {
-            for (packets, bytes) in timestamps::ASKED {
-                start = self.look_ahead(start, bytes + packets * timestamps::AROUND);
+            for (packets, bytes) in pause::ASKED {
+                start = self.look_ahead(start, bytes + packets * pause::AROUND);
                 found = self.judge(pause, told, shift_ns, (packets, bytes));
                 if found != Pause::Doubtful {
                     break;
@@ -468,7 +471,7 @@ impl Reader {
     /// What so many packets tell, of no more bytes than this.
     fn judge(
         &self,
-        pause: (i64, i64),
+        pause_ns: (i64, i64),
         told: Option<Told>,
         shift_ns: i64,
         (packets, mut bytes): (usize, usize),
@@ -481,7 +484,7 @@ impl Reader {
         };
         let coming = self.glimpses().take(packets).take_while(fits);
         let coming = coming.map(|glimpse| timestamps.hear(&glimpse, shift_ns));
-        timestamps.judge(pause, std::iter::once((pause.1, told)).chain(coming))
+        pause::judge(timestamps, pause_ns, std::iter::once((pause_ns.1, told)).chain(coming))
     }
 
     /// Listens to the packets that passed since it was done last, of which none has an odd time but the

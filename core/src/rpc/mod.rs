@@ -10,4 +10,8 @@ pub mod record;
 
 mod search;
 
+mod kept;
+
+mod known_calls;
+
 pub mod pairing;

@@ -3,6 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::cursor::Cursor;
 use crate::error::Layer;
+use crate::error::Reason;
+use crate::rpc::known_calls::GENERATION_WORDS;
 
 /// An NFSv3 NULL call, from its xid on.
 fn null_call(xid: u32) -> Vec<u8> {

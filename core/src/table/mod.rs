@@ -10,10 +10,11 @@ pub mod schema;
 
 mod signature;
 
+mod texts;
+
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
@@ -23,21 +24,24 @@ use crate::error::DecodeError;
 use crate::names::identity::Identities;
 use crate::names::paths::Paths;
 use crate::names::{FileId, Names, Place, Placed};
-use crate::nfs::facts::{Attributes, Entry, Facts, Implementation, Rare, Service};
-use crate::nfs::status::{Statuses, status_name};
-use crate::nfs::types::{DataContent, DelegationType, FileType, PseudoFlavor, StableHow};
-use crate::nfs::{Class, Done, Outcome, Walk};
+use crate::nfs::facts::{Attributes, Entry, Facts, Rare};
+use crate::nfs::status::Statuses;
+use crate::nfs::{Done, Outcome, Walk};
 use crate::roles::Role;
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
 use crate::stream::assembler::Stamp;
 use crate::stream::{Connection, ConnectionId, Opening, Side, Sides, Transport};
-use crate::table::columns::{Naming, Row, SPREAD, Word, Wording};
+use crate::table::columns::{Naming, Row, Word, Wording};
 use crate::table::schema::{
     CallsBatch, ConnectionsBatch, EntriesBatch, FilesBatch, NamesBatch, NotesBatch, OperationsBatch, append,
 };
 use crate::table::signature::Signatures;
+use crate::table::texts::{
+    Masks, beginning, class_named, data_content, delegation, file_type, flavors, level, protocol_name,
+    services, software, status_named,
+};
 
 /// Rows of one table that leave together, but for the last: few enough for the processor's cache, and for
 /// the allocator to use the memory of one batch for the next.
@@ -584,87 +588,6 @@ fn put<T>(value: Option<T>, column: impl FnOnce(T)) {
     }
 }
 
-/// The texts of attribute masks: clients ask for the same attributes again and again.
-#[derive(Default)]
-struct Masks {
-    recent: Vec<([u32; 3], Word)>,
-    none: Word,
-}
-
-/// Masks remembered; a power of two above the number that alternate.
-const RECENT_MASKS: usize = 16;
-
-impl Masks {
-    fn word(&mut self, mask: [u32; 3]) -> &Word {
-        if self.recent.is_empty() {
-            self.recent.resize_with(RECENT_MASKS, Default::default);
-        }
-        let [first, second, third] = mask;
-        let mixed = u64::from(first ^ third.rotate_left(16)) << 32 | u64::from(second);
-        let place = (mixed.wrapping_mul(SPREAD) >> 60) as usize % RECENT_MASKS;
-        let Some((known, word)) = self.recent.get_mut(place) else { return &self.none };
-        if *known != mask || word.text().is_empty() {
-            word.set(&format!("{first:08x}:{second:08x}:{third:08x}"));
-            *known = mask;
-        }
-        word
-    }
-}
-
-/// A status by its number, as it is within what uses it.
-fn status_named(statuses: Statuses, status: u32) -> Naming {
-    const ALL: [Statuses; 10] = [
-        Statuses::Nameless,
-        Statuses::Nfs2,
-        Statuses::Nfs3,
-        Statuses::Nfs4,
-        Statuses::Unix,
-        Statuses::Mount3,
-        Statuses::Nlm,
-        Statuses::Nlm4,
-        Statuses::Nsm,
-        Statuses::Quota,
-    ];
-    Naming::Number((statuses as u64) << 32 | u64::from(status), |number| {
-        let statuses = ALL.into_iter().find(|statuses| *statuses as u64 == number >> 32)?;
-        status_name(statuses, number as u32)
-    })
-}
-
-fn class_named(class: Class) -> Naming {
-    const ALL: [Class; 6] =
-        [Class::Stable, Class::Unknown, Class::UnstableWrite, Class::Read, Class::State, Class::Unstable];
-    Naming::Number(class as u64, |number| {
-        ALL.into_iter().find(|class| *class as u64 == number).map(Class::name)
-    })
-}
-
-fn file_type(of: FileType) -> Naming {
-    Naming::Number(of.0.into(), |number| FileType(number as u32).name())
-}
-
-fn level(level: StableHow) -> Naming {
-    Naming::Number(level.0.into(), |number| StableHow(number as u32).name())
-}
-
-fn delegation(granted: DelegationType) -> Naming {
-    Naming::Number(granted.0.into(), |number| DelegationType(number as u32).name())
-}
-
-fn data_content(content: DataContent) -> Naming {
-    Naming::Number(content.0.into(), |number| DataContent(number as u32).name())
-}
-
-/// `calls.protocol`: NFSv4 compounds by their minor version.
-fn protocol_name(name: &'static str, minor: Option<u32>) -> &'static str {
-    match (name, minor) {
-        ("4", Some(0)) => "4.0",
-        ("4", Some(1)) => "4.1",
-        ("4", Some(2)) => "4.2",
-        _ => name,
-    }
-}
-
 fn created(facts: &Facts<'_>) -> Option<bool> {
     let succeeded = facts.status? == 0;
     let asked = facts.create?;
@@ -676,63 +599,4 @@ fn created(facts: &Facts<'_>) -> Option<bool> {
         (None, Some(0)) if succeeded => None,
         _ => Some(succeeded && asked),
     }
-}
-
-/// The flavors that an export allows: `AUTH_SYS KRB5`.
-fn flavors<'a>(flavors: &[PseudoFlavor], buffer: &'a mut String) -> Option<&'a str> {
-    if flavors.is_empty() {
-        return None;
-    }
-    *buffer = flavors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    Some(buffer)
-}
-
-/// Bytes of what a client or a server calls itself that are written down: several times what any does.
-const CALLED_BYTES: usize = 256;
-
-/// The beginning of a text that may be of any length. It ends with a whole character.
-fn beginning(text: &[u8]) -> &[u8] {
-    let Some(cut) = text.get(..CALLED_BYTES) else { return text };
-    let begun = match str::from_utf8(cut) {
-        // Nothing follows that would make it wrong: a character was cut.
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        _ => cut.len(),
-    };
-    cut.get(..begun).unwrap_or(cut)
-}
-
-/// A text without the zeros that ONTAP puts behind it.
-fn unpadded(text: &[u8]) -> &[u8] {
-    let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    text.get(..end).unwrap_or(text)
-}
-
-/// What an implementation says it is: `Linux 6.1.0 (kernel.org)`, `NFS of example.org 3`.
-fn software<'a>(told: &Implementation<'a>) -> Cow<'a, [u8]> {
-    let (domain, name) = (beginning(unpadded(told.domain)), beginning(unpadded(told.name)));
-    if domain.is_empty() || name.windows(domain.len()).any(|part| part.eq_ignore_ascii_case(domain)) {
-        Cow::Borrowed(name)
-    } else if name.is_empty() {
-        Cow::Borrowed(domain)
-    } else {
-        Cow::Owned([name, b" (", domain, b")"].concat())
-    }
-}
-
-/// What a portmapper was asked for or told, one service a semicolon: `100003 v3 tcp port 2049`.
-fn services<'a>(services: &[Service], buffer: &'a mut String) -> Option<&'a str> {
-    if services.is_empty() {
-        return None;
-    }
-    let told = services.iter().map(|service| {
-        let transport = match service.protocol {
-            6 => " tcp",
-            17 => " udp",
-            _ => "",
-        };
-        let port = Some(service.port).filter(|port| *port != 0).map(|port| format!(" port {port}"));
-        format!("{} v{}{transport}{}", service.program, service.version, port.unwrap_or_default())
-    });
-    *buffer = told.collect::<Vec<_>>().join("; ");
-    Some(buffer)
 }

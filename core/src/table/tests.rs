@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 
-use super::{BATCH_ROWS, CALLED_BYTES, Tables, beginning, software};
+use super::{BATCH_ROWS, Tables};
 use crate::names::{Names, Placed};
-use crate::nfs::facts::{Facts, Implementation};
+use crate::nfs::facts::Facts;
 use crate::nfs::operation::NFS3;
 use crate::nfs::{Done, Told};
 
@@ -80,64 +80,4 @@ fn objects_that_nobody_wants_are_not_looked_at() {
     let mut tables = Tables::default();
     tables.choose(&BTreeMap::from([("calls".to_owned(), BTreeSet::from(["call".to_owned()]))]));
     assert!(tables.ending(&looked_for(1)).is_none());
-}
-
-#[test]
-fn numbers_have_the_names_of_their_standard() {
-    use super::{class_named, status_named};
-    use crate::nfs::Class;
-    use crate::nfs::status::{Statuses, status_name};
-    use crate::table::columns::Naming;
-
-    let told = |naming| match naming {
-        Naming::Number(number, name) => name(number),
-        Naming::Name(name) => Some(name),
-    };
-    for class in
-        [Class::Stable, Class::Unknown, Class::UnstableWrite, Class::Read, Class::State, Class::Unstable]
-    {
-        assert_eq!(told(class_named(class)), Some(class.name()));
-    }
-    for statuses in [
-        Statuses::Nameless,
-        Statuses::Nfs2,
-        Statuses::Nfs3,
-        Statuses::Nfs4,
-        Statuses::Unix,
-        Statuses::Mount3,
-        Statuses::Nlm,
-        Statuses::Nlm4,
-        Statuses::Nsm,
-        Statuses::Quota,
-    ] {
-        for status in [0, 1, 2, 3, 13, 10_008, u32::MAX] {
-            assert_eq!(told(status_named(statuses, status)), status_name(statuses, status));
-        }
-    }
-}
-
-#[test]
-fn an_implementation_is_called_by_its_name_and_who_made_it() {
-    let called = |domain: &'static [u8], name: &'static [u8]| {
-        String::from_utf8(software(&Implementation { domain, name }).into_owned()).unwrap()
-    };
-    assert_eq!(called(b"kernel.org", b"Linux 6.1.0"), "Linux 6.1.0 (kernel.org)");
-    assert_eq!(called(b"Example.org", b"NFS of example.org 3"), "NFS of example.org 3");
-    assert_eq!(called(b"netapp.com\0\0", b"NetApp Release 9.6\0"), "NetApp Release 9.6 (netapp.com)");
-    assert_eq!(called(b"", b"Linux 6.1.0"), "Linux 6.1.0");
-    assert_eq!(called(b"kernel.org", b""), "kernel.org");
-    assert_eq!(called(b"", b""), "");
-}
-
-#[test]
-fn of_a_long_text_the_beginning_is_kept_in_whole_characters() {
-    let long = "ä".repeat(CALLED_BYTES);
-    assert_eq!(beginning(long.as_bytes()), "ä".repeat(CALLED_BYTES / 2).as_bytes());
-    assert_eq!(beginning(&long.as_bytes()[1..]).len(), CALLED_BYTES); // No text at all.
-    let odd = format!("x{long}");
-    assert_eq!(beginning(odd.as_bytes()).len(), CALLED_BYTES - 1);
-    let short = &long[..CALLED_BYTES];
-    assert_eq!(beginning(short.as_bytes()), short.as_bytes());
-    let huge = Implementation { domain: long.as_bytes(), name: long.as_bytes() };
-    assert_eq!(software(&huge).len(), CALLED_BYTES);
 }

@@ -17,8 +17,8 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.forecasts import measurement as _measurement
-from pcapnfs.analyses.forecasts.measurement import measure
+from pcapnfs.analyses.forecasts import measuring as _measuring
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import client_verdict, measured_verdict
 from pcapnfs.analyses.servers import stalled_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
-    _measurement.READS,
+    _measuring.READS,
     shares.READS,
     traffic.READS,
     columns.of(calls="call op mount callback call_frame srt stability status_name transmissions"),

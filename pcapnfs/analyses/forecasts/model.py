@@ -8,28 +8,34 @@ None and `missing` says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.caching import savings as _savings
-from pcapnfs.analyses.caching.savings import LargerWrites, larger_writes
-from pcapnfs.analyses.forecasts import measurement as _measurement
+from pcapnfs.analyses.caching.savings import larger_writes
+from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast, client_forecasts
-from pcapnfs.analyses.forecasts.formula import Costs
-from pcapnfs.analyses.forecasts.measurement import Measurement, measure
+from pcapnfs.analyses.forecasts.inputs import (
+    FEW,
+    UNREAD,
+    UNTIMED,
+    Input,
+    base_of,
+    change_of,
+    inputs_of,
+    missing_of,
+    mostly_resent,
+    network_s,
+    sources_of,
+)
+from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
-from pcapnfs.analyses.forecasts.resampling import holdout_error, resampled
+from pcapnfs.analyses.forecasts.resampling import holdout_error
+from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
 from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
-from pcapnfs.analyses.forecasts.what_if import (
-    LOG_DEVICE_S,
-    RTT_PART,
-    Base,
-    Change,
-    Scenario,
-    scenario,
-)
+from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import readdir
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
@@ -37,23 +43,13 @@ from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.formula import Costs
+    from pcapnfs.analyses.forecasts.scenarios import Alternative
     from pcapnfs.analyses.namespace.readdir import Readdir
     from pcapnfs.trace import Trace
 
-READS = columns.together(_measurement.READS, _readdir.READS, _savings.READS)
+READS = columns.together(_measuring.READS, _readdir.READS, _savings.READS)
 """The columns that these read."""
-
-STREAMS = 8
-"""Streams that are assumed side by side."""
-
-UNREAD = "outcomes"
-"""Why there is none although nothing else is missing: most calls do not tell what they did."""
-
-UNTIMED = "clocks"
-"""Why there is none whatever is given: what calls took is not known."""
-
-FEW = "stable_calls"
-"""Why there is no model although the trace tells what the time went into."""
 
 STORED = ("given", "async", "log_device")
 """Changes that may be about storage."""
@@ -65,22 +61,6 @@ stable."""
 SLOW_TOLD = 0.1
 """Part of the shortest forecast with other storage from which on it is told what a few slow calls
 make of it."""
-
-
-class Input(Record):
-    """One input of the forecast."""
-
-    name: str
-    """`files`, `rpcs_per_file`, `rtt_s`, `syncops_per_file`, `persist_s`, `concurrency` or
-    `client_s` (for each call)."""
-    value: float | None
-    """Its value, times in seconds; None when the trace does not tell."""
-    measured: float | None
-    """What the trace tells, whether it is used or not; None when it does not."""
-    source: str
-    """`given`, `counted`, `calls` (mean of at least 30 small unstable calls), `handshake` or `acks`
-    (of TCP), `gaps` (between a reply and the next call: an upper bound), `few_calls`, `assumed`, or
-    `none`."""
 
 
 class Model(Record):
@@ -234,24 +214,8 @@ def model(
     measured = (measured or measure(trace)).with_rtt(given.rtt_s)
     plain = (listings or readdir(trace, top=1)).after_plain
     follow_ups = 0 if plain is None else plain.lookups + plain.getattrs
-    saved = _asking_otherwise(measured, follow_ups, larger_writes(trace))
+    saved = asking_otherwise(measured, follow_ups, larger_writes(trace))
     return _finished(measured, given, tuple(saved))
-
-
-Alternative = tuple[str, float | None, Change]
-"""Code, value and change, as in `Scenario`."""
-
-
-def _asking_otherwise(
-    measured: Measurement, follow_ups: int, writes: LargerWrites
-) -> Iterator[Alternative]:
-    """What a client would save by asking in another way."""
-    files = measured.files
-    if files and follow_ups:
-        yield "readdirplus", float(follow_ups), Change(rpcs_saved=follow_ups / files)
-    if files and writes.calls:
-        change = Change(rpcs_saved=writes.calls / files, syncops_saved=writes.stable_calls / files)
-        yield "wsize", float(writes.write_bytes), change
 
 
 def _overlap_known(measured: Measurement | None, given: Overrides) -> bool:
@@ -265,15 +229,15 @@ def _finished(
     measured: Measurement | None, given: Overrides, otherwise: tuple[Alternative, ...]
 ) -> Model:
     """The figures that follow from what was measured and given."""
-    missing = () if measured is None else _missing(measured, given)
-    asked = _change(measured, given)
-    base = _base(measured, given)
+    missing = () if measured is None else missing_of(measured, given)
+    asked = change_of(measured, given)
+    base = base_of(measured, given)
     costs = asked.of(base.costs)
     spread = base.spread(asked)
     if missing:
         rows: tuple[Scenario, ...] = ()
     else:
-        rows = tuple(_what_if(measured, given, base, asked, otherwise))
+        rows = tuple(scenarios(measured, given, base, asked, otherwise))
 
     def known(value: float) -> float | None:
         return None if missing else value
@@ -283,8 +247,8 @@ def _finished(
         files=given.files or (None if measured is None else measured.files),
         rpcs_per_file=costs.rpcs_per_file if per_file else None,
         rtt_s=None if "rtt" in missing or UNTIMED in missing else costs.rtt_s,
-        rtt_source=_sources(measured, given)["rtt_s"],
-        network_rtt_s=_network_s(measured, given),
+        rtt_source=sources_of(measured, given)["rtt_s"],
+        network_rtt_s=network_s(measured, given),
         syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
         persist_s=given.persist_s
         if measured is None or given.persist_s is not None
@@ -314,8 +278,8 @@ def _finished(
         clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,
-        resent=_resent(measured, given),
-        inputs=_inputs(measured, given, costs),
+        resent=mostly_resent(measured, given),
+        inputs=inputs_of(measured, given, costs),
         missing=missing,
         what_if=rows,
         client_number=0 if measured is None else measured.several,
@@ -339,139 +303,9 @@ def _verdict(
     return verdict(_evidence(measured, given, costs, missing))
 
 
-def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
-    """Which inputs the trace does not tell, and nobody gave."""
-    if measured.times_untold:
-        return (UNTIMED,)
-    stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
-    by_file = None not in (given.files, given.rpcs_per_file, given.syncops_per_file)
-    return tuple(
-        code
-        for code, lacks in (
-            ("files", not measured.files and not by_file),
-            ("rtt", measured.rtt_s is None),
-            (UNREAD, measured.unread and given.syncops_per_file is None),
-            (FEW, stable > 0 and measured.persist_s is None and given.persist_s is None),
-        )
-        if lacks
-    )
-
-
-def _base(measured: Measurement | None, given: Overrides) -> Base:
-    """The inputs as measured; what was not is 0, or as given where everything is."""
-    if measured is None:
-        costs = Costs(
-            files=float(given.files or 0),
-            rpcs_per_file=given.rpcs_per_file or 0.0,
-            rtt_s=given.rtt_s or 0.0,
-            syncops_per_file=given.syncops_per_file or 0.0,
-            persist_s=given.persist_s or 0.0,
-            other_s=0.0,
-            client_s=0.0,
-            pauses_s=0.0,
-            concurrency=1.0,
-        )
-        return Base(costs, None, absorbs=False)
-    return Base(
-        measured.costs(),
-        resampled(measured),
-        absorbs=bool(measured.absorbs),
-        tick_s=measured.tick_s,
-    )
-
-
-def _change(measured: Measurement | None, given: Overrides) -> Change:
-    """The change that the given inputs are."""
-    added = 0.0
-    if measured is not None and measured.rtt_s is not None and given.rtt_s is not None:
-        network = measured.path.rtt_s
-        added = given.rtt_s - (measured.rtt_s if network is None else network)
-    return Change(
-        files=given.files,
-        rpcs_per_file=given.rpcs_per_file,
-        rtt_added_s=added,
-        syncops_per_file=given.syncops_per_file,
-        persist_s=given.persist_s,
-        client_s=given.client_s,
-        streams=given.streams,
-        waiting_s=_waiting_s(measured),
-        put_off_s=_put_off_s(measured),
-        moving_s=_moving_s(measured),
-    )
-
-
-def _waiting_s(measured: Measurement | None) -> float:
-    """For how long the whole server was not ready or not reached, by file, seconds."""
-    if measured is None:
-        return 0.0
-    return (measured.held_s + measured.lost.cut_s) / (measured.files or 1)
-
-
-def _put_off_s(measured: Measurement | None) -> float:
-    """For how long it put off calls on an object, by file, seconds."""
-    return 0.0 if measured is None else measured.put_off_s / (measured.files or 1)
-
-
-def _moving_s(measured: Measurement | None) -> float:
-    """For how long bytes of calls were moving, by file, seconds; none that round trips hold."""
-    if measured is None:
-        return 0.0
-    moving_s = (measured.transfer_s - measured.lost.transfer_s) / (measured.files or 1)
-    return max(0.0, min(moving_s, measured.costs().other_s))
-
-
 def _more_at_once(measured: Measurement, given: Overrides) -> float:
     """How many times as many calls are under way as were, where streams are given."""
     return 1.0 if given.streams is None else given.streams / measured.concurrency
-
-
-def _network_s(measured: Measurement | None, given: Overrides) -> float | None:
-    """The network's part of the round trip."""
-    if given.rtt_s is not None:
-        return given.rtt_s
-    return None if measured is None else measured.path.rtt_s
-
-
-def _what_if(
-    measured: Measurement | None,
-    given: Overrides,
-    base: Base,
-    asked: Change,
-    otherwise: tuple[Alternative, ...],
-) -> Iterator[Scenario]:
-    """The changes that make a difference, one by one."""
-
-    def on_top(name: str, value: float | None, change: Change) -> Scenario:
-        return scenario(name, value, base, change, given=asked)
-
-    if measured is not None:
-        yield scenario("measured", None, base, Change())
-    if measured is None or given.any:
-        yield on_top("given", None, Change())
-    costs, network = asked.of(base.costs), _network_s(measured, given) or 0.0
-    resent = _resent(measured, given)
-    stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and not resent
-    if stable:
-        yield on_top("async", 0.0, Change(persist_s=0.0))
-    if stable and costs.persist_s > LOG_DEVICE_S:
-        yield on_top("log_device", LOG_DEVICE_S, Change(persist_s=LOG_DEVICE_S))
-    if network > 0:
-        shorter = network * RTT_PART
-        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
-    # A mean below that is what as many streams come to that begin late, or wait for the client.
-    as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
-    if costs.concurrency < STREAMS and not as_many:
-        yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
-    for name, value, change in otherwise:
-        yield on_top(name, value, change)
-    moved = 0.0
-    if measured is not None and measured.files:
-        moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
-    if measured is not None and not resent:
-        nothing = Change(
-            rtt_added_s=-network, persist_s=0.0, other_saved_s=moved, moving_s=-asked.moving_s
-        )
-        yield on_top("local", None, nothing)
 
 
 def _evidence(
@@ -505,64 +339,10 @@ def _evidence(
         lost_idle_s=measured.lost.idle_s * part,
         longer_s=measured.longer.calls_s * part,
         clients=measured.several,
-        resent=_resent(measured, given),
+        resent=mostly_resent(measured, given),
         # A pause is one of the run, whatever the number of files.
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
         queue_s=float(costs.queue_s),
         bounded=measured.rtt_source == BOUND and given.rtt_s is None,
-    )
-
-
-def _resent(measured: Measurement | None, given: Overrides) -> bool:
-    """Whether what stable calls took tells nothing of storage, since most were sent again."""
-    return measured is not None and given.persist_s is None and measured.resent
-
-
-def _sources(measured: Measurement | None, given: Overrides) -> dict[str, str]:
-    """Where each input is from."""
-    sources = {
-        "files": "counted",
-        "rpcs_per_file": "counted",
-        "rtt_s": "none" if measured is None else measured.rtt_source,
-        "syncops_per_file": "counted",
-        "persist_s": "none" if measured is None or measured.persist_s is None else "calls",
-        "concurrency": "assumed" if measured is None else "calls",
-        "client_s": "assumed" if measured is None else "calls",
-    }
-    names = {"concurrency": given.streams}
-    for name in sources:
-        if names.get(name, getattr(given, name, None)) is not None:
-            sources[name] = "given"
-    return sources
-
-
-def _inputs(
-    measured: Measurement | None, given: Overrides, costs: Costs[float]
-) -> tuple[Input, ...]:
-    """Every input that the forecast rests on, and what was measured of it."""
-    sources = _sources(measured, given)
-    told: dict[str, float | None] = dict.fromkeys(sources)
-    if measured is not None:
-        own = measured.costs()
-        by_file = ("rpcs_per_file", "syncops_per_file")
-        counted = {
-            name: getattr(own, name) if measured.files or name not in by_file else None
-            for name in sources
-        }
-        told = counted | {
-            "rtt_s": None if measured.rtt_source == "given" else measured.rtt_s,
-            "persist_s": measured.persist_s,
-            "files": None if measured.files is None else float(measured.files),
-        }
-        if measured.unread:
-            told["syncops_per_file"] = None
-    return tuple(
-        Input(
-            name=name,
-            value=getattr(costs, name) if source == "given" or measured is None else told[name],
-            measured=told[name],
-            source=source,
-        )
-        for name, source in sources.items()
     )

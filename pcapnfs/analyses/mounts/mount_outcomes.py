@@ -292,15 +292,7 @@ _MET = f"""
 """
 
 _OUTCOMES = f"""
-    with reached as (
-        select client, server, call_time, flavor
-        from calls semi join (select distinct client, server from met) as pairs
-             using (client, server)
-        where not callback
-              and (program = {NFS} and {_MAY_REACH}
-                   or program = {MOUNT} and op = 'MNT' and status = 0)
-    ),
-    told as (
+    with told as (
         select met.*, coalesce(mounted.text, named.path, above.path) as path
         from met
              left join (select file, path from files) as named on named.file = met.file
@@ -310,8 +302,9 @@ _OUTCOMES = f"""
                  where operations.op = 'MNT' and text is not null
              ) as mounted using (call)
     ),
-    worked as (
-        select client, server, call_time
+    worked as materialized (
+        select client, server, call_time, flavor,
+               program = {NFS} or op = 'MNT' and status = 0 as reached
         from calls semi join (select distinct client, server from met) as pairs
              using (client, server)
         where not callback
@@ -353,10 +346,11 @@ _OUTCOMES = f"""
     )
     select client, server, kind, calls, asked, answers, paths, allowed,
            kind not in ('path', 'alone', 'unused') and exists (
-               from reached
-               where reached.client = together.client and reached.server = together.server
-                     and (reached.call_time > latest or not of_files)
-                     and (kind <> 'flavour' or not list_contains(flavors, reached.flavor))
+               from worked
+               where reached
+                     and worked.client = together.client and worked.server = together.server
+                     and (worked.call_time > latest or not of_files)
+                     and (kind <> 'flavour' or not list_contains(flavors, worked.flavor))
            ) as went_on, tried, frames
     from together join tries using (client, server, kind)
     order by frames[1], client, server, kind

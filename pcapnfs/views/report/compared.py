@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.views import differences
+from pcapnfs.views import changed_figures, clients_compared, differences
 from pcapnfs.views.report.blocks import (
     Cell,
     Column,
@@ -88,7 +88,7 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
 
 def _clients(result: Comparison) -> tuple[Section, ...]:
     """A section for several clients; none of one."""
-    if not differences.several(result):
+    if not clients_compared.several(result):
         return ()
     columns = (
         Column("client", "name"),
@@ -107,15 +107,15 @@ def _clients(result: Comparison) -> tuple[Section, ...]:
         runs = (row.before, row.after)
         rows.append(
             (
-                words(differences.client(row)),
+                words(clients_compared.client(row)),
                 *(time(run.run_s if run else None) for run in runs),
-                Cell(differences.signed(row.change_s), row.change_s),
-                words(differences.made_of(row)),
+                Cell(changed_figures.signed(row.change_s), row.change_s),
+                words(clients_compared.made_of(row)),
                 *(total(run.calls if run else None) for run in runs),
                 *(total(run.stable_calls if run else None) for run in runs),
             )
         )
-    told = tuple(Paragraph(line, "note") for line in differences.about_clients(result))
+    told = tuple(Paragraph(line, "note") for line in clients_compared.about_clients(result))
     found = table("What changed for each client", columns, rows)
     return (Section("clients", "Clients", (found, *told), ("calls", "stable")),)
 
@@ -157,15 +157,15 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
     rows = [
         (
             words(differences.FACTORS[step.factor]),
-            Cell(differences.value(step.factor, step.before), step.before),
-            Cell(differences.value(step.factor, step.after), step.after),
-            Cell(differences.signed(step.change_s), step.change_s),
-            words(differences.interval(step)),
+            Cell(changed_figures.value(step.factor, step.before), step.before),
+            Cell(changed_figures.value(step.factor, step.after), step.after),
+            Cell(changed_figures.signed(step.change_s), step.change_s),
+            words(changed_figures.interval(step)),
             words("clear" if step.clear else ""),
         )
         for step in differences.shown_steps(result)
     ]
-    nothing, together = words(""), Cell(differences.signed(result.change_s), result.change_s)
+    nothing, together = words(""), Cell(changed_figures.signed(result.change_s), result.change_s)
     rows.append((words("together"), nothing, nothing, together, nothing, nothing))
     return table("Steps from one run time to the other", columns, rows), Paragraph(
         differences.about_steps(result), "note"
@@ -173,8 +173,8 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
 
 
 def _foretold(result: Comparison) -> tuple[Block, ...]:
-    if clients := differences.foretold_clients(result):
-        more = differences.more_foretold(result)
+    if clients := clients_compared.foretold_clients(result):
+        more = clients_compared.more_foretold(result)
         found = _foretold_clients(clients)
         return (found, Paragraph(more, "note")) if more else (found,)
     if not result.foretold:
@@ -194,7 +194,7 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
             time(each.low_s),
             time(each.high_s),
             time(each.measured_s),
-            Cell(differences.error(each.error), each.error),
+            Cell(changed_figures.error(each.error), each.error),
         )
         for each in result.foretold
     ]
@@ -215,7 +215,7 @@ def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> Block:
             words(differences.GIVEN_OF_CLIENT[each.given]),
             time(each.forecast_s),
             time(each.measured_s),
-            Cell(differences.error(each.error), each.error),
+            Cell(changed_figures.error(each.error), each.error),
         )
         for client, each in forecasts
     ]
@@ -246,7 +246,7 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
             time(row.p50_after_s),
             time(row.p95_before_s),
             time(row.p95_after_s),
-            Cell("" if row.shift_s is None else differences.signed(row.shift_s), row.shift_s),
+            Cell("" if row.shift_s is None else changed_figures.signed(row.shift_s), row.shift_s),
             share(row.p),
             words(row.verdict),
         )
@@ -281,7 +281,7 @@ def _files(result: Comparison) -> tuple[Block, ...]:
             time(row.time_before_s),
             time(row.time_after_s),
             Cell(
-                differences.signed(row.time_after_s - row.time_before_s),
+                changed_figures.signed(row.time_after_s - row.time_before_s),
                 row.time_after_s - row.time_before_s,
             ),
         )

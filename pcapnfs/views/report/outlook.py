@@ -10,7 +10,8 @@ from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Section, quoted
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.forecasts.model import Input, Model
+    from pcapnfs.analyses.forecasts.inputs import Input
+    from pcapnfs.analyses.forecasts.model import Model
     from pcapnfs.analyses.forecasts.what_if import Scenario
     from pcapnfs.report import Report
 

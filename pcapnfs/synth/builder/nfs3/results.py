@@ -4,7 +4,7 @@ Each function gives the body of a reply.  With a ``status`` other than 0 the fai
 which for most procedures still carries attributes.  NULL's result is empty: ``b""``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pcapnfs.synth.builder.nfs3.types import (
@@ -139,10 +139,7 @@ def readdir(
     status: int = 0,
 ) -> bytes:
     """READDIR3res."""
-    packer = post_op_attr(Packer().uint(status), directory)
-    if status == 0:
-        packer.fixed(verifier).linked(entries, _entry).boolean(eof)
-    return packer.done()
+    return _listing(_entry, entries, eof, verifier, directory, status)
 
 
 def readdirplus(
@@ -153,10 +150,7 @@ def readdirplus(
     status: int = 0,
 ) -> bytes:
     """READDIRPLUS3res."""
-    packer = post_op_attr(Packer().uint(status), directory)
-    if status == 0:
-        packer.fixed(verifier).linked(entries, _entryplus).boolean(eof)
-    return packer.done()
+    return _listing(_entryplus, entries, eof, verifier, directory, status)
 
 
 def fsstat(
@@ -214,6 +208,21 @@ def commit(wcc: Wcc | None = None, verifier: bytes = bytes(8), status: int = 0) 
 
 def _wcc(status: int, wcc: Wcc | None) -> Packer:
     return (wcc or Wcc()).pack(Packer().uint(status))
+
+
+def _listing(
+    pack: Callable[[Packer, Entry], None],
+    entries: Sequence[Entry],
+    eof: bool,
+    verifier: bytes,
+    directory: Fattr3 | None,
+    status: int,
+) -> bytes:
+    """What both listings answer: they differ in what they tell of an entry."""
+    packer = post_op_attr(Packer().uint(status), directory)
+    if status == 0:
+        packer.fixed(verifier).linked(entries, pack).boolean(eof)
+    return packer.done()
 
 
 def _entry(packer: Packer, entry: Entry) -> None:

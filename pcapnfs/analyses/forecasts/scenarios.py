@@ -1,0 +1,84 @@
+"""Which changes are foretold: storage, network, streams, asking in another way, a local disk.
+
+Takes the inputs of the model; gives those changes that make a difference, each with its forecast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s
+from pcapnfs.analyses.forecasts.what_if import (
+    LOG_DEVICE_S,
+    RTT_PART,
+    Base,
+    Change,
+    Scenario,
+    scenario,
+)
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.caching.savings import LargerWrites
+    from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.forecasts.overrides import Overrides
+
+STREAMS = 8
+"""Streams that are assumed side by side."""
+
+Alternative = tuple[str, float | None, Change]
+"""Code, value and change, as in `Scenario`."""
+
+
+def asking_otherwise(
+    measured: Measurement, follow_ups: int, writes: LargerWrites
+) -> Iterator[Alternative]:
+    """What a client would save by asking in another way."""
+    files = measured.files
+    if files and follow_ups:
+        yield "readdirplus", float(follow_ups), Change(rpcs_saved=follow_ups / files)
+    if files and writes.calls:
+        change = Change(rpcs_saved=writes.calls / files, syncops_saved=writes.stable_calls / files)
+        yield "wsize", float(writes.write_bytes), change
+
+
+def scenarios(
+    measured: Measurement | None,
+    given: Overrides,
+    base: Base,
+    asked: Change,
+    otherwise: tuple[Alternative, ...],
+) -> Iterator[Scenario]:
+    """The changes that make a difference, one by one."""
+
+    def on_top(name: str, value: float | None, change: Change) -> Scenario:
+        return scenario(name, value, base, change, given=asked)
+
+    if measured is not None:
+        yield scenario("measured", None, base, Change())
+    if measured is None or given.any:
+        yield on_top("given", None, Change())
+    costs, network = asked.of(base.costs), network_s(measured, given) or 0.0
+    resent = mostly_resent(measured, given)
+    stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and not resent
+    if stable:
+        yield on_top("async", 0.0, Change(persist_s=0.0))
+    if stable and costs.persist_s > LOG_DEVICE_S:
+        yield on_top("log_device", LOG_DEVICE_S, Change(persist_s=LOG_DEVICE_S))
+    if network > 0:
+        shorter = network * RTT_PART
+        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
+    # A mean below that is what as many streams come to that begin late, or wait for the client.
+    as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
+    if costs.concurrency < STREAMS and not as_many:
+        yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
+    for name, value, change in otherwise:
+        yield on_top(name, value, change)
+    moved = 0.0
+    if measured is not None and measured.files:
+        moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
+    if measured is not None and not resent:
+        nothing = Change(
+            rtt_added_s=-network, persist_s=0.0, other_saved_s=moved, moving_s=-asked.moving_s
+        )
+        yield on_top("local", None, nothing)

@@ -1,0 +1,66 @@
+"""A setting that differs, and how it is told of several clients.
+
+Takes what is told of each; gives it once for all of whom it is alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Literal
+
+from pcapnfs.record import Record, replace
+
+Confidence = Literal["certain", "likely", "possible"]
+"""`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
+there is another one, or there is little data."""
+
+
+class Cause(Record):
+    """A setting that differs."""
+
+    subject: str
+    """`version`, `transport`, `security`; `client_software`, `server_software` (what they say they
+    are); `attribute_cache`, `name_cache`, `rsize`, `wsize`,
+    `readdirplus`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the
+    server for data); `storage` (sync or async export, or how fast it is), `network_rtt`."""
+    before: str
+    """What it was, in words."""
+    after: str
+    """What it became."""
+    confidence: Confidence
+    """`certain`: the packets say so themselves; `likely`: they have no other common cause;
+    `possible`: there is another one, or there is little data."""
+    evidence: str
+    """What says so, in a sentence; of several clients, of the first of them."""
+    clients: tuple[str, ...] = ()
+    """Of several clients those of which it is told, by their addresses before; empty where it is
+    told of all calls together."""
+
+
+def words(cause: Cause) -> tuple[str, ...]:
+    """What is said of a setting, by which that of clients is alike."""
+    return cause.subject, cause.before, cause.after
+
+
+def once(
+    told: Iterable[tuple[str, Iterator[Cause]]], alike: Callable[[Cause], Hashable]
+) -> Iterator[Cause]:
+    """What is told of some clients, once for all of whom it is alike."""
+    found: dict[Hashable, list[tuple[str, Cause]]] = {}
+    for client, its_causes in told:
+        for cause in its_causes:
+            found.setdefault(alike(cause), []).append((client, cause))
+    for group in found.values():
+        (first, cause), *more = group
+        yield replace(
+            cause,
+            confidence=weaker(*(each.confidence for _, each in group)),
+            evidence=f"{first}: {cause.evidence}" if more else cause.evidence,
+            clients=tuple(client for client, _ in group),
+        )
+
+
+def weaker(*all_of: Confidence) -> Confidence:
+    """The least sure of several."""
+    order: tuple[Confidence, ...] = ("possible", "likely", "certain")
+    return min(all_of, key=order.index)

@@ -1,0 +1,356 @@
+"""What calls themselves tell of settings: protocol, software, mount options, what WRITEs ask for.
+
+Takes two sides; gives the settings that differ, each with what says so. A setting is named only
+where both sides tell it: what one of them leaves open is not known to have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.mounts import software
+from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.comparison.cause import Cause, weaker
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.mounts.software import Kind
+    from pcapnfs.comparison.cause import Confidence
+    from pcapnfs.comparison.each import Sides
+    from pcapnfs.comparison.side import Side
+
+MAINLY = 0.9
+"""Share of the calls that tell it which makes a version, a transport or a flavor that of the
+capture."""
+
+MOST = 0.5
+"""Share of the listings, and of the paths that are written on both sides, that makes a habit."""
+
+FEW = 3
+"""Listings or WRITEs below which there is no habit."""
+
+MISSED = 10
+"""Entries that were looked up after their listing, below which it tells nothing by itself."""
+
+CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
+"""What the options begin with that say how long attributes are kept."""
+
+NO_NAMES = "lookupcache=none"
+"""The option that keeps no names."""
+
+
+def left_open(before: Side, after: Side, clients: Sequence[Sides] = ()) -> tuple[str, ...]:
+    """Say which of version, transport and security flavor a side does not tell, of any client."""
+    pairs = [(first, second) for _, first, second in clients] or [(before, after)]
+    found = {
+        subject
+        for first, second in pairs
+        for subject, *sides in _protocols(first, second)
+        if any(_main(calls) is None for calls in sides)
+    }
+    return tuple(subject for subject, *_ in _protocols(before, after) if subject in found)
+
+
+def _protocols(
+    before: Side, after: Side
+) -> tuple[tuple[str, Mapping[str, int], Mapping[str, int]], ...]:
+    """What calls have in common: its subject, and the calls of each side by it."""
+    return (
+        ("version", before.habits.versions, after.habits.versions),
+        ("transport", before.habits.transports, after.habits.transports),
+        ("security", before.habits.flavors, after.habits.flavors),
+    )
+
+
+def protocol(before: Side, after: Side) -> Iterator[Cause]:
+    """The version, the transport and the security flavor of nearly all calls."""
+    for subject, first, second in _protocols(before, after):
+        yield from _mainly(subject, first, second)
+
+
+def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Cause]:
+    """What nearly all calls that tell it have in common, on each side."""
+    first, second = _main(before), _main(after)
+    if first is None or second is None:
+        return
+    # A capture that was cut may leave the minor version open: 4 is then any of 4.0, 4.1 …
+    shorter, longer = sorted((first, second), key=len)
+    if longer == shorter or longer.startswith(f"{shorter}."):
+        return
+    yield Cause(
+        subject,
+        first,
+        second,
+        "certain",
+        f"{units.count(before[first])} of {units.counted(sum(before.values()), 'call')} before, "
+        f"{units.count(after[second])} of {units.count(sum(after.values()))} after",
+    )
+
+
+def _main(calls: Mapping[str, int]) -> str | None:
+    name = max(calls, key=calls.__getitem__, default=None)
+    return None if name is None or calls[name] < MAINLY * sum(calls.values()) else name
+
+
+class _Said(Record):
+    """What is said of a mount option."""
+
+    title: str
+    confidence: Confidence
+    evidence: str
+
+
+def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
+    """What is said of the options that begin so, once for each title."""
+    found: dict[str, _Said] = {}
+    for mount in side.mounts:
+        for verdict in mount.verdicts:
+            if verdict.options[0].startswith(prefixes):
+                sure: Confidence = "likely" if verdict.confidence == "likely" else "possible"
+                found.setdefault(verdict.title, _Said(verdict.title, sure, verdict.evidence))
+    return list(found.values())
+
+
+def software_of_hosts(
+    subject: str, before: Sequence[Kind], after: Sequence[Kind]
+) -> Iterator[Cause]:
+    """What hosts say they are: one kind went, and another came.
+
+    Where only one of that happened, hosts may have joined or left.
+    """
+    if max(len(before), len(after)) >= software.KINDS:  # The rest is not known.
+        return
+    first, second = (
+        {kind.software: kind for kind in side if kind.source == "implementation"}
+        for side in (before, after)
+    )
+    gone = [kind for name, kind in first.items() if name not in second]
+    come = [kind for name, kind in second.items() if name not in first]
+    if not gone or not come:
+        return
+    names = software.apart(gone[0].software, come[0].software)
+    told = [
+        f"{_and_more(kind.addresses[0], kind.hosts)} in frame {kind.frame} {when}"
+        for kind, when in ((gone[0], "before"), (come[0], "after"))
+    ]
+    yield Cause(
+        subject,
+        _and_more(names[0], len(gone)),
+        _and_more(names[1], len(come)),
+        "certain",
+        f"EXCHANGE_ID of {told[0]}, of {told[1]}",
+    )
+
+
+def _and_more(name: str, all_of_them: int) -> str:
+    return f"{name} and {units.count(all_of_them - 1)} more" if all_of_them > 1 else name
+
+
+def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
+    """How long attributes are kept; nothing where a side has too little to tell."""
+    told = []
+    for side in (before, after):
+        found = _verdicts(side, *CACHE)
+        if not found and all(mount.too_little is not None for mount in side.mounts):
+            return
+        told.append(found)
+    first, second = told
+    names = [" and ".join(each.title for each in found) or "default" for found in told]
+    if names[0] == names[1] or _overlap(before, after):
+        return
+    yield Cause(
+        "attribute_cache",
+        names[0],
+        names[1],
+        weaker(*(each.confidence for each in (*first, *second))),
+        "; ".join(each.evidence for each in (second or first)),
+    )
+
+
+def name_cache(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether names are kept; nothing where the side that may keep them has too little to tell."""
+    first, second = _verdicts(before, NO_NAMES), _verdicts(after, NO_NAMES)
+    if bool(first) == bool(second):
+        return
+    other = after if first else before
+    kept = [
+        mount
+        for mount in other.mounts
+        if mount.returns >= ENOUGH and mount.returns_looked_up <= ASKS_NEVER * mount.returns
+    ]
+    if not kept:
+        return
+    said = (first or second)[0]
+    yield Cause(
+        "name_cache",
+        NO_NAMES if first else "default",
+        "default" if first else NO_NAMES,
+        said.confidence,
+        f"{said.evidence}; in {units.count(kept[0].returns_looked_up)} of "
+        f"{units.counted(kept[0].returns, 'move')} {'after' if first else 'before'}",
+    )
+
+
+def _overlap(before: Side, after: Side) -> bool:
+    """Whether one option would explain both sides."""
+    sets = [
+        {
+            option
+            for mount in side.mounts
+            for verdict in mount.verdicts
+            for option in verdict.options
+            if option.startswith(CACHE)
+        }
+        for side in (before, after)
+    ]
+    return bool(sets[0] & sets[1])
+
+
+def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
+    """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
+    first, second = _verdicts(before, f"{option}="), _verdicts(after, f"{option}=")
+    names = [" and ".join(each.title for each in found) for found in (first, second)]
+    if option == "wsize" and not any(names):
+        yield from _pieces(before, after)
+    if names[0] == names[1]:
+        return
+    if all(names):
+        sure = weaker(*(each.confidence for each in (*first, *second)))
+        yield Cause(option, names[0], names[1], sure, second[0].evidence)
+        return
+    said = (first or second)[0]
+    other = after if first else before
+    limit, largest = int(said.title.split("=", 1)[1].split()[0]), _largest(option, other)
+    if largest is None or largest <= limit:
+        return
+    beyond = f"larger ({units.size(largest)} were moved at once)"
+    yield Cause(
+        option,
+        said.title if first else beyond,
+        beyond if first else said.title,
+        said.confidence,
+        f"{said.evidence}; the other capture has {units.size(largest)}",
+    )
+
+
+def _pieces(before: Side, after: Side) -> Iterator[Cause]:
+    """Files of both sides that were written in small pieces on one of them only."""
+    first, second = before.habits.largest_write_bytes, after.habits.largest_write_bytes
+    if first is None or second is None or first == second:
+        return
+    smaller = before if first < second else after
+    least, most = min(first, second), max(first, second)
+    if least > SMALL_WRITE_BYTES or smaller.habits.writes_of_largest < FEW:
+        return
+    paths = {file.path for file in before.files}
+    common = sum(file.path in paths for file in after.files)
+    if not common or common < MOST * max(len(before.files), len(after.files)):
+        return
+    words = [
+        f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
+        for size in (first, second)
+    ]
+    yield Cause(
+        "wsize",
+        words[0],
+        words[1],
+        "possible",
+        f"{units.counted(smaller.habits.writes_of_largest, 'WRITE')} of {units.size(least)} and "
+        f"none larger, where the other capture of {units.counted(common, 'path')} in common has "
+        f"{units.size(most)}",
+    )
+
+
+def _largest(option: str, side: Side) -> int | None:
+    """The most that was asked for at once: on Linux, rsize also limits listings."""
+    if option == "wsize":
+        return side.habits.largest_write_bytes
+    sizes = (side.habits.largest_read_bytes, side.largest_listing_bytes)
+    return max((size for size in sizes if size is not None), default=None)
+
+
+def listings(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether directories are listed with attributes."""
+    calls = [side.plain_listings + side.plus_listings for side in (before, after)]
+    if not all(calls):
+        return
+    habits = [
+        side.plus_listings / listings for side, listings in zip((before, after), calls, strict=True)
+    ]
+    if (min(habits) > 0 or max(habits) < MOST) or habits[0] == habits[1]:
+        return
+    few = min(calls) < FEW
+    if few and not _missed(before, after):
+        return
+    words = ["with attributes" if habit >= MOST else "without attributes" for habit in habits]
+    counts = [
+        f"{units.count(side.plus_listings)} of "
+        f"{units.count(side.plain_listings + side.plus_listings)}"
+        for side in (before, after)
+    ]
+    yield Cause(
+        "readdirplus",
+        words[0],
+        words[1],
+        "certain" if max(habits) == 1 and not few else "likely",
+        f"{counts[0]} listing calls asked for attributes before, {counts[1]} after",
+    )
+
+
+def _missed(before: Side, after: Side) -> bool:
+    """Whether one listed without attributes what the other did with them, and then missed them.
+
+    A client that needs no attributes may list without them; one that has to look up every entry
+    would have had them from the listing, so that one directory tells as much as several.
+    """
+    plain = after if before.plus_listings else before
+    return (
+        plain.plain_entries >= MISSED
+        and plain.plain_lookups >= MAINLY * plain.plain_entries
+        and bool(before.listed & after.listed)
+    )
+
+
+def option(name: str, before: Side, after: Side) -> Iterator[Cause]:
+    """An option that is only ever said to be there: its absence needs as much data to tell."""
+    first, second = _verdicts(before, name), _verdicts(after, name)
+    if bool(first) == bool(second):
+        return
+    other = after if first else before
+    enough = (
+        other.habits.writes_unstable >= FEW
+        if name == "sync"
+        else any(mount.too_little is None for mount in other.mounts)
+    )
+    if not enough:
+        return
+    yield Cause(
+        name,
+        name if first else f"no {name}",
+        f"no {name}" if first else name,
+        "possible",
+        (first or second)[0].evidence,
+    )
+
+
+def stable_writes(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether data is on stable storage when a WRITE is answered."""
+    shares = []
+    for side in (before, after):
+        writes = side.habits.writes_stable + side.habits.writes_unstable
+        if writes < FEW:
+            return
+        shares.append(side.habits.writes_stable / writes)
+    if not min(shares) <= 1 - MAINLY or not max(shares) >= MAINLY:
+        return
+    words = ["stable" if share >= MAINLY else "unstable, with COMMIT" for share in shares]
+    yield Cause(
+        "stable_writes",
+        words[0],
+        words[1],
+        "certain",
+        f"{units.share(shares[0])} of the WRITEs were answered stable before, "
+        f"{units.share(shares[1])} after",
+    )

@@ -1,0 +1,206 @@
+"""What only times tell: whether the network's round trip differs, or the server's storage.
+
+Takes two sides, or several clients of both, and how their operations moved; gives what differs,
+with what says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.comparison.cause import Cause, once, words
+from pcapnfs.comparison.operations import operation_changes
+
+if TYPE_CHECKING:
+    from pcapnfs.comparison.each import Sides
+    from pcapnfs.comparison.operations import OperationChange
+    from pcapnfs.comparison.side import Side, Times
+
+TIMES = 1.8
+"""How many times as long a round trip must be: halving it is a change that is made on purpose, and
+less lies within what machines do from run to run."""
+
+LEAST_S = 50e-6
+"""Difference of round trips below which they are those of one machine or one switch."""
+
+MOST = 0.5
+"""Share of the stable calls' time by which storage must have moved."""
+
+STORAGE = 0.5
+"""Part of the longer median by which stable calls must have moved beyond what the network explains:
+a busy server is a third slower the next day; one that no longer waits for its disks is several
+times as fast."""
+
+SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
+FASTER = "faster: async export, log device, write cache, faster disks or file system"
+"""What storage may be; traffic cannot tell which of these."""
+
+MANY = 100
+"""Stable calls on each side from which on storage is likely to be what moved them: a machine that
+is busy for some seconds slows a few dozen."""
+
+FEW_EACH = 10
+"""Stable calls of one kind, below which its quantiles are single calls."""
+
+
+def networks(clients: Sequence[Sides]) -> Iterator[Cause]:
+    """Round trips of each client: those that became longer, and those that became shorter.
+
+    No two clients have the same to the microsecond: told are those of the first.
+    """
+    for longer in (True, False):
+        chosen = (
+            (client, network(before, after))
+            for client, before, after in clients
+            if ((before.way.rtt_s or 0.0) < (after.way.rtt_s or 0.0)) is longer
+        )
+        yield from once(chosen, lambda cause: cause.subject)
+
+
+def network(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether the round trip differs: the usual one as well as the shortest."""
+    first, second = before.way, after.way
+    if first.rtt_s is None or second.rtt_s is None:
+        return
+    # Gaps are an upper bound: of the shorter one that is enough, of the longer it says nothing.
+    if (first if first.rtt_s > second.rtt_s else second).source == "gaps":
+        return
+    if first.floor_s is None or second.floor_s is None:
+        return
+    for one, other in ((first.rtt_s, second.rtt_s), (first.floor_s, second.floor_s)):
+        longer, shorter = max(one, other), min(one, other)
+        if longer < TIMES * shorter or longer - shorter < LEAST_S:
+            return
+    if (first.rtt_s < second.rtt_s) != (first.floor_s < second.floor_s):
+        return
+    yield Cause(
+        "network_rtt",
+        units.duration(first.rtt_s),
+        units.duration(second.rtt_s),
+        "likely",
+        f"TCP's usual round trip ({_source(first.source)} before, {_source(second.source)} after); "
+        f"the shortest went from {units.duration(first.floor_s)} to "
+        f"{units.duration(second.floor_s)}",
+    )
+
+
+def _source(source: str) -> str:
+    names = {"handshake": "handshake", "acks": "ACKs", "gaps": "gaps, at most"}
+    return names.get(source, source)
+
+
+def storages(
+    before: Side,
+    after: Side,
+    operations: tuple[OperationChange, ...],
+    clients: Sequence[Sides],
+) -> Iterator[Cause]:
+    """Storage by the stable calls of each client; of all, where none has enough of them.
+
+    Taken together, calls of one operation take other times where clients make more or fewer of
+    them than before, though nothing changed for any.
+    """
+    # Of thousands of clients, the other calls would be tested for nothing.
+    moved = [
+        (first, second, operation_changes(_stable(first.times), _stable(second.times)))
+        for _, first, second in clients
+    ]
+    if not any(_tested(rows) for *_, rows in moved):
+        yield from _storage(before, after, operations)
+        return
+    names = (client for client, *_ in clients)
+    yield from once(zip(names, starmap(_storage, moved), strict=True), words)
+
+
+def _stable(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Times]:
+    """The stable operations."""
+    return {key: of_one for key, of_one in times.items() if of_one.stable}
+
+
+def _tested(operations: tuple[OperationChange, ...]) -> bool:
+    """Whether any kind of stable call is there often enough on both sides to say if it moved."""
+    return any(row.stable and row.shift_s is not None for row in operations)
+
+
+def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
+    """Whether stable calls moved by more than the network explains."""
+    added = 0.0
+    if before.way.rtt_s is not None and after.way.rtt_s is not None:
+        added = after.way.rtt_s - before.way.rtt_s
+    every = [row for row in operations if row.stable]
+    stable = [row for row in every if row.shift_s is not None]
+    whole = sum(map(_taken_s, stable))
+    for direction in ("faster", "slower"):
+        moved = [
+            row
+            for row in stable
+            if row.verdict == direction and _beyond(row, row.shift_s or 0.0, added)
+        ]
+        if moved and sum(map(_taken_s, moved)) >= MOST * whole:
+            yield _stored(moved, direction)
+        elif not stable and (apart := _all_apart(every, direction, added)):
+            yield _stored(apart, direction)
+
+
+def _stored(moved: list[OperationChange], direction: str) -> Cause:
+    shown = max(moved, key=_taken_s)
+    return Cause(
+        "storage",
+        SLOWER if direction == "faster" else FASTER,
+        FASTER if direction == "faster" else SLOWER,
+        "likely" if _calls(moved) >= MANY else "possible",
+        f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
+        f"{units.duration(shown.p50_before_s)} before and "
+        f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
+        "traffic cannot tell which of these it was",
+    )
+
+
+def _all_apart(
+    every: list[OperationChange], direction: str, added_s: float
+) -> list[OperationChange]:
+    """Kinds of stable calls too few for a test each, which together are enough; or none.
+
+    Each has moved alike, and so far that hardly any of its calls on one side took as long as half
+    of them on the other.
+    """
+    rows = [row for row in every if min(row.calls_before, row.calls_after) >= FEW_EACH]
+    if not rows or _calls(rows) < LEAST_CALLS:
+        return []
+    if sum(map(_taken_s, rows)) < MOST * sum(map(_taken_s, every)):
+        return []
+    alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), added_s) for row in rows)
+    return rows if alike else []
+
+
+def _apart(row: OperationChange, direction: str) -> bool:
+    slow, fast = row.p50_before_s or 0.0, row.p95_after_s or 0.0
+    if direction == "slower":
+        slow, fast = row.p50_after_s or 0.0, row.p95_before_s or 0.0
+    return fast < slow
+
+
+def _moved_s(row: OperationChange) -> float:
+    return (row.p50_after_s or 0.0) - (row.p50_before_s or 0.0)
+
+
+def _taken_s(row: OperationChange) -> float:
+    return row.sum_before_s + row.sum_after_s
+
+
+def _calls(rows: list[OperationChange]) -> int:
+    """Calls of the side that has fewer."""
+    before, after = (row.calls_before for row in rows), (row.calls_after for row in rows)
+    return min(sum(before), sum(after))
+
+
+def _beyond(row: OperationChange, shift: float, added_s: float) -> bool:
+    """Whether the shift is that of storage: larger than what the network brought."""
+    median = max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
+    # Storage that works on a clock absorbs a longer round trip: only what adds to it counts.
+    rest = shift - max(0.0, added_s) if shift > 0 else -shift - max(0.0, -added_s)
+    return rest >= STORAGE * median

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pcapnfs.analyses.forecasts.verdict import verdict
@@ -70,7 +72,7 @@ def writes() -> list[Row]:
     ]  # fmt: skip
 
 
-def told(calls: list[Row] | None = None, *connections: Row) -> tuple[LossRate, ...]:
+def told(calls: Sequence[Row] | None = None, *connections: Row) -> tuple[LossRate, ...]:
     rows = connections or (connection(),)
     with trace_of(calls=reads() if calls is None else calls, connections=rows) as trace:
         return loss_rates(trace)
@@ -185,3 +187,19 @@ def test_the_verdict_says_what_holds_the_transfer_down() -> None:
     assert "lost" not in verdict(evidence).sentence
     several = verdict(replace(evidence, held_down=replace(rate, connections=4))).sentence
     assert "at 1.88 MiB a second on each connection: about" in several
+
+
+def test_times_that_cannot_be_are_no_failure() -> None:
+    """As a damaged capture may claim them: their differences do not fit."""
+    early, late = -(2**62) - 10, 2**62 + 10
+    calls: list[dict[str, object]] = [
+        row | {"call_first_time": early, "call_time": early, "reply_time": late}
+        if place % 2
+        else row | {"reply_first_time": early}
+        for place, row in enumerate(map(dict, reads()))
+    ]
+    two = [
+        *calls,
+        *(row | {"call": 1000 + place, "connection": 2} for place, row in enumerate(calls)),
+    ]
+    assert told(two, connection(), connection(2)) == ()

@@ -231,18 +231,25 @@ _DIRECTIONS = f"""
 
 _LOST = f"with {_DIRECTIONS} select 1 from lossy limit 1"
 
+# A damaged capture may claim any times; the difference of two before 1970 need not fit.
+_SENT_FROM, _SENT, _ANSWERED_FROM, _ANSWERED = (
+    f"greatest({time}, 0)"
+    for time in ("call_first_time", "call_time", "reply_first_time", "reply_time")
+)
+
 _MOVED = f"""
     with {_DIRECTIONS},
     queues as materialized ({{queues}}),
     messages as (
-        select connection, 'client' as sender, call, call_first_time as begin, call_time as "end",
-               call_bytes as bytes, 0 as waits
+        select connection, 'client' as sender, call, {_SENT_FROM} as begin, {_SENT} as "end",
+               call_bytes as bytes, 0 as waits, {_ANSWERED} - {_SENT_FROM} as outstanding
         from calls where not callback and transmissions = 1 and call_bytes >= $large
-              and call_time > call_first_time
+              and {_SENT} > {_SENT_FROM}
         union all
-        select connection, 'server', call, reply_first_time, reply_time, reply_bytes, 1
+        select connection, 'server', call, {_ANSWERED_FROM}, {_ANSWERED}, reply_bytes, 1,
+               {_ANSWERED} - {_SENT_FROM}
         from calls where not callback and transmissions = 1 and reply_bytes >= $large
-              and reply_time > reply_first_time
+              and {_ANSWERED} > {_ANSWERED_FROM}
     ),
     large as (
         select messages.*, max("end") over (
@@ -256,9 +263,8 @@ _MOVED = f"""
                waits * coalesce(queued, 0) as queued,
                greatest("end" - greatest(begin, coalesce(before, begin)), 0) as moving,
                coalesce(begin - before > $pause, true) as anew, coalesce(share, 0) as share,
-               greatest(reply_time - call_first_time, 1) as outstanding
+               greatest(outstanding, 1) as outstanding
         from large left join shares using (call) left join queues using (call)
-             join (select call, call_first_time, reply_time from calls) using (call)
     ),
     moved as materialized (
         select connection, sender, sum(bytes) as moved, sum(moving) as moving,
@@ -269,8 +275,8 @@ _MOVED = f"""
     )
     select client, server, sender, count(*) as connections, sum(lost) as lost,
            sum(segments) as segments, sum(bytes) as all_bytes, max(size) as segment_bytes,
-           sum(moved)::bigint as moved_bytes, sum(moving)::bigint as moving,
-           sum(runs)::bigint as runs, sum(lower * moved) / sum(moved) as lower,
+           sum(moved) as moved_bytes, sum(moving) as moving,
+           sum(runs) as runs, sum(lower * moved) / sum(moved) as lower,
            sum(upper * moved) / sum(moved) as upper, sum(time)::bigint as time
     from moved join lossy using (connection, sender)
     group by client, server, sender having sum(lost) >= $least

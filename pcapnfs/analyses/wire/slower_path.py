@@ -405,8 +405,9 @@ _CALLS = """
         where server_slow_rtt >= more
     ),
     large as (
-        select call, connection, call_first_time, reply_time, call_bytes, since, until, full_rate,
-               lag(reply_time) over in_turn as before
+        select call, connection, call_first_time, greatest(reply_time, 0) as reply_time,
+               call_bytes, since, until, full_rate,
+               lag(greatest(reply_time, 0)) over in_turn as before
         from calls join slow using (connection)
         where full_rate > 0 and not callback and srt is not null and call_bytes >= $large
         window in_turn as (partition by connection order by reply_time, call)

@@ -331,7 +331,7 @@ _AFTER = f"""
     ),
     ordered as (
         select call, connection, call_frame, transmissions, reply_time,
-               lead(call_first_time) over sent - reply_time as pause,
+               greatest(lead(call_first_time) over sent, 0) - greatest(reply_time, 0) as pause,
                max(reply_time) over (
                    partition by client order by call_first_time, call
                    rows between unbounded preceding and current row

@@ -166,6 +166,22 @@ def test_rates_and_losses_of_several_connections_are_of_each() -> None:
     assert found.time_s == pytest.approx(9.3, rel=0.01)
 
 
+def test_connections_that_share_a_full_link_move_evenly_together() -> None:
+    """What one of them gets less, the other gets more."""
+    took_ms = (200 / 3, 200 / 3, 200 / 3, 200.0)
+    first = reads(took_ms, 0)
+    shared = [*first, *reads(took_ms[::-1], 0, number=2)]
+    assert told(shared, connection(), connection(2)) == ()
+    alike = [*first, *reads(took_ms, 0, number=2)]
+    assert len(told(alike, connection(), connection(2))) == 1
+
+
+def test_of_few_messages_nothing_tells_whether_they_move_evenly() -> None:
+    few = {"server_segments": 1086, "server_bytes": 12 * MESSAGE, "server_resent": 10}
+    assert len(told(reads()[:12], connection(**few))) == 1
+    assert told(reads()[:7], connection(**few)) == ()
+
+
 def test_a_client_has_its_own_and_most_of_its_transfer_is_told() -> None:
     with trace_of(calls=reads(), connections=[connection()]) as trace:
         ((client, rates),) = loss_rates_by_client(trace).items()

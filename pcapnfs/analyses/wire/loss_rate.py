@@ -11,13 +11,16 @@ on long paths with little loss (RFC 9438 section 5.1).
 Nothing is said where the rate is far from that. Below it something else holds the transfer down: a
 link that is full loses segments, too, but data stands in its queue, so that a round trip takes
 longer than without; so do a window that is too small, and a storage. Above it the sender does not
-slow down for a loss, as BBR.
+slow down for a loss, as BBR. Nor is anything said where all connections together move data at an
+even pace: that is a full link with a short queue, or one that connections share.
 """
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import named_rows
@@ -61,9 +64,19 @@ paths with 0.1 to 2 % of random loss, 2 to 30 ms long, it was 0.7 to 1.4, captur
 far from it, and 0.45 to 0.6 at a receiver 2 ms away, which shows half of the losses; with windows
 of 64 KiB, and over a link that was full behind a queue of 60 ms, it was 0.3."""
 
-EVENLY = 1.25
-"""Where the upper quartile of the rates of single messages is less than so many times the lower,
-something else sets their pace: what is lost by chance comes now sooner, now later."""
+UNEVEN = 0.13
+"""How far apart the quartiles of the rate of all connections together are, in windows as long as a
+message: upper less lower, by their sum, times the square root of how many connections moved at
+once. Less is the even pace of a link that was full, which the connections have together; what is
+lost by chance comes now sooner, now later, on each connection for itself. Of the transfers above
+it was 0.16 to 0.39 where they lost by chance, and 0.04 to 0.11 over full links, on one connection
+or four."""
+
+WINDOWS = (10, 1000)
+"""Windows that are needed, and that are looked at."""
+
+USUAL = 0.8
+"""Windows in which at least so much of what usually moves at once did."""
 
 MOSTLY = 0.5
 """The messages are at least so much of what moved in their direction: of that the loss is."""
@@ -120,7 +133,7 @@ def loss_rates(trace: Trace) -> tuple[LossRate, ...]:
             {"least": LEAST, "large": LARGE_BYTES, "pause": TIMEOUT_NS},
         )
         if (pair := (row["client"], row["server"])) in paths and pair not in full
-        for told in [_told(row, paths[pair])]
+        for told in [_told(trace, row, paths[pair])]
         if told is not None
     ]
     return tuple(
@@ -169,7 +182,7 @@ def allowed(share: float, rtt_s: float, segment_bytes: int) -> float:
     return segment_bytes / min(per_segment_s, per_segment_of_cubic_s)
 
 
-def _told(row: dict[str, Any], pair: RoundTrip) -> LossRate | None:
+def _told(trace: Trace, row: dict[str, Any], pair: RoundTrip) -> LossRate | None:
     """What is said of one direction; None where something else set the pace, or nothing tells."""
     rtt_s, longer = pair.path_s, max(pair.client_side, pair.server_side, key=_rtt_s)
     lost, runs, moved_bytes = (integer(row[name]) for name in ("lost", "runs", "moved_bytes"))
@@ -177,13 +190,13 @@ def _told(row: dict[str, Any], pair: RoundTrip) -> LossRate | None:
     # Where they are far apart, a sender has forgotten what it learnt.
     if not rtt_s or longer.source == "gaps" or lost < runs or moving_s <= 0:
         return None
-    if moved_bytes < MOSTLY * integer(row["all_bytes"]) or row["upper"] < EVENLY * row["lower"]:
+    if moved_bytes < MOSTLY * integer(row["all_bytes"]):
         return None
     segment_bytes = integer(row["segment_bytes"])
     share = min(1.0, lost / float(row["segments"]))
     rate = moved_bytes / moving_s
     most = allowed(share, rtt_s, segment_bytes)
-    if not NEAR[0] * most <= rate <= NEAR[1] * most:
+    if not NEAR[0] * most <= rate <= NEAR[1] * most or _is_even(trace, row):
         return None
     return LossRate(
         client=pair.client,
@@ -200,6 +213,38 @@ def _told(row: dict[str, Any], pair: RoundTrip) -> LossRate | None:
         allowed_bytes_per_s=most,
         time_s=seconds(row["time"]) or 0.0,
     )
+
+
+def _is_even(trace: Trace, row: dict[str, Any]) -> bool:
+    """Whether all connections together moved data at an even pace, or too little to tell."""
+    found = trace.arrays(
+        _MESSAGES[row["sender"]], {"connections": row["their"], "large": LARGE_BYTES}
+    )
+    begin, end = found["begin"], found["end"]
+    rate = found["bytes"] / (end - begin)
+    times = np.concatenate((begin, end))
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    rates = np.cumsum(np.concatenate((rate, -rate))[order])[:-1]
+    opened = np.cumsum(np.repeat((1, -1), len(begin))[order])[:-1]
+    steps = np.diff(times)
+    moved, at_once, busy = (
+        np.concatenate(([0.0], np.cumsum(each * steps))) for each in (rates, opened, opened > 0)
+    )
+    most = WINDOWS[1]
+    length = max(float(np.median(end - begin)), float(times[-1] - times[0]) / most)
+    edges = np.arange(most + 1) * length + times[0]
+    edges = edges[edges <= times[-1]]
+    moving, opened = (np.diff(np.interp(edges, times, each)) for each in (busy, at_once))
+    usual = float(np.median(opened)) if len(opened) else 0.0
+    # As one connection after the other ends, it is fewer that have the link.
+    told = (moving >= length / 2) & (opened >= USUAL * usual)
+    if told.sum() < WINDOWS[0]:
+        return True
+    pace = np.diff(np.interp(edges, times, moved))[told] / moving[told]
+    lower, upper = np.quantile(pace, (0.25, 0.75))
+    together = max(1.0, usual / length)
+    return bool(upper - lower < UNEVEN / math.sqrt(together) * (upper + lower))
 
 
 def _rtt_s(half: Half) -> float:
@@ -237,19 +282,41 @@ _SENT_FROM, _SENT, _ANSWERED_FROM, _ANSWERED = (
     for time in ("call_first_time", "call_time", "reply_first_time", "reply_time")
 )
 
+_FROM_CLIENT = f"""
+    not callback and transmissions = 1 and call_bytes >= $large and {_SENT} > {_SENT_FROM}
+"""
+
+_FROM_SERVER = f"""
+    not callback and transmissions = 1 and reply_bytes >= $large and {_ANSWERED} > {_ANSWERED_FROM}
+"""
+
+_ASKED = "connection in (select unnest($connections::uinteger[]))"
+
+_MESSAGES = {
+    "client": f"""
+        select ({_SENT_FROM})::double as begin, ({_SENT})::double as "end",
+               call_bytes::double as bytes
+        from calls where {_FROM_CLIENT} and {_ASKED}
+    """,
+    "server": f"""
+        select ({_ANSWERED_FROM})::double as begin, ({_ANSWERED})::double as "end",
+               reply_bytes::double as bytes
+        from calls where {_FROM_SERVER} and {_ASKED}
+    """,
+}
+"""By who sent them, the large messages of some connections."""
+
 _MOVED = f"""
     with {_DIRECTIONS},
     queues as materialized ({{queues}}),
     messages as (
         select connection, 'client' as sender, call, {_SENT_FROM} as begin, {_SENT} as "end",
                call_bytes as bytes, 0 as waits, {_ANSWERED} - {_SENT_FROM} as outstanding
-        from calls where not callback and transmissions = 1 and call_bytes >= $large
-              and {_SENT} > {_SENT_FROM}
+        from calls where {_FROM_CLIENT}
         union all
         select connection, 'server', call, {_ANSWERED_FROM}, {_ANSWERED}, reply_bytes, 1,
                {_ANSWERED} - {_SENT_FROM}
-        from calls where not callback and transmissions = 1 and reply_bytes >= $large
-              and {_ANSWERED} > {_ANSWERED_FROM}
+        from calls where {_FROM_SERVER}
     ),
     large as (
         select messages.*, max("end") over (
@@ -268,16 +335,14 @@ _MOVED = f"""
     ),
     moved as materialized (
         select connection, sender, sum(bytes) as moved, sum(moving) as moving,
-               count(*) filter (anew) as runs, quantile_cont(bytes / took, 0.25) as lower,
-               quantile_cont(bytes / took, 0.75) as upper,
+               count(*) filter (anew) as runs,
                sum(share * least((took + queued) / outstanding, 1)) as time
         from timed group by connection, sender
     )
     select client, server, sender, count(*) as connections, sum(lost) as lost,
            sum(segments) as segments, sum(bytes) as all_bytes, max(size) as segment_bytes,
            sum(moved) as moved_bytes, sum(moving) as moving,
-           sum(runs) as runs, sum(lower * moved) / sum(moved) as lower,
-           sum(upper * moved) / sum(moved) as upper, sum(time)::bigint as time
+           sum(runs) as runs, sum(time)::bigint as time, list(connection) as their
     from moved join lossy using (connection, sender)
     group by client, server, sender having sum(lost) >= $least
 """

@@ -31,7 +31,11 @@ def test_what_the_verdict_does_not_name_is_not_told() -> None:
 
 def test_where_lost_segments_hold_it_down_a_faster_link_is_no_advice() -> None:
     found = bound_by("transfer", rows={"transfer": 5.0, "read": 1.0})
-    for time_s, first in ((2.5, "Mend the loss first"), (2.4, "Compare the rate")):
+    for time_s, first, severity in (
+        (2.5, "Mend the loss first", "note"),
+        (2.4, "Compare the rate", "problem"),
+    ):
         (seen,) = seen_by(RULE, replace(found, loss_rates=(replace(HELD, time_s=time_s),)))
         assert seen.advice[0].action.startswith(first)
+        assert seen.severity == severity
         assert seen.advice[-1].action.startswith("Move less")

@@ -142,31 +142,32 @@ def _held_down(rate: LossRate) -> str:
 
 def _held_advice(material: Material, held: Sequence[LossRate]) -> tuple[Advice, ...]:
     """Where data moves no faster for it, what lets more of it through is worth something, too."""
-    return (_LOSS[0], *((_SHARED,) if _may_share(material, held[0]) else ()), _control(held))
+    return (_LOSS[0], *_shared(material, held[0]), _control(held))
 
 
-def _may_share(material: Material, rate: LossRate) -> bool:
-    """Whether more connections may carry more: there are calls for them, and the client can."""
+def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
+    """That more connections carry more, where there are calls for them and the client can."""
     told = [kind.software for kind in material.software.clients if rate.client in kind.addresses]
-    return all(software.startswith("Linux") for software in told) and any(
-        pair.mean >= AT_ONCE and pair.connections < MOST_CONNECTIONS
-        for pair in material.caps.pairs
-        if (pair.client, pair.server) == (rate.client, rate.server)
-    )
+    if not all(software.startswith("Linux") for software in told):
+        return
+    for pair in material.caps.pairs:
+        if (pair.client, pair.server) != (rate.client, rate.server) or pair.mean < AT_ONCE:
+            continue
+        if more := next((number for number in CONNECTIONS if number > pair.connections), None):
+            yield Advice(
+                "Until that is mended, let more connections carry it: each slows down for its own "
+                f"losses alone. With Linux 5.3 and later, mount with nconnect={more}; it was "
+                f"{units.count(pair.connections)}, and may be 16. Mounts of one server share its "
+                "connections, and the first says how many: unmount all of them before.",
+                "where a port drops because it is full, more connections make it drop more.",
+            )
 
 
 AT_ONCE = 2.0
 """Calls under way at once, in the mean: with fewer, other connections would have nothing to do."""
 
-MOST_CONNECTIONS = 16
-"""More than that nconnect does not take (nfs(5))."""
-
-_SHARED = Advice(
-    "Until that is mended, let more connections carry it: each slows down for its own losses "
-    "alone. With Linux 5.3 and later, mount with nconnect=4, up to 16. Mounts of one server share "
-    "its connections, and the first says how many: unmount all of them before.",
-    "where a port drops because it is full, more connections make it drop more.",
-)
+CONNECTIONS = (4, 8, 16)
+"""How many may be asked for; more than the last nconnect does not take (nfs(5))."""
 
 
 def _control(held: Sequence[LossRate]) -> Advice:

@@ -27,15 +27,16 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     """Its bytes take the time."""
     transfer_s = cause.time_s if found.about else material.budget_rows()["transfer"]
     claims = (Claim("transfer", transfer_s),)
+    held_down = _held_down(material, found, transfer_s)
     rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
     return Observed(
-        severity=bound.severity(material, found, claims, large=True),
+        severity=bound.severity(material, found, claims, large=not held_down),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
         f"all, at {rate} a second while they moved.",
         why="What is left is bandwidth: fewer calls or faster disks do not help.",
-        advice=(*(_LOST if _held_down(material, found, transfer_s) else _RATE), _LESS),
+        advice=(*(_LOST if held_down else _RATE), _LESS),
         confidence="certain",
         data=bound.data(found),
         claims=claims,
@@ -44,7 +45,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
 
 
 def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool:
-    """Whether it is lost segments that most of it waits for (`tcp_loss`)."""
+    """Whether it is lost segments that most of it waits for: `tcp_loss` says how grave that is."""
     mine = [each for each in material.loss_rates if each.client in (found.about or (each.client,))]
     return holding(mine, transfer_s) is not None
 

@@ -408,8 +408,12 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             verdict=several,
             clients=samples.client_forecasts("10.0.0.2", "10.0.0.3"),
         )
-        # Nor was its path longer for a while, nor a lock waited for.
-        network = record.replace(pcapnfs.network(trace), slower_paths=(samples.slower_path(),))
+        # Nor was its path longer for a while, nor a transfer held down, nor a lock waited for.
+        network = record.replace(
+            pcapnfs.network(trace),
+            slower_paths=(samples.slower_path(),),
+            loss_rates=(samples.loss_rate(),),
+        )
         results = {
             "pcapnfs summarize --json": document(
                 record.replace(

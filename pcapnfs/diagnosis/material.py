@@ -32,6 +32,7 @@ from pcapnfs.analyses.locks import open_order as _open_order
 from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses.mounts import preliminaries as _preliminaries
 from pcapnfs.analyses.mounts import shared_names as _shared_names
+from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
@@ -52,6 +53,7 @@ from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.wire import caps as _caps
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
+from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import resent_calls as _resent_calls
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
@@ -86,6 +88,7 @@ READS = columns.together(
     _listing_costs.READS,
     _load.READS,
     _lock_waits.READS,
+    _loss_rate.READS,
     _mount_outcomes.READS,
     _not_found.READS,
     _open_order.READS,
@@ -102,6 +105,7 @@ READS = columns.together(
     _shared_names.READS,
     _silly_renames.READS,
     _slower_path.READS,
+    _software.READS,
     _stale_handles.READS,
     _stalled_calls.READS,
     _tcp_stalls.READS,
@@ -135,6 +139,7 @@ class Material(Record):
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
+    loss_rates: tuple[_loss_rate.LossRate, ...]
     mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...]
     names_again: tuple[_names_again.NamesAgain, ...]
     not_found: tuple[_not_found.NotFound, ...]
@@ -152,6 +157,7 @@ class Material(Record):
     shared_names: tuple[_shared_names.SharedName, ...]
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
     slower_paths: tuple[_slower_path.SlowerPath, ...]
+    software: _software.Software
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
     stalled_calls: tuple[_stalled_calls.StalledCalls, ...]
     tcp_stalls: tuple[_tcp_stalls.TcpStalls, ...]
@@ -254,6 +260,7 @@ def complete(
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
     lock_waits = ask(_lock_waits.lock_waits)
+    loss_rates = ask(_loss_rate.loss_rates)
     mount_outcomes = ask(_mount_outcomes.mount_outcomes)
     not_found = ask(_not_found.not_found)
     open_order = ask(_open_order.open_order)
@@ -269,6 +276,7 @@ def complete(
     shared_names = ask(_shared_names.shared_names)
     silly_renames = ask(_silly_renames.silly_renames)
     slower_paths = ask(_slower_path.slower_paths)
+    software = ask(_software.software)
     stale_handles = ask(_stale_handles.stale_handles)
     stalled_calls = ask(_stalled_calls.stalled_calls)
     tcp_stalls = ask(_tcp_stalls.tcp_stalls)
@@ -296,6 +304,7 @@ def complete(
         listing_costs=listing_costs(),
         load=load(),
         lock_waits=lock_waits(),
+        loss_rates=loss_rates(),
         mount_outcomes=mount_outcomes(),
         names_again=of_files.names_again,
         not_found=not_found(),
@@ -313,6 +322,7 @@ def complete(
         shared_names=shared_names(),
         silly_renames=silly_renames(),
         slower_paths=slower_paths(),
+        software=software(),
         stale_handles=stale_handles(),
         stalled_calls=stalled_calls(),
         tcp_stalls=tcp_stalls(),

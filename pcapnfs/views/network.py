@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.mounts.sessions import Session
     from pcapnfs.analyses.times.concurrency import Concurrency, Moment
+    from pcapnfs.analyses.wire.loss_rate import LossRate
     from pcapnfs.analyses.wire.network import Loss, Network, Path
     from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
     from pcapnfs.analyses.wire.slower_path import SlowerPath
@@ -101,6 +102,7 @@ def screen(result: Network) -> RenderableType:
         FittedTable(_USES, [_use(path) for path in result.paths], indent=2),
         heading("Losses"),
         *_losses(result),
+        *(note(held_down(rate, named=len(result.paths) > 1)) for rate in result.loss_rates),
         heading("Calls under way"),
         note(_under_way(result.concurrency, "Answered calls")),
         *_course(result.timeline),
@@ -299,6 +301,19 @@ def _losses(result: Network) -> Iterator[RenderableType]:
             "no call sent again" if words == DATAGRAMS else "nothing sent again, missing or held up"
         )
         yield note(f"{seen}: {number}, {rest}.")
+
+
+def held_down(rate: LossRate, *, named: bool) -> str:
+    """That data moved no faster for what was lost."""
+    whose = f" ({escape(rate.client)}, {escape(rate.server)})" if named else ""
+    each = " on each connection" if rate.connections > 1 else ""
+    return (
+        f"Data of the {rate.sender}{whose} moved at {units.size(rate.bytes_per_s)} a second"
+        f"{each}; "
+        f"where {units.share(rate.lost_share)} of the segments are lost and a round trip takes "
+        f"{units.duration(rate.rtt_s)}, TCP comes to about "
+        f"{units.size(rate.allowed_bytes_per_s)} a second."
+    )
 
 
 SEGMENTS = ("segment", "segments")

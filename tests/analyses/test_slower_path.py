@@ -191,3 +191,59 @@ def test_on_a_full_link_large_calls_wait_for_what_is_before_them() -> None:
 def test_other_data_does_not(calls: list[Row]) -> None:
     (path,) = told(slow(150, soon=40), calls=calls)
     assert path.full_bytes_per_s is None
+
+
+def following(gaps_ms: list[float], *, ahead_ms: float = 10) -> list[Row]:
+    """WRITEs each of which is sent so long before the reply to the one before, from 0.2 s on."""
+    before, found = 200.0, []
+    for number, gap in enumerate(gaps_ms, 600):
+        sent, answered = before - ahead_ms, before + gap
+        found.append(
+            call(
+                number, "WRITE", answered - sent, stability="unstable_write",
+                call_first_time=START_NS + round(sent * MILLISECOND),
+                call_time=START_NS + round(sent * MILLISECOND),
+                reply_first_time=START_NS + round(answered * MILLISECOND),
+                reply_time=START_NS + round(answered * MILLISECOND), call_bytes=131_072,
+            )
+        )  # fmt: skip
+        before = answered
+    return found
+
+
+def test_while_the_queue_of_a_full_link_grows_calls_wait_for_it_as_well() -> None:
+    """From 0.2 s on, though all answers were late only from 1 s on."""
+    (path,) = told(slow(100, soon=40), calls=following(EVEN * 3))
+    # The first follows none. Of each, all but the usual round trip of 1 ms.
+    gaps = (EVEN * 3)[1:]
+    assert path.calls == len(gaps)
+    assert path.longer_s == pytest.approx(sum(gap + 10 - 1 for gap in gaps) / 1000)
+    # So they do while it goes.
+    (path,) = told(slow(100, soon=40, until_s=2), calls=following(EVEN * 3))
+    assert path.calls == len(gaps)
+
+
+def test_what_the_link_did_not_pace_did_not_wait_for_it() -> None:
+    (path,) = told(slow(100, soon=40), calls=following([400.0, 400.0, *EVEN * 2]))
+    assert (path.calls, path.frames[0]) == (18, 1203)
+
+
+def test_what_was_sent_after_a_pause_found_no_queue() -> None:
+    rows = following(EVEN * 3)
+    sent = [int(str(row["reply_time"])) + MILLISECOND for row in rows[:5]]
+    late = [
+        {**row, "call_first_time": time, "call_time": time}
+        for row, time in zip(rows[1:6], sent, strict=True)
+    ]
+    (path,) = told(slow(100, soon=40), calls=[rows[0], *late, *rows[6:]])
+    assert (path.calls, path.frames[0]) == (21, 1211)
+
+
+def test_without_a_full_link_nothing_before_is_counted() -> None:
+    calls = following(EVEN * 3)
+    uneven: list[Row] = [
+        {**row, "call_bytes": 131_072 if place % 2 else 20_000} for place, row in enumerate(calls)
+    ]
+    (path,) = told(slow(100, soon=40), calls=uneven)
+    assert path.full_bytes_per_s is None
+    assert path.frames[0] > min(int(str(row["call_frame"])) for row in calls[:8])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.mounts.software import Kind, Software
+from pcapnfs.analyses.wire.caps import Caps, Pair
+from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, TcpStalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
+from tests.diagnosis.limits import PAIR
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.test_delegation_recall import CALLED
 from tests.diagnosis.test_rpc_retransmission import FEW
@@ -145,3 +149,85 @@ def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:
     assert "7 came out of order. No call that was answered stood still" in seen.seen
     (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(quick, segments=500),)))
     assert seen.severity == "warning"
+
+
+HELD = LossRate(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    sender="server",
+    connections=1,
+    lost=40,
+    lost_share=0.005,
+    segment_bytes=1448,
+    rtt_s=0.0103,
+    moved_bytes=12 << 20,
+    moving_s=6.0,
+    bytes_per_s=float(2 << 20),
+    allowed_bytes_per_s=float(9 << 18),
+    time_s=5.5,
+)
+
+
+def test_a_transfer_that_is_held_down_is_told_with_the_rate_that_such_a_loss_allows() -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(LOSSY,), loss_rates=(HELD,)))
+    assert (seen.title, seen.confidence) == ("Lost segments hold the transfer down", "likely")
+    assert seen.seen.endswith(
+        " The server's data moved at 2.00 MiB a second; 40 of its segments (0.5 %) were lost. "
+        "Where that many are and a round trip takes 10.3 ms, TCP comes to about 2.25 MiB a second."
+    )
+    assert seen.claims == (Claim("stable", 0.4), Claim("transfer", 5.5), Claim("unstable", 0.2))
+    assert "square root of the loss" in seen.why
+    assert [advice.action.split(":")[0] for advice in seen.advice] == [
+        "Look for the place",
+        "Or let the server not take each loss for a full link",
+    ]
+    several = (replace(HELD, connections=4), replace(HELD, sender="client", time_s=1.0))
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(LOSSY,), loss_rates=several))
+    assert "2.00 MiB a second on each of 4 connections; 40" in seen.seen
+    assert "The client's data moved" in seen.seen
+    assert Claim("transfer", 6.5) in seen.claims
+    assert "let the client and the server not" in seen.advice[-1].action
+
+
+def test_what_stood_still_while_its_data_moved_is_claimed_once() -> None:
+    for still_s, claimed_s in ((0.5, 5.5), (7.0, 7.0)):
+        lossy = replace(LOSSY, time_s={"transfer": still_s})
+        (seen,) = seen_by(RULE, nothing(tcp_stalls=(lossy,), loss_rates=(HELD,)))
+        assert seen.claims == (Claim("transfer", claimed_s),)
+
+
+def test_few_losses_are_told_where_they_hold_a_transfer_down() -> None:
+    few = replace(LOSSY, segments=100_000, time_s={}, stalls=0)
+    assert seen_by(RULE, nothing(tcp_stalls=(few,))) == []
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(few,), loss_rates=(HELD,)))
+    assert seen.title == "Lost segments hold the transfer down"
+    other = replace(HELD, client="10.0.0.3")
+    assert seen_by(RULE, nothing(tcp_stalls=(few,), loss_rates=(other,))) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "software", "shared"),
+    [
+        (PAIR, (), "nconnect=4; it was 1,"),
+        (PAIR, ("Linux 6.1.176",), "nconnect=4; it was 1,"),
+        (replace(PAIR, connections=4), (), "nconnect=8; it was 4,"),
+        (PAIR, ("FreeBSD 14.1",), None),
+        (replace(PAIR, mean=1.9), (), None),
+        (replace(PAIR, connections=16), (), None),
+    ],
+)
+def test_more_connections_share_it_where_the_client_can_and_has_calls_for_them(
+    pair: Pair, software: tuple[str, ...], shared: str | None
+) -> None:
+    kinds = tuple(Kind(told, "implementation", 1, (PAIR.client,), 1) for told in software)
+    ends = {"client": PAIR.client, "server": PAIR.server}
+    found = nothing(
+        tcp_stalls=(replace(LOSSY, **ends),),  # type: ignore[arg-type]
+        loss_rates=(replace(HELD, **ends),),  # type: ignore[arg-type]
+        caps=Caps((pair,), ()),
+        software=Software(clients=kinds),
+    )
+    (seen,) = seen_by(RULE, found)
+    told = [advice.action for advice in seen.advice if "nconnect" in advice.action]
+    assert [shared in action for action in told if shared] == [True] * len(told)
+    assert bool(told) is (shared is not None)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.transfer_bound import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_tcp_loss import HELD
 
 
 def test_the_rate_is_told_while_bytes_moved() -> None:
@@ -25,3 +27,15 @@ def test_less_than_half_is_a_warning() -> None:
 
 def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("client", rows={"transfer": 2.0})) == []
+
+
+def test_where_lost_segments_hold_it_down_a_faster_link_is_no_advice() -> None:
+    found = bound_by("transfer", rows={"transfer": 5.0, "read": 1.0})
+    for time_s, first, severity in (
+        (2.5, "Mend the loss first", "note"),
+        (2.4, "Compare the rate", "problem"),
+    ):
+        (seen,) = seen_by(RULE, replace(found, loss_rates=(replace(HELD, time_s=time_s),)))
+        assert seen.advice[0].action.startswith(first)
+        assert seen.severity == severity
+        assert seen.advice[-1].action.startswith("Move less")

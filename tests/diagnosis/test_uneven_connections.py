@@ -55,3 +55,15 @@ def test_several_are_named_and_of_many_the_first() -> None:
 def test_less_than_a_millisecond_is_nothing() -> None:
     near = replace(UNEVEN, floor_s=0.0021, usual_s=0.00114)
     assert seen_by(RULE, nothing(uneven_connections=(near,))) == []
+
+
+def test_what_acks_show_is_in_no_service_time() -> None:
+    acks = replace(UNEVEN, shown_by="acks", time_s={"client": 7.9})
+    (seen,) = seen_by(RULE, nothing(uneven_connections=(acks,)))
+    assert seen.seen == (
+        "On the connection from port 670 the client's ACKs usually took 30.7 ms (78), on the 3 "
+        "others 1.14 ms (236). The client got the replies to 277 calls that much later, 7.98 s in "
+        "all; it is in no service time, since the capture was taken away from the client."
+    )
+    assert seen.data == "314 ACKs of the client"
+    assert seen.claims == (Claim("client", 7.9),)

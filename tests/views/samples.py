@@ -37,6 +37,7 @@ from pcapnfs.analyses.times.operations import OperationCount, OperationTimes, Si
 from pcapnfs.analyses.times.phases import Phase, PhaseOperation
 from pcapnfs.analyses.times.stability import Stability, StabilityRow
 from pcapnfs.analyses.times.time_budget import TimeBudget
+from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network import Loss, Network, Path
 from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
 from pcapnfs.analyses.wire.slower_path import SlowerPath
@@ -298,6 +299,24 @@ def slower_path() -> SlowerPath:
     )
 
 
+def loss_rate() -> LossRate:
+    return LossRate(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        sender="server",
+        connections=4,
+        lost=40,
+        lost_share=0.005,
+        segment_bytes=1448,
+        rtt_s=10.3e-3,
+        moved_bytes=12 << 20,
+        moving_s=6.0,
+        bytes_per_s=float(2 << 20),
+        allowed_bytes_per_s=float(9 << 18),
+        time_s=5.5,
+    )
+
+
 def network() -> Network:
     loss = Loss(24000, 12, 1, 13 / 24000, 20, 2048, 3, 0.0, 0.125)
     nothing = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
@@ -340,6 +359,7 @@ def network() -> Network:
         slower_paths=(slower_path(),),
         resent_calls=2,
         loss=loss,
+        loss_rates=(loss_rate(),),
         concurrency=Concurrency(1.25, 7, 15.0, 61.0),
         timeline=tuple(Moment(place * 1.0, 10, place % 7 * 0.5) for place in range(60)),
         sessions=3,
@@ -362,6 +382,7 @@ def poor_network() -> Network:
         slower_paths=(),
         resent_calls=0,
         loss=path.loss,
+        loss_rates=(),
         concurrency=NOBODY,
         timeline=(),
         sessions=0,

@@ -24,6 +24,7 @@ from pcapnfs.analyses.times.call_times import (
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.times.timeline import Locked
+from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NetworkPath
 from pcapnfs.record import Record, replace
 
@@ -162,6 +163,8 @@ class Measurement(Record):
     at_once: int = 0
     """So many calls, or more, were under way for a twentieth of the time in which any was; of
     `concurrency` only the mean is known. 0 without any."""
+    loss_rates: tuple[LossRate, ...] = ()
+    """Transfers that lost segments hold down, that with most of the clock first."""
     alone: ClientClock | None = None
     """The clock of the only client; None where there are several, or it was not asked for."""
 

@@ -45,9 +45,11 @@ from pcapnfs.analyses.times.call_times import (
 from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
 from pcapnfs.analyses.wire import late_connections as _late_connections
+from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import vain_connections as _vain_connections
 from pcapnfs.analyses.wire.late_connections import unreached_s
+from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import lost_by_client
@@ -74,6 +76,7 @@ READS = columns.together(
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
+    _loss_rate.READS,
     _vain_connections.READS,
     _logins.READS,
     columns.of(files="file identity role listed_only"),
@@ -133,6 +136,7 @@ def measure(
             logins=logged_in,
             stood_still=stood_still_by_client(trace),
             queued_s=queued,
+            loss_rates=loss_rates_by_client(trace),
         )
         clocks = client_clocks(
             found,
@@ -170,6 +174,7 @@ def measure(
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if several else sum(unreached.values()),
+        loss_rates=loss_rates(trace),
         vain_s=0.0 if several else sum(vain.get(client, 0.0) for client in calls.clients),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,

@@ -22,6 +22,7 @@ from pcapnfs.analyses.forecasts.verdict_evidence import (
 )
 from pcapnfs.analyses.times.call_times import BOUND
 from pcapnfs.analyses.times.idle_time import divided
+from pcapnfs.analyses.wire.loss_rate import holding
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -188,6 +189,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             stood_still=measured.stood_still,
             queue_s=measured.queue_s,
             bounded=measured.rtt_source == BOUND,
+            held_down=holding(measured.loss_rates, measured.transfer_s / measured.concurrency),
         )
     )
     return _with_mounting(measured, found)
@@ -323,6 +325,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         stood_still=clock.stood_still,
         queue_s=clock.queue_s,
         bounded=clock.bounded,
+        held_down=holding(clock.loss_rates, clock.budget.transfer_s),
     )
 
 

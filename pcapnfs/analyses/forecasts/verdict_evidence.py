@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -134,6 +135,8 @@ class Evidence(Record):
     """What of a round trip was a wait until the server was done with other calls."""
     bounded: bool = False
     """The round trip is an upper bound."""
+    held_down: LossRate | None = None
+    """What holds most of the transfer down; None where that is not lost segments, or not known."""
 
 
 def noticed(apart_s: float, whole_s: float) -> bool:
@@ -226,7 +229,7 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
         f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}",
-        "transfer": "data on the wire",
+        "transfer": "data on the wire" + _held_down(evidence.held_down),
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
         "again before they were answered"
@@ -263,6 +266,18 @@ def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
         return other
     login = f"logging in to it took {units.duration(evidence.login_s)}"
     return login if evidence.login_s >= MOSTLY_LOGIN * server else f"{login}; {other}"
+
+
+def _held_down(rate: LossRate | None) -> str:
+    """That TCP moves them no faster where so much is lost."""
+    if rate is None:
+        return ""
+    each = " on each connection" if rate.connections > 1 else ""
+    return (
+        f", at {units.size(rate.bytes_per_s)} a second{each}: about what TCP comes to where "
+        f"{units.share(rate.lost_share)} of the segments are lost and a round trip takes "
+        f"{units.duration(rate.rtt_s)}"
+    )
 
 
 def _on_storage(evidence: Evidence, storage: str | None) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.record import Record
@@ -95,6 +96,7 @@ class Software(Record):
     """Who said another thing than before, in the order of frames; the first five."""
 
 
+@once
 def software(trace: Trace) -> Software:
     """Ask clients and servers what they are."""
     if not NEEDS.met(trace):

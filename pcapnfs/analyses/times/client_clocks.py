@@ -30,6 +30,7 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.outstanding import KINDS
+from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
 from pcapnfs.record import Record
 
@@ -112,6 +113,8 @@ class ClientClock(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    loss_rates: tuple[LossRate, ...] = ()
+    """Its transfers that lost segments hold down, that with most of the clock first."""
 
     @property
     def persist_s(self) -> float:
@@ -224,6 +227,8 @@ class ByClient(Record):
     """What a few of its calls stood still."""
     queued_s: Mapping[str, float]
     """What its small calls waited until a server was done with others, together, seconds."""
+    loss_rates: Mapping[str, tuple[LossRate, ...]]
+    """Its transfers that lost segments hold down."""
 
 
 class ClientClocks(Record):
@@ -312,6 +317,7 @@ def client_clocks(
                 lacking=lacking,
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
+                loss_rates=known.loss_rates.get(client, ()),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

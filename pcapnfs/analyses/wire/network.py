@@ -2,8 +2,9 @@
 
 Takes connections and calls; gives for each client and server the path between them, with what was
 lost on it and how it was used, and what holds for the whole capture. Round trips and the vantage
-point are those of `round_trip`, paths that were longer for a while those of `slower_path`, calls
-under way those of `concurrency`, slots those of `sessions`.
+point are those of `round_trip`, paths that were longer for a while those of `slower_path`,
+transfers that lost segments hold down those of `loss_rate`, calls under way those of `concurrency`,
+slots those of `sessions`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from pcapnfs.analyses.mounts import sessions as _sessions
 from pcapnfs.analyses.mounts.sessions import Session, sessions
 from pcapnfs.analyses.times import concurrency as _concurrency
 from pcapnfs.analyses.times.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
+from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire.loss_rate import LossRate, loss_rates
 from pcapnfs.analyses.wire.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from pcapnfs.programs import NFS
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _concurrency.READS,
+    _loss_rate.READS,
     _round_trip.READS,
     _sessions.READS,
     _slower_path.READS,
@@ -127,6 +131,9 @@ class Network(Record):
     """Calls that were sent again with the same xid, before or after their reply."""
     loss: Loss
     """What TCP had to repeat or to wait for, on all connections."""
+    loss_rates: tuple[LossRate, ...]
+    """Transfers that lost segments hold down, that with most of the clock first; of the busiest
+    paths."""
     concurrency: Concurrency
     """Calls of all clients under way at once."""
     timeline: tuple[Moment, ...]
@@ -194,6 +201,7 @@ def network(trace: Trace, *, top: int = 20) -> Network:
         ),
         resent_calls=resent_calls,
         loss=_together(trace),
+        loss_rates=tuple(each for each in loss_rates(trace) if (each.client, each.server) in pairs),
         concurrency=together,
         timeline=timeline(trace),
         sessions=number,

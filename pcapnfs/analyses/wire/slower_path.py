@@ -142,7 +142,8 @@ class SlowerPath(Record):
     practice; `possible`: an end that was busy would look the same."""
     calls: int
     """Calls that were under way then, from the first byte to that of the reply; only of the
-    server's half, whose time is theirs, and if it is not merely possible."""
+    server's half, whose time is theirs, and if it is not merely possible. On a link that the
+    client's data filled also the large ones just before and after, while its queue grew or went."""
     longer_s: float
     """What they took longer for it, added up, seconds: not more than they took in all."""
     time_s: Mapping[str, float]
@@ -260,7 +261,10 @@ def register(trace: Trace) -> bool:
                 "servers": [path.server for path in paths],
                 "more": [round(path.more_s * NANOSECONDS) for path in paths],
                 "usual": [round(path.usual_s * NANOSECONDS) for path in paths],
-                "full": [(path.client, path.server) in rates for path in paths],
+                "rates": [
+                    rates.get((path.client, path.server), 0.0) / NANOSECONDS for path in paths
+                ],
+                "times": EVENLY[1],
                 "large": LARGE_BYTES,
             },
         )
@@ -385,29 +389,57 @@ _SLOW = f"""
 """
 
 # A call that stood still for a lost segment is left to that. A large one on a link that is full
-# waits for what is before it there: it is answered as soon as it has arrived.
+# waits for what is before it there: it is answered as soon as it has arrived. The queue takes a
+# while to grow, and to go: as long as large calls follow one another without a pause, and are
+# answered at the speed that the link then has, it is the link that they are answered by.
 _CALLS = """
     with paths as (
         select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
                unnest($more::bigint[]) as more, unnest($usual::bigint[]) as usual,
-               unnest($full::boolean[]) as filled
+               unnest($rates::double[]) as full_rate
     ),
     slow as (
         select connection, server_slow_from as since, server_slow_until as until,
-               least(more, server_slow_rtt) as more, usual, filled
+               least(more, server_slow_rtt) as more, usual, full_rate
         from connections join paths using (client, server)
         where server_slow_rtt >= more
+    ),
+    large as (
+        select call, connection, call_first_time, greatest(reply_time, 0) as reply_time,
+               call_bytes, since, until, full_rate,
+               lag(greatest(reply_time, 0)) over in_turn as before
+        from calls join slow using (connection)
+        where full_rate > 0 and not callback and srt is not null and call_bytes >= $large
+        window in_turn as (partition by connection order by reply_time, call)
+    ),
+    runs as (
+        select *, count(*) filter (before is null or call_first_time >= before) over (
+                   partition by connection order by reply_time, call
+               ) as run
+        from large
+    ),
+    full_runs as (
+        select *, bool_or(reply_time between since and until)
+                      over (partition by connection, run) as of_the_same
+        from runs
+    ),
+    paced as materialized (
+        select call from full_runs
+        where of_the_same and call_first_time < before
+              and call_bytes / greatest(reply_time - before, 1)
+                  between full_rate / $times and full_rate * $times
     )
     select call, client, server, call_frame, stability as row, inside,
            (coalesce(share, 0)::double * inside
             / greatest(reply_time - call_first_time, inside, 1))::bigint as part
     from (
         select call, client, server, call_frame, stability, call_first_time, reply_time,
-               case when filled and call_bytes >= $large then greatest(srt - usual, 0)
+               case when full_rate > 0 and call_bytes >= $large then greatest(srt - usual, 0)
                     else least(more, greatest(srt, 0)) end as inside
         from calls join slow using (connection)
         where not callback and srt is not null
-              and call_first_time >= since and reply_first_time <= until
+              and (call_first_time >= since and reply_first_time <= until
+                   or call in (select call from paced))
     )
     left join shares using (call) anti join ({stalls}) using (call)
 """

@@ -100,10 +100,12 @@ def _proof(path: SlowerPath) -> str:
 def _cost(path: SlowerPath) -> str:
     if not path.calls:
         return ""
-    return (
-        f" {units.counted(path.calls, 'call')} sent and answered meanwhile took "
-        f"{units.duration(path.longer_s)} longer for it."
-    )
+    calls, longer = units.counted(path.calls, "call"), units.duration(path.longer_s)
+    if path.full_bytes_per_s:
+        return (
+            f" {calls}, those while its queue grew or went included, took {longer} longer for it."
+        )
+    return f" {calls} sent and answered meanwhile took {longer} longer for it."
 
 
 _FULL = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
@@ -16,6 +16,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.wire.loss_rate import LossRate
     from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
 
@@ -46,24 +47,27 @@ TRIES = 15
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.tcp_stalls:
+        held = [
+            each
+            for each in material.loss_rates
+            if (each.client, each.server) == (pair.client, pair.server)
+        ]
         resent = pair.client_resent + pair.server_resent
         vain = _vain(material, pair)
         lost = max(pair.lost - vain, 0)
         cut = pair.longest_s >= values[CUT.name] and lost >= _tries(pair.longest_s)
         few = lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments
         # Of two clocks the rule captured_twice speaks.
-        if (few and not cut) or by_another_clock(material, pair):
+        if (few and not cut and not held) or by_another_clock(material, pair):
             continue
-        claims = by_row(pair.time_s)
+        claims = by_row(_time_s(pair, held))
         severity = by_cost(material, claims)
         if severity == "note" and (cut or lost >= values[GRAVE.name] * pair.segments):
             severity = "warning"
         yield Observed(
             severity=severity,
             at_most="problem",
-            title="The path let nothing through for a while"
-            if cut
-            else "TCP had to send segments again",
+            title=_title(cut=cut, held=bool(held)),
             seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
             f"({units.share(resent / pair.segments)}) "
             f"{'was' if resent == 1 else 'were'} sent again: "
@@ -82,10 +86,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             )
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
             + (_stood_still(pair) if cut else _stalls(pair))
-            + ("" if cut else _on_one(pair)),
-            why=_WHY_CUT if cut else _WHY,
-            advice=_CUT if cut else ((_ONE_LINK, *_LOSS) if _on_one(pair) else _LOSS),
-            confidence="certain" if lost >= 10 * values[LEAST.name] and not cut else "likely",
+            + ("" if cut else _on_one(pair))
+            + "".join(_held_down(each) for each in held),
+            why=_why(cut=cut, held=bool(held)),
+            advice=_CUT
+            if cut
+            else (
+                *((_ONE_LINK,) if _on_one(pair) else ()),
+                *(_held_advice(material, held) if held else _LOSS),
+            ),
+            confidence="certain"
+            if lost >= 10 * values[LEAST.name] and not cut and not held
+            else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
             frames=pair.frames,
@@ -93,6 +105,78 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
             display_filter="tcp.analysis.retransmission",
         )
+
+
+def _title(*, cut: bool, held: bool) -> str:
+    if cut:
+        return "The path let nothing through for a while"
+    return "Lost segments hold the transfer down" if held else "TCP had to send segments again"
+
+
+def _why(*, cut: bool, held: bool) -> str:
+    if cut:
+        return _WHY_CUT
+    return _WHY_HELD if held else _WHY
+
+
+def _time_s(pair: TcpStalls, held: Sequence[LossRate]) -> Mapping[str, float]:
+    """What of the clock it took; calls that stood still while their data moved are in both."""
+    if not held:
+        return pair.time_s
+    moving_s = sum(each.time_s for each in held)
+    return {**pair.time_s, "transfer": max(moving_s, pair.time_s.get("transfer", 0.0))}
+
+
+def _held_down(rate: LossRate) -> str:
+    """How fast data moved, and how fast TCP moves it where so much is lost."""
+    several = rate.connections > 1
+    return (
+        f" The {rate.sender}'s data moved at {units.size(rate.bytes_per_s)} a second"
+        + (f" on each of {units.count(rate.connections)} connections" if several else "")
+        + f"; {units.count(rate.lost)} of its segments ({units.share(rate.lost_share)}) were lost. "
+        f"Where that many are and a round trip takes {units.duration(rate.rtt_s)}, TCP comes to "
+        f"about {units.size(rate.allowed_bytes_per_s)} a second"
+        + (" on a connection." if several else ".")
+    )
+
+
+def _held_advice(material: Material, held: Sequence[LossRate]) -> tuple[Advice, ...]:
+    """Where data moves no faster for it, what lets more of it through is worth something, too."""
+    return (_LOSS[0], *_shared(material, held[0]), _control(held))
+
+
+def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
+    """That more connections carry more, where there are calls for them and the client can."""
+    told = [kind.software for kind in material.software.clients if rate.client in kind.addresses]
+    if not all(software.startswith("Linux") for software in told):
+        return
+    for pair in material.caps.pairs:
+        if (pair.client, pair.server) != (rate.client, rate.server) or pair.mean < AT_ONCE:
+            continue
+        if more := next((number for number in CONNECTIONS if number > pair.connections), None):
+            yield Advice(
+                "Until that is mended, let more connections carry it: each slows down for its own "
+                f"losses alone. With Linux 5.3 and later, mount with nconnect={more}; it was "
+                f"{units.count(pair.connections)}, and may be 16. Mounts of one server share its "
+                "connections, and the first says how many: unmount all of them before.",
+                "where a port drops because it is full, more connections make it drop more.",
+            )
+
+
+AT_ONCE = 2.0
+"""Calls under way at once, in the mean: with fewer, other connections would have nothing to do."""
+
+CONNECTIONS = (4, 8, 16)
+"""How many may be asked for; more than the last nconnect does not take (nfs(5))."""
+
+
+def _control(held: Sequence[LossRate]) -> Advice:
+    where = " and ".join(f"the {sender}" for sender in sorted({each.sender for each in held}))
+    return Advice(
+        f"Or let {where} not take each loss for a full link: BBR goes by rate and round trip (on "
+        "Linux net.ipv4.tcp_congestion_control=bbr, for connections made from then on).",
+        "on a link that is full it may take the share of others.",
+    )
 
 
 def _vain(material: Material, pair: TcpStalls) -> int:
@@ -150,6 +234,13 @@ _WHY = (
     "They were lost, or overtaken by so many that they were taken for lost. NFS sends small "
     "messages with nothing behind them, so that a loss is noticed only when the timer runs out: "
     "one lost segment costs a call 200 ms. In bulk transfers TCP slows down instead."
+)
+
+_WHY_HELD = (
+    "TCP takes a loss for a full link: it sends less, by a third or half, and then a little more "
+    "in each round trip until the next loss. What that comes to falls with the round trip and with "
+    "the square root of the loss, however fast the link is (Mathis et al. 1997, RFC 5348 section "
+    "3.1)."
 )
 
 _WHY_CUT = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.wire.loss_rate import holding
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 
@@ -26,34 +27,50 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     """Its bytes take the time."""
     transfer_s = cause.time_s if found.about else material.budget_rows()["transfer"]
     claims = (Claim("transfer", transfer_s),)
+    held_down = _held_down(material, found, transfer_s)
     rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
     return Observed(
-        severity=bound.severity(material, found, claims, large=True),
+        severity=bound.severity(material, found, claims, large=not held_down),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
         f"all, at {rate} a second while they moved.",
         why="What is left is bandwidth: fewer calls or faster disks do not help.",
-        advice=(
-            Advice(
-                "Compare the rate with the link's: if it is near, a faster link, or several "
-                "(nconnect, bonding), is the way."
-            ),
-            Advice(
-                "If it is far below, look for loss, small TCP windows (net.ipv4.tcp_rmem, "
-                "tcp_wmem) and a busy processor (encryption, checksums): see the findings on TCP."
-            ),
-            Advice(
-                "Move less: keep what is read again in a cache (mount with fsc, cachefilesd runs), "
-                "compress."
-            ),
-        ),
+        advice=(*(_LOST if held_down else _RATE), _LESS),
         confidence="certain",
         data=bound.data(found),
         claims=claims,
         about=found.about,
     )
 
+
+def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool:
+    """Whether it is lost segments that most of it waits for: `tcp_loss` says how grave that is."""
+    mine = [each for each in material.loss_rates if each.client in (found.about or (each.client,))]
+    return holding(mine, transfer_s) is not None
+
+
+_LOST = (
+    Advice(
+        "Mend the loss first: it holds the transfer down (see the finding on TCP), and a faster "
+        "link alone would not be faster."
+    ),
+)
+
+_RATE = (
+    Advice(
+        "Compare the rate with the link's: if it is near, a faster link, or several (nconnect, "
+        "bonding), is the way."
+    ),
+    Advice(
+        "If it is far below, look for loss, small TCP windows (net.ipv4.tcp_rmem, tcp_wmem) and a "
+        "busy processor (encryption, checksums): see the findings on TCP."
+    ),
+)
+
+_LESS = Advice(
+    "Move less: keep what is read again in a cache (mount with fsc, cachefilesd runs), compress."
+)
 
 RULE = Rule(
     id="transfer_bound",

@@ -39,12 +39,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="warning",
             title=f"{units.count(late)} of {units.count(late + found.others)} connections "
             f"{'answer' if many else 'answers'} later than the {_rest(found)}",
-            seen=f"On the {'connections' if many else 'connection'} from port {_ports(found)} the "
-            f"quickest small calls took {units.duration(found.floor_s)} (tenth percentile of "
-            f"{units.count(found.small_calls)}), on the {_rest(found)} meanwhile "
-            f"{units.duration(found.usual_s)} (of {units.count(found.usual_calls)}). "
-            f"{units.counted(found.calls, 'call')} took {units.duration(found.longer_s)} longer "
-            "for it.",
+            seen=_seen(found),
             why="A mount with nconnect sends its calls over all connections in turn, also over one "
             "that is slow: a program waits for those calls all the same. Client and server are the "
             "same for all connections, but not the way: switches and routers choose a link by the "
@@ -66,13 +61,37 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=f"{units.counted(found.small_calls + found.usual_calls, 'small call')}",
+            data=units.counted(
+                found.small_calls + found.usual_calls,
+                "ACK of the client" if found.shown_by == "acks" else "small call",
+                "ACKs of the client" if found.shown_by == "acks" else "small calls",
+            ),
             frames=found.frames,
             claims=claims,
             about=(found.client, found.server),
             calls=found.calls,
             display_filter=" || ".join(f"tcp.port == {port}" for port in found.ports[:NAMED]),
         )
+
+
+def _seen(found: UnevenConnections) -> str:
+    """What was measured on these connections and on the others."""
+    on = f"On the {'connections' if len(found.ports) > 1 else 'connection'} from port "
+    if found.shown_by == "acks":
+        return (
+            f"{on}{_ports(found)} the client's ACKs usually took {units.duration(found.floor_s)} "
+            f"({units.count(found.small_calls)}), on the {_rest(found)} "
+            f"{units.duration(found.usual_s)} ({units.count(found.usual_calls)}). The client got "
+            f"the replies to {units.counted(found.calls, 'call')} that much later, "
+            f"{units.duration(found.longer_s)} in all; it is in no service time, since the capture "
+            "was taken away from the client."
+        )
+    return (
+        f"{on}{_ports(found)} the quickest small calls took {units.duration(found.floor_s)} (tenth "
+        f"percentile of {units.count(found.small_calls)}), on the {_rest(found)} meanwhile "
+        f"{units.duration(found.usual_s)} (of {units.count(found.usual_calls)}). "
+        f"{units.counted(found.calls, 'call')} took {units.duration(found.longer_s)} longer for it."
+    )
 
 
 def _rest(found: UnevenConnections) -> str:

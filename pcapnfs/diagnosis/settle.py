@@ -67,19 +67,15 @@ def _order(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[obj
 
 
 def _alone(seen: Observed, budget: Mapping[str, float]) -> float | None:
-    """What it costs by itself: no more of a row than the row holds."""
-    if not seen.claims:
-        return None
+    """What it costs by itself: no more of a row than the row holds; None where that is nothing."""
     claimed: dict[str, float] = {}
     for claim in seen.claims:
         claimed[claim.row] = claimed.get(claim.row, 0.0) + max(claim.seconds, 0.0)
-    return sum(min(seconds, budget[row]) for row, seconds in claimed.items())
+    return sum(min(seconds, budget[row]) for row, seconds in claimed.items()) or None
 
 
-def _book(seen: Observed, left: dict[str, float]) -> float | None:
+def _book(seen: Observed, left: dict[str, float]) -> float:
     """Take from the rows what is claimed and still there."""
-    if not seen.claims:
-        return None
     booked = 0.0
     for claim in seen.claims:
         part = min(max(claim.seconds, 0.0), left[claim.row])
@@ -91,11 +87,12 @@ def _book(seen: Observed, left: dict[str, float]) -> float | None:
 def _finding(
     said: Said,
     subjects: Subjects,
-    cost_s: float | None,
+    booked_s: float,
     saving_s: float | None,
     total: float,
 ) -> Finding:
     rule, seen, also = said
+    cost_s = None if saving_s is None else booked_s
     frames = tuple(dict.fromkeys(seen.frames))[:EXAMPLES]
     return Finding(
         id=rule.id,
@@ -106,7 +103,7 @@ def _finding(
         evidence=seen.seen,
         why=seen.why,
         cost_s=cost_s,
-        cost_share=None if cost_s is None or total <= 0 else min(cost_s / total, 1.0),
+        cost_share=None if cost_s is None else min(cost_s / total, 1.0),
         saving_s=saving_s,
         advice=seen.advice,
         confidence=seen.confidence,

@@ -106,8 +106,6 @@ def cost(found: Finding) -> str:
     """What it costs, in time and as a share; empty when it costs none."""
     if found.cost_s is None or found.saving_s is None:
         return ""
-    if not found.saving_s and found.cost_share is None:
-        return ""  # There is no clock that it could be a share of.
     if shared(found):
         return f"{units.duration(found.saving_s)}, shared"
     shown = f"{units.duration(found.cost_s)}"

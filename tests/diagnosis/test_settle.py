@@ -73,9 +73,11 @@ def test_a_finding_without_claim_costs_nothing_known() -> None:
     assert (found.cost_s, found.cost_share, found.saving_s) == (None, None, None)
 
 
-def test_an_empty_budget_has_no_shares() -> None:
-    (found,) = settle([(rule("a"), seen(("stable", 1.0)))], {"stable": 0.0})
-    assert (found.cost_s, found.cost_share) == (0.0, None)
+@pytest.mark.parametrize(("claimed_s", "row_s"), [(0.0, 6.0), (1.0, 0.0), (-1.0, 6.0)])
+def test_what_takes_no_time_costs_nothing_known(claimed_s: float, row_s: float) -> None:
+    """No 0 s and 0 %: clients that were told to wait were there again at once."""
+    (found,) = settle([(rule("a"), seen(("stable", claimed_s)))], {"stable": row_s})
+    assert (found.cost_s, found.cost_share, found.saving_s) == (None, None, None)
 
 
 def test_a_row_that_the_budget_lacks_is_a_fault_of_the_rule() -> None:

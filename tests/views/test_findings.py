@@ -71,9 +71,6 @@ def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
         assert "0 s, 0 %" not in short
         text = samples.render(findings.screen(only), 80)
         assert "Costs  24.0 s of the time, which other findings claim already" in text
-    free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, saving_s=0.0)
-    assert findings.cost(free) == "0 s, 0 %"
-    assert findings.cost(replace(free, cost_share=None)) == ""
 
 
 def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:

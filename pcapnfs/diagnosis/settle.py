@@ -1,8 +1,10 @@
 """Lets what the rules claim add up to no more than the time there was.
 
 Takes what the rules saw and the rows of the time budget; gives findings. A second is booked to one
-finding only: particular rules before general ones, costlier ones first. Rules of one topic that
-speak of the same client and server become one finding; so does what one rule says alike of several.
+finding only: particular rules before general ones, graver ones first, and of these the costlier:
+what is told first is told with what mending it brings, and not with what a note on the same calls
+has left of it. Rules of one topic that speak of the same client and server become one finding; so
+does what one rule says alike of several.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def settle(
     left = dict(budget)
     total = sum(budget.values())
     joined = grouped(_merged(observed, budget), lambda seen: _alone(seen, budget), total)
-    joined.sort(key=lambda each: _order(each[0][0], each[0][1], budget))
+    joined.sort(key=lambda each: _booked_first(each[0][0], each[0][1], budget))
     findings = [
         _finding(said, subjects, _book(said[1], left), _alone(said[1], budget), total)
         for said, subjects in joined
@@ -43,8 +45,8 @@ def settle(
 
 
 def _merged(observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]) -> list[Said]:
-    """One of each topic and subject, with the names of the others; in the order of booking."""
-    ordered = sorted(observed, key=lambda pair: _order(pair[0], pair[1], budget))
+    """The costliest of each topic and subject, with the names of the others."""
+    ordered = sorted(observed, key=lambda pair: _costliest_first(pair[0], pair[1], budget))
     kept: dict[object, tuple[Rule, Observed, list[str]]] = {}
     for place, (rule, seen) in enumerate(ordered):
         subject = place if rule.topic is None else (rule.topic, seen.about)
@@ -55,14 +57,23 @@ def _merged(observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, floa
     return [(rule, seen, tuple(also)) for rule, seen, also in kept.values()]
 
 
-def _order(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
-    """What sorts them in the order of booking."""
+def _costliest_first(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
+    """What sorts them by cost, particular ones before general ones."""
     return (
         rule.general,
         -(_alone(seen, budget) or 0.0),
         SEVERITIES.index(seen.severity),
         rule.id,
         seen.about,
+    )
+
+
+def _booked_first(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
+    """What sorts them in the order of booking."""
+    return (
+        rule.general,
+        SEVERITIES.index(seen.severity),
+        *_costliest_first(rule, seen, budget),
     )
 
 

@@ -63,6 +63,28 @@ def test_a_general_rule_claims_what_particular_ones_left() -> None:
     assert costs(found) == {"general": 5.0, "particular": 1.0}
 
 
+def test_what_is_told_first_is_told_with_all_that_mending_it_brings() -> None:
+    """A note on the same calls has what graver findings left, however much it costs."""
+    found = settle(
+        [
+            (rule("note"), seen(("unstable", 3.0), severity="note")),
+            (rule("problem"), seen(("unstable", 2.0), severity="problem")),
+            (rule("warning"), seen(("unstable", 2.5))),
+        ],
+        BUDGET,
+    )
+    assert costs(found) == {"problem": 2.0, "warning": 1.0, "note": 0.0}
+    # A general one has what is left even so.
+    found = settle(
+        [
+            (rule("general", general=True), seen(("stable", 6.0), severity="problem")),
+            (rule("particular"), seen(("stable", 1.0), severity="note")),
+        ],
+        BUDGET,
+    )
+    assert costs(found) == {"general": 5.0, "particular": 1.0}
+
+
 def test_no_claim_is_larger_than_its_row_however_it_is_split() -> None:
     (found,) = settle([(rule("a"), seen(("unstable", 2.0), ("unstable", 9.0)))], BUDGET)
     assert (found.cost_s, found.saving_s) == (3.0, 3.0)

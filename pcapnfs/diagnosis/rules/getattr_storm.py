@@ -98,8 +98,9 @@ _LONGER = Advice(
 
 _KEEP_OPEN = Advice(
     "In the program: keep files open instead of opening them each time (logs that are appended to "
-    "line by line, files that are polled). Longer timeouts (actimeo) do not help: an "
-    "open asks whatever they are."
+    "line by line, files that are polled, modules that each of many processes loads). Longer "
+    "timeouts (actimeo) do not help: an open asks whatever they are; only acregmin=0, if nfsstat "
+    "-m shows it, sends the same calls."
 )
 
 _NOCTO = Advice(

@@ -260,7 +260,7 @@ def _without(causes: tuple[Cause, ...], pause_s: float) -> str:
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:
     """Name the causes of one client's time."""
-    told = f"{clock.client} waited {units.duration(clock.waited_s)}"
+    told = f"{clock.client} waited {units.duration(clock.waited_s)} for calls"
     return _of_client(clock, told)
 
 
@@ -272,17 +272,16 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
         return None
     first = called[0]
     # One that only mounted may have waited longer.
-    longest = " longest," if first is clocks.each[0] else ""
-    begin = (
-        f"Of {units.count(clients)} clients {first.client} waited{longest} "
-        f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
-    )
+    waited = f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
+    # Not for locks and the like, of which the sentence may tell for longer.
+    of_calls = f"longest for calls, {waited}" if first is clocks.each[0] else f"{waited} for calls"
+    begin = f"Of {units.count(clients)} clients {first.client} waited {of_calls}"
     each = (_of_client(first, begin), *(client_verdict(clock) for clock in called[1:]))
     others = None
     if number := clients - len(each):
         rest = units.duration(max(0.0, clocks.waited_s - sum(told.waited_s for told in each)))
         kind, together = ("client", "") if number == 1 else ("clients", " together")
-        others = f"{units.count(number)} more {kind} waited {rest}{together}."
+        others = f"{units.count(number)} more {kind} waited {rest} for calls{together}."
     return Verdict(
         sentence=" ".join([told.sentence for told in each] + ([others] if others else [])),
         named=each[0].named,

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs import summary
 from pcapnfs.analyses.captured.trust import Trust, trust
+from pcapnfs.analyses.forecasts.verdict import Verdict
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.diagnosis.judging import findings
 from pcapnfs.redaction import redact
 from pcapnfs.verify.verification import verify
@@ -317,6 +320,12 @@ def test_a_pause_of_which_nothing_tells_is_told_and_findings_on_it_are_doubtful(
     pause_s, *rest = told(set_forward)
     assert pause_s == pytest.approx(3600, abs=0.1)
     assert rest == [at + 1, "possible"]
+    # Within a call, which stood still.
+    with pcapnfs.open(
+        str(without_timestamps(paused(tmp_path / "call.pcap", at - 1, 3600, awake="")))
+    ) as trace:
+        (still,) = (each for each in findings(trace).findings if each.id == "stalled_calls")
+        assert (still.severity, still.confidence) == ("warning", "possible")
     # An end was awake.
     real = paused(tmp_path / "real.pcap", at, 3600, awake="cs")
     assert told(real) == (None, None, "certain")
@@ -324,6 +333,32 @@ def test_a_pause_of_which_nothing_tells_is_told_and_findings_on_it_are_doubtful(
     for by_s in (20, 5):
         little = without_timestamps(paused(tmp_path / "little.pcap", at, by_s, awake=""))
         assert _pause(trust_of(little)) == (None, None)
+
+
+def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
+    def told(capture: Path) -> Verdict:
+        with pcapnfs.open(str(capture)) as trace:
+            found = summary.summarize(trace).verdict
+            assert found is not None
+            return found
+
+    at = next(reply for _, reply, _ in calls(SAMPLE) if reply and reply > 700)
+    doubtful = told(without_timestamps(paused(tmp_path / "forward.pcap", at, 3600, awake="")))
+    (largest,) = told(SAMPLE).named
+    title = TITLES[largest]
+    assert doubtful.named == ("client",)
+    assert doubtful.doubt is not None
+    assert doubtful.sentence.endswith(doubtful.doubt)
+    assert doubtful.doubt.startswith(
+        f"That counts 60 m 0 s before frame {at + 1} in which nothing was captured: if the clock "
+        "of the capturing host was set forward there, they did not pass, and the time went into "
+        f"{title} "
+    )
+    assert told(paused(tmp_path / "real.pcap", at, 3600, awake="cs")).doubt is None
+    # Before the first call: no part of what the verdict is about.
+    first = min(call for call, _, _ in calls(SAMPLE) if call)
+    early = told(without_timestamps(paused(tmp_path / "early.pcap", first - 1, 3600, awake="")))
+    assert (early.named, early.doubt) == ((largest,), None)
 
 
 def _pause(told: Trust) -> tuple[float | None, int | None]:

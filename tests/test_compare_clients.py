@@ -232,10 +232,29 @@ def test_a_longer_way_is_told_of_the_client_that_has_it() -> None:
     assert settings(result) == [("network_rtt", "200 µs", "5.00 ms", (DISK,))]
 
 
-def test_files_that_one_client_wrote_in_pieces_tell_its_wsize() -> None:
-    def writing(size: int) -> Side:
+@pytest.mark.parametrize(
+    ("mine", "others", "told"),
+    [
+        # Files of other clients are no evidence, for it or against it.
+        ((1, 1), ((2, 3, 4), (5, 6, 7)), True),
+        ((1, 2), ((3, 4, 5), (3, 4, 5)), False),
+    ],
+)
+def test_files_that_one_client_wrote_in_pieces_tell_its_wsize(
+    mine: tuple[int, int], others: tuple[tuple[int, ...], tuple[int, ...]], told: bool
+) -> None:
+    def writing(size: int, own: int, other: tuple[int, ...]) -> Side:
         rows = [*calls_of(DISK, 9), *calls_of(OTHER, 9)]
-        rows = [{**row, "op": "WRITE"} if row["op"] == "CREATE" else row for row in rows]
+        rows = [
+            {
+                **row,
+                "op": "WRITE",
+                "file": own if row["client"] == DISK else other[int(str(row["call"])) % len(other)],
+            }
+            if row["op"] == "CREATE"
+            else row
+            for row in rows
+        ]
         writes = [
             operation(
                 int(str(row["call"])),
@@ -248,14 +267,19 @@ def test_files_that_one_client_wrote_in_pieces_tell_its_wsize() -> None:
         ]
         tcp = [{"transport": "TCP"}]
         ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
-        with trace_of(
-            ends, calls=rows, operations=writes, files=[file(1, "a")], connections=tcp
-        ) as trace:
+        files = [file(number, f"f{number}") for number in range(1, 8)]
+        with trace_of(ends, calls=rows, operations=writes, files=files, connections=tcp) as trace:
             return gather(trace)
 
-    result, _ = compared(writing(4096), writing(65536))
-    told = [each for each in settings(result) if each[0] == "wsize"]
-    assert told == [("wsize", "wsize=4096", "larger (64.0 KiB were moved at once)", (DISK,))]
+    result, _ = compared(writing(4096, mine[0], others[0]), writing(65536, mine[1], others[1]))
+    found = [each for each in settings(result) if each[0] == "wsize"]
+    sizes = ("wsize", "wsize=4096", "larger (64.0 KiB were moved at once)", (DISK,))
+    assert found == ([sizes] if told else [])
+    for each in result.causes:
+        if each.subject == "wsize":
+            assert each.evidence.endswith(
+                "and none larger; the other capture, with 1 written path in common, has 64.0 KiB"
+            )
 
 
 def kinds(times_ms: dict[str, float], of: int = 12) -> list[Row]:

@@ -244,9 +244,8 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
     least, most = min(first, second), max(first, second)
     if least > SMALL_WRITE_BYTES or smaller.habits.writes_of_largest < FEW:
         return
-    paths = {file.path for file in before.files}
-    common = sum(file.path in paths for file in after.files)
-    if not common or common < MOST * max(len(before.files), len(after.files)):
+    common = len(before.written & after.written)
+    if not common or common < MOST * max(len(before.written), len(after.written)):
         return
     words = [
         f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
@@ -258,8 +257,8 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
         words[1],
         "possible",
         f"{units.counted(smaller.habits.writes_of_largest, 'WRITE')} of {units.size(least)} and "
-        f"none larger, where the other capture of {units.counted(common, 'path')} in common has "
-        f"{units.size(most)}",
+        f"none larger; the other capture, with {units.counted(common, 'written path')} in common, "
+        f"has {units.size(most)}",
     )
 
 

@@ -2,7 +2,7 @@
 
 Takes two sides and which clients are the same; gives for each client both sides as if it had been
 alone, as far as settings, storage and the network are asked for. Which files its calls were about
-is not told of it: `files` are those of all.
+is not told of it, but for those that it wrote: `files` are those of all.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def _of_one(side: Side, client: str, mounts: Mapping[str, list[Mount]]) -> Side:
     return replace(
         side,
         habits=side.of_each[client],
+        written=side.written_by.get(client, frozenset()),
         mounts=tuple(mounts.get(client, ())),
         times=side.times_of.get(client, {}),
         way=side.measured.path.ways.get(client, NOTHING),

@@ -130,6 +130,10 @@ class Side(Record):
     """What lies between the clients and their servers."""
     files: tuple[FileCost, ...]
     """Costs of paths, in the order of the paths."""
+    written: frozenset[str]
+    """Paths of the files that were written."""
+    written_by: Mapping[str, frozenset[str]]
+    """The same of each client, by address."""
     classes: tuple[Counted, ...]
     """Classes of files by pattern, all of them."""
     mounts: tuple[Mount, ...]
@@ -165,6 +169,7 @@ def gather(trace: Trace) -> Side:
         listing = asking.ask(readdir, top=LISTED)
         said = asking.ask(_software.software)
         files = asking.ask(_files)
+        written = asking.ask(_written)
         habits = asking.ask(_habits.by_client)
         called = asking.ask(_callers.callers)
         servers = asking.ask(_servers)
@@ -192,6 +197,8 @@ def gather(trace: Trace) -> Side:
         },
         way=measured.path.way,
         files=files(),
+        written=frozenset().union(*written().values()),
+        written_by=written(),
         classes=classes(),
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
@@ -301,6 +308,22 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
         FileCost(str(path), integer(calls), integer(stable), integer(time) / NANOSECONDS)
         for path, calls, stable, time in rows
     )
+
+
+def _written(trace: Trace) -> dict[str, frozenset[str]]:
+    """The paths of the files that each client wrote."""
+    rows = trace.rows(
+        f"""
+        with {owners.OWNED}, {owners.OBJECTS}
+        select distinct client, path from owned join objects using (file)
+        where op = 'WRITE' and program in {NFS_PROGRAMS}
+              and role not in ('pseudo', 'absent', 'untold')
+        """
+    )
+    found: dict[str, set[str]] = {}
+    for client, path in rows:
+        found.setdefault(str(client), set()).add(str(path))
+    return {client: frozenset(paths) for client, paths in found.items()}
 
 
 def _ops(trace: Trace) -> set[str | None]:

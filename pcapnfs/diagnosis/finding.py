@@ -134,8 +134,9 @@ class Finding(Record):
     why: str
     """Why that matters."""
     cost_s: float | None
-    """What it costs beyond the costlier findings, seconds of the time budget: these add up over all
-    findings. None when it costs no time, or the capture cannot tell how much."""
+    """What it costs beyond what is booked to graver findings, and to costlier ones of its severity,
+    seconds of the time budget: these add up over all findings. None when it costs no time, or the
+    capture cannot tell how much."""
     cost_share: float | None
     """The same as a share of the time budget, 0…1; None like `cost_s`."""
     saving_s: float | None

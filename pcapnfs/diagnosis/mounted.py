@@ -68,6 +68,12 @@ def is_attribute_cache(options: tuple[str, ...]) -> bool:
     return any("noac" in option or option.startswith("ac") for option in options)
 
 
+def is_timeout(options: tuple[str, ...]) -> bool:
+    """Whether a verdict says that attributes are kept for some seconds."""
+    name, _, value = options[0].partition("=")
+    return name == "actimeo" and value.isdigit() and value != "0"
+
+
 def is_written_through(options: tuple[str, ...]) -> bool:
     """Whether a verdict says that nothing is cached, and data is written through as well."""
     return options[:2] == ("noac", "actimeo=0,sync")

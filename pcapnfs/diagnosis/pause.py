@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.captured.trust import NEARLY
 from pcapnfs.record import replace
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ def doubted(rule: Rule, seen: Observed, trust: Trust) -> Observed:
     pause_s = trust.untold_pause_s
     # What claims nothing, but speaks of all time, is about the time without calls.
     needs = sum(claim.seconds for claim in seen.claims) if seen.claims else None
-    if pause_s is None or (needs < pause_s if needs is not None else not rule.general):
+    if pause_s is None:
+        return seen
+    if needs < NEARLY * pause_s if needs is not None else not rule.general:
         return seen
     frame = trust.untold_pause_frame
     where = f" before frame {frame}" if frame is not None else ""

@@ -1,8 +1,10 @@
 """Lets what the rules claim add up to no more than the time there was.
 
 Takes what the rules saw and the rows of the time budget; gives findings. A second is booked to one
-finding only: particular rules before general ones, costlier ones first. Rules of one topic that
-speak of the same client and server become one finding; so does what one rule says alike of several.
+finding only: particular rules before general ones, graver ones first, and of these the costlier:
+what is told first is told with what mending it brings, and not with what a note on the same calls
+has left of it. Rules of one topic that speak of the same client and server become one finding; so
+does what one rule says alike of several.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def settle(
     left = dict(budget)
     total = sum(budget.values())
     joined = grouped(_merged(observed, budget), lambda seen: _alone(seen, budget), total)
-    joined.sort(key=lambda each: _order(each[0][0], each[0][1], budget))
+    joined.sort(key=lambda each: _booked_first(each[0][0], each[0][1], budget))
     findings = [
         _finding(said, subjects, _book(said[1], left), _alone(said[1], budget), total)
         for said, subjects in joined
@@ -43,8 +45,8 @@ def settle(
 
 
 def _merged(observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]) -> list[Said]:
-    """One of each topic and subject, with the names of the others; in the order of booking."""
-    ordered = sorted(observed, key=lambda pair: _order(pair[0], pair[1], budget))
+    """The costliest of each topic and subject, with the names of the others."""
+    ordered = sorted(observed, key=lambda pair: _costliest_first(pair[0], pair[1], budget))
     kept: dict[object, tuple[Rule, Observed, list[str]]] = {}
     for place, (rule, seen) in enumerate(ordered):
         subject = place if rule.topic is None else (rule.topic, seen.about)
@@ -55,8 +57,8 @@ def _merged(observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, floa
     return [(rule, seen, tuple(also)) for rule, seen, also in kept.values()]
 
 
-def _order(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
-    """What sorts them in the order of booking."""
+def _costliest_first(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
+    """What sorts them by cost, particular ones before general ones."""
     return (
         rule.general,
         -(_alone(seen, budget) or 0.0),
@@ -66,20 +68,25 @@ def _order(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[obj
     )
 
 
+def _booked_first(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
+    """What sorts them in the order of booking."""
+    return (
+        rule.general,
+        SEVERITIES.index(seen.severity),
+        *_costliest_first(rule, seen, budget),
+    )
+
+
 def _alone(seen: Observed, budget: Mapping[str, float]) -> float | None:
-    """What it costs by itself: no more of a row than the row holds."""
-    if not seen.claims:
-        return None
+    """What it costs by itself: no more of a row than the row holds; None where that is nothing."""
     claimed: dict[str, float] = {}
     for claim in seen.claims:
         claimed[claim.row] = claimed.get(claim.row, 0.0) + max(claim.seconds, 0.0)
-    return sum(min(seconds, budget[row]) for row, seconds in claimed.items())
+    return sum(min(seconds, budget[row]) for row, seconds in claimed.items()) or None
 
 
-def _book(seen: Observed, left: dict[str, float]) -> float | None:
+def _book(seen: Observed, left: dict[str, float]) -> float:
     """Take from the rows what is claimed and still there."""
-    if not seen.claims:
-        return None
     booked = 0.0
     for claim in seen.claims:
         part = min(max(claim.seconds, 0.0), left[claim.row])
@@ -91,11 +98,12 @@ def _book(seen: Observed, left: dict[str, float]) -> float | None:
 def _finding(
     said: Said,
     subjects: Subjects,
-    cost_s: float | None,
+    booked_s: float,
     saving_s: float | None,
     total: float,
 ) -> Finding:
     rule, seen, also = said
+    cost_s = None if saving_s is None else booked_s
     frames = tuple(dict.fromkeys(seen.frames))[:EXAMPLES]
     return Finding(
         id=rule.id,
@@ -106,7 +114,7 @@ def _finding(
         evidence=seen.seen,
         why=seen.why,
         cost_s=cost_s,
-        cost_share=None if cost_s is None or total <= 0 else min(cost_s / total, 1.0),
+        cost_share=None if cost_s is None else min(cost_s / total, 1.0),
         saving_s=saving_s,
         advice=seen.advice,
         confidence=seen.confidence,

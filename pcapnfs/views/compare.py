@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.comparison.clients import ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
-    from pcapnfs.comparison.matching import FileChanges, FindingChange, PatternChanges
+    from pcapnfs.comparison.matching import FindingChange
 
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
@@ -44,9 +44,9 @@ def screen(result: Comparison) -> RenderableType:
         heading("Operations"),
         *_operations(result),
         heading("Files"),
-        *_files(result.files),
+        *_files(result),
         heading("Patterns"),
-        *_patterns(result.patterns),
+        *_patterns(result),
         heading("Findings"),
         *_findings(result.findings),
     )
@@ -243,8 +243,8 @@ def _operations(result: Comparison) -> list[RenderableType]:
     return [FittedTable(columns, rows, indent=2), note(told)]
 
 
-def _files(files: FileChanges) -> list[RenderableType]:
-    told = differences.about_files(files)
+def _files(result: Comparison) -> list[RenderableType]:
+    files, told = result.files, differences.about_files(result)
     if not files.files:
         return [note(told)]
     columns = [
@@ -267,8 +267,8 @@ def _files(files: FileChanges) -> list[RenderableType]:
     return [note(told), FittedTable(columns, rows, indent=2)]
 
 
-def _patterns(patterns: PatternChanges) -> list[RenderableType]:
-    told = differences.about_patterns(patterns)
+def _patterns(result: Comparison) -> list[RenderableType]:
+    patterns, told = result.patterns, differences.about_patterns(result)
     if not patterns.patterns:
         return [note(told)]
     columns = [

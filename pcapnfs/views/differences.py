@@ -18,7 +18,6 @@ from pcapnfs.views.words import lacks, one_way, sealed
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause
     from pcapnfs.comparison.comparing import Comparison, Run
-    from pcapnfs.comparison.matching import FileChanges, PatternChanges
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
@@ -268,7 +267,7 @@ def about_steps(result: Comparison) -> str:
 
 def about_operations(result: Comparison) -> str:
     """How many operations moved, and whose calls they are."""
-    whose = "Calls of all clients together. " if not result.as_one else ""
+    whose = _of_all(result, "Calls")
     if all(row.verdict in ("new", "gone") for row in result.operations):
         return f"{whose}No operation is on both sides."
     moved = sum(row.verdict in ("faster", "slower") for row in result.operations)
@@ -277,8 +276,14 @@ def about_operations(result: Comparison) -> str:
     return f"{whose}{units.counted(moved, 'operation')} moved beyond chance."
 
 
-def about_files(files: FileChanges) -> str:
-    """How paths were matched."""
+def _of_all(result: Comparison, what: str) -> str:
+    """Whose they are, where clients are told one by one elsewhere."""
+    return "" if result.as_one else f"{what} of all clients together. "
+
+
+def about_files(result: Comparison) -> str:
+    """How paths were matched, and whose calls they are."""
+    files = result.files
     alone = [
         f"{units.count(number)} only {when} ({units.duration(time_s)})"
         for number, when, time_s in (
@@ -292,13 +297,14 @@ def about_files(files: FileChanges) -> str:
         f"({units.duration(files.both_before_s)} of service before, "
         f"{units.duration(files.both_after_s)} after)"
     )
-    return f"{', '.join([told, *(alone or ['none on one alone'])])}."
+    return f"{_of_all(result, 'Calls')}{', '.join([told, *(alone or ['none on one alone'])])}."
 
 
-def about_patterns(patterns: PatternChanges) -> str:
-    """How patterns were matched."""
+def about_patterns(result: Comparison) -> str:
+    """How patterns were matched, and whose files they are."""
+    patterns = result.patterns
     return (
-        f"{units.counted(patterns.both, 'pattern')} on both sides, "
+        f"{_of_all(result, 'Files')}{units.counted(patterns.both, 'pattern')} on both sides, "
         f"{units.count(patterns.came)} came, {units.count(patterns.went)} went."
     )
 

@@ -93,7 +93,7 @@ def verdict_sentences(verdict: Verdict) -> list[str]:
     if not verdict.clients:
         return [verdict.sentence]
     told = [sentence(each.sentence) for each in verdict.clients]
-    return told if verdict.rest is None else [*told, verdict.rest]
+    return [*told, *(line for line in (verdict.rest, verdict.doubt) if line is not None)]
 
 
 def lines(model: Model) -> list[str]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcapnfs import units
+from pcapnfs.diagnosis.severity import PROBLEM_SHARE
 from pcapnfs.diagnosis.wording import NAMED
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
@@ -31,8 +32,17 @@ STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
 OWN_SHARE = 0.01
 """A smaller part of a cost is no more than a trace."""
 
+SHARED = "+ shared"
+"""What stands behind a cost beside which other findings have claimed as much, or more."""
+
+MORE_SHARED = f"{SHARED}: of what it costs alone, other findings have claimed half or more."
+"""What that means."""
+
 WORTH_DOING = 0.05
 """Part of the time that a note must cost for the summary to begin with what to do about it."""
+
+SEVERAL = 2.0
+"""What costs so many times as much as what to do first is told beside it."""
 
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
@@ -60,26 +70,43 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     )
     rest = len(findings) - len(shown)
     more = f"{units.counted(rest, 'more', 'more')}; " if rest else ""
-    first = first_to_do(findings)
     return [
         FittedTable(columns, rows),
-        *([note(first)] if first else ()),
+        *([note(MORE_SHARED)] if any(mostly_shared(found) for found in shown) else ()),
+        *(note(line) for line in first_to_do(findings)),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
 
 
-def first_to_do(findings: Sequence[Finding]) -> str | None:
-    """The first advice of the gravest finding, with its risk.
+def first_to_do(findings: Sequence[Finding]) -> list[str]:
+    """The first advice of the gravest finding, with its risk, and that of one that costs far more.
 
-    None where that is a note that costs hardly anything: what is worth knowing need not be worth
-    doing.
+    The second is a warning: to mend it takes something away, or there is another explanation. So it
+    does not come first, but who looks for where the time goes must not miss it. Nothing where the
+    gravest is a note that costs hardly anything: what is worth knowing need not be worth doing.
     """
     if not findings or not findings[0].advice:
-        return None
-    first = findings[0]
+        return []
+    first, *others = findings
     if first.severity == "note" and (first.cost_share or 0.0) < WORTH_DOING:
-        return None
-    return f"To do first: {_advice(first.advice[0])}"
+        return []
+    told = [f"To do first: {_advice(first.advice[0])}"]
+    dearest = max(others, key=lambda found: found.cost_s or 0.0, default=None)
+    if dearest is not None and _is_far_dearer(dearest, first):
+        told.append(
+            f"Costs more ({cost(dearest)}): {sentence(dearest.title)}. {_advice(dearest.advice[0])}"
+        )
+    return told
+
+
+def _is_far_dearer(found: Finding, first: Finding) -> bool:
+    """Whether it is worth doing, and costs several times as much as what is to do first."""
+    return (
+        found.severity != "note"
+        and bool(found.advice)
+        and (found.cost_share or 0.0) >= PROBLEM_SHARE
+        and (found.cost_s or 0.0) >= SEVERAL * (first.saving_s or 0.0)
+    )
 
 
 def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
@@ -106,11 +133,14 @@ def cost(found: Finding) -> str:
     """What it costs, in time and as a share; empty when it costs none."""
     if found.cost_s is None or found.saving_s is None:
         return ""
-    if not found.saving_s and found.cost_share is None:
-        return ""  # There is no clock that it could be a share of.
     if shared(found):
         return f"{units.duration(found.saving_s)}, shared"
-    shown = f"{units.duration(found.cost_s)}"
+    return f"{_own(found)} {SHARED}" if mostly_shared(found) else _own(found)
+
+
+def _own(found: Finding) -> str:
+    """What no other finding has claimed of it."""
+    shown = units.duration(found.cost_s)
     return shown if found.cost_share is None else f"{shown}, {units.share(found.cost_share)}"
 
 
@@ -119,13 +149,23 @@ def shared(found: Finding) -> bool:
     return (found.cost_s or 0.0) < OWN_SHARE * (found.saving_s or 0.0)
 
 
+def mostly_shared(found: Finding) -> bool:
+    """Whether they have claimed as much as is left of it, or more, but not all."""
+    if found.cost_s is None or found.saving_s is None or shared(found):
+        return False
+    return 2 * found.cost_s <= found.saving_s
+
+
 def costs(found: Finding) -> str:
-    """The same in a clause of its own."""
-    if not (told := cost(found)):
+    """The same in a clause of its own, with what it would cost alone where that is more."""
+    if found.cost_s is None or found.saving_s is None:
         return ""
     if shared(found):
         return f"{units.duration(found.saving_s)} of the time, which other findings claim already"
-    return f"{told} of the time"
+    clause = f"{_own(found)} of the time"
+    if found.saving_s - found.cost_s > OWN_SHARE * found.saving_s:
+        clause += f" ({units.duration(found.saving_s)} counting what other findings share)"
+    return clause
 
 
 def _finding(found: Finding) -> list[RenderableType]:
@@ -133,7 +173,7 @@ def _finding(found: Finding) -> list[RenderableType]:
     title.append(f"\n{found.severity.upper()}  ", style=STYLES[found.severity])
     title.append(sentence(found.title), style="bold")
     lines = [
-        ("Costs", _costs(found)),
+        ("Costs", costs(found)),
         ("Where", where(found, escape)),
         ("Seen", sentence(found.evidence)),
         ("Why", sentence(found.why)),
@@ -149,15 +189,6 @@ def _finding(found: Finding) -> list[RenderableType]:
         if text:
             grid.add_row(label, Prose(text))
     return [title, grid]
-
-
-def _costs(found: Finding) -> str:
-    if found.cost_s is None or found.saving_s is None:
-        return ""
-    sentence = costs(found)
-    if not shared(found) and found.saving_s - found.cost_s > OWN_SHARE * found.saving_s:
-        sentence += f" ({units.duration(found.saving_s)} counting what other findings share)"
-    return sentence
 
 
 def where(found: Finding, told: Callable[[str], str]) -> str:

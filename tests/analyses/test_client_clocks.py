@@ -97,7 +97,7 @@ def test_those_that_are_told_as_one_have_no_clock() -> None:
         listed = time_budget(trace, top=0).clients
     assert verdict is not None
     assert [told.client for told in verdict.clients] == [DISK]
-    assert verdict.sentence.startswith(f"Of 2 clients {DISK} waited longest, ")
+    assert verdict.sentence.startswith(f"Of 2 clients {DISK} waited longest for calls, ")
     assert verdict.rest is not None
     assert verdict.rest.startswith("1 more client waited ")
     assert clocks is not None
@@ -245,15 +245,15 @@ def test_the_sentence_says_whose_clock_it_is_and_begins_with_who_lost_most() -> 
     first, second = verdict.clients
     assert verdict.sentence == f"{first.sentence} {second.sentence}"
     assert first.sentence == (
-        "Of 2 clients 10.0.0.4 waited longest, 960 ms of 2.00 s (1.20 s from its first call to "
-        "its last reply): its time went into round trips 48.0 % (120 calls at a round trip of "
-        "8.00 ms); the client itself 52.0 %."
+        "Of 2 clients 10.0.0.4 waited longest for calls, 960 ms of 2.00 s (1.20 s from its first "
+        "call to its last reply): its time went into round trips 48.0 % (120 calls at a round trip "
+        "of 8.00 ms); the client itself 52.0 %."
     )
     assert second.sentence == (
-        "10.0.0.3 waited 870 ms (1.20 s from its first call to its last reply): its time went into "
-        "persistence 40.5 % (90 stable calls waited 9.00 ms each for storage: the latency of "
-        "rotating disks without a write cache that survives a power failure); the client itself "
-        "56.5 %."
+        "10.0.0.3 waited 870 ms for calls (1.20 s from its first call to its last reply): its time "
+        "went into persistence 40.5 % (90 stable calls waited 9.00 ms each for storage: the "
+        "latency of rotating disks without a write cache that survives a power failure); the "
+        "client itself 56.5 %."
     )
 
 
@@ -297,7 +297,7 @@ def test_clients_beyond_the_third_are_added_up() -> None:
     ]
     verdict, _ = judged(many)
     assert [told.client for told in verdict.clients] == ["10.0.0.7", "10.0.0.6", "10.0.0.5"]
-    assert verdict.rest == "2 more clients waited 280 ms together."
+    assert verdict.rest == "2 more clients waited 280 ms for calls together."
     assert verdict.sentence.endswith(verdict.rest)
 
 
@@ -305,9 +305,9 @@ def test_a_client_that_only_mounts_is_no_client_of_the_verdict() -> None:
     mounts = list(calls_of(IDLE, 0, "MNT", 25, 2, program=100005, protocol="mount3"))
     verdict, _ = judged([*waits_for_disk(4), *mounts])
     assert [told.client for told in verdict.clients] == [DISK]
-    assert verdict.rest == "1 more client waited 35.0 ms."
+    assert verdict.rest == "1 more client waited 35.0 ms for calls."
     # It is not said to have waited longest.
-    assert verdict.sentence.startswith("Of 2 clients 10.0.0.3 waited 29.0 ms of 2.00 s ")
+    assert verdict.sentence.startswith("Of 2 clients 10.0.0.3 waited 29.0 ms of 2.00 s for calls ")
 
 
 def test_one_client_needs_no_name() -> None:

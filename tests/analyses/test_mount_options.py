@@ -20,6 +20,7 @@ NOTHING = Evidence(
     files_delegated=0,
     visits_asked=0,
     visits_asked_twice=0,
+    opens_ask=False,
     lookups_again=0,
     returns=0,
     returns_looked_up=0,
@@ -147,6 +148,14 @@ def test_files_alone_are_acregmin_0_unless_the_client_keeps_no_names() -> None:
     files = replace(DEFAULT, visits_asked=90, visits_asked_twice=60)
     assert options(files) == [(("acregmin=0",), "possible")]
     assert options(replace(files, lookups_again=50)) == []
+
+
+def test_what_opens_of_nfs_v3_ask_for_shows_no_acregmin_0() -> None:
+    files = replace(DEFAULT, visits_asked=90, visits_asked_twice=60, opens_ask=True)
+    assert options(files) == []
+    # Directories are not asked for at each open of a file.
+    nothing_kept = replace(files, moves_asked=100)
+    assert options(nothing_kept) == [(("noac", "actimeo=0"), "likely")]
 
 
 def test_pauses_give_every_timeout_between_trusted_and_asked() -> None:
@@ -350,6 +359,23 @@ class Client:
         ):
             (found,) = evidence(trace, cursor)
         return found
+
+
+@pytest.mark.parametrize(("known", "opens_ask"), [({}, True), (V4, False)])
+def test_programs_that_start_and_open_the_same_files_are_no_mount_option(
+    known: dict[str, object], opens_ask: bool
+) -> None:
+    """Each of three imports the same thirty modules within a second, and opens each of them."""
+    client = Client(**known)
+    client.call("GETATTR", 1)
+    for module in range(2, 32):
+        client.call("LOOKUP", module, 1)
+    for _ in range(3):
+        for module in range(2, 32):
+            client.call("GETATTR", module)
+    seen = client.seen()
+    assert (seen.visits, seen.visits_asked_twice, seen.opens_ask) == (30, 30, opens_ask)
+    assert options(seen) == ([] if opens_ask else [(("acregmin=0",), "possible")])
 
 
 def test_moves_and_visits_are_counted_from_calls() -> None:

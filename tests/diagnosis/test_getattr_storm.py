@@ -42,7 +42,15 @@ def test_a_little_less_is_not(change: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("option", ["noac", "acdirmin=0", "actimeo=3", "acregmin=0"])
 def test_a_mount_option_that_explains_it_is_another_rule(option: str) -> None:
-    assert seen_by(RULE, mounted(verdict(option), questions=(STORM,))) == []
+    expired = replace(STORM, early=Spared(156, 0.3, 0.1, (7,)))
+    assert seen_by(RULE, mounted(verdict(option), questions=(expired,))) == []
+
+
+def test_a_timeout_that_was_over_for_few_of_them_does_not_explain_the_others() -> None:
+    """Two pauses show actimeo=3; hundreds of questions came before any timeout was over."""
+    hardly = replace(STORM, early=Spared(155, 0.3, 0.1, (7,)))
+    assert seen_by(RULE, mounted(verdict("actimeo=3", "acdirmin=3"), questions=(hardly,)))
+    assert seen_by(RULE, mounted(verdict("noac"), questions=(hardly,))) == []
 
 
 def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:
@@ -52,9 +60,11 @@ def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:
 def test_where_opens_ask_no_longer_timeouts_are_advised() -> None:
     (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=156),)))
     assert seen.seen.endswith(
-        " 156 of these came before any default timeout was over (3 s for files), as an open asks."
+        " 156 of these came before any default timeout was over (3 s for files, "
+        "30 s for directories), as opens ask."
     )
     assert "keep files open" in seen.advice[0].action
+    assert "No timeout had run out" in seen.why
     assert not any("actimeo=60" in each.action for each in seen.advice)
     (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=155),)))
     assert "actimeo=60" in seen.advice[0].action

@@ -34,12 +34,13 @@ def test_who_waits_for_whom() -> None:
     (seen,) = seen_by(RULE, nothing(lock_waits=(WAITED,)))
     assert seen.title == "Clients wait for each other's locks"
     assert seen.seen == (
-        "5 of 12 LOCKs had to wait for a lock of somebody else; 3 waits took 1 m 0 s (lf); for "
-        "30.0 s of that the lock was free already. Held by 10.0.0.3. The longest took 31.0 s. The "
-        "client asked 2 times in vain, usually 30.0 s apart. Ended by a callback of the server: 1. "
-        "Without the lock at their end: 1."
+        "3 waits for a lock of somebody else took 1 m 0 s (lf); for 30.0 s of that the lock was "
+        "free already. Held by 10.0.0.3. The longest took 31.0 s. Of 12 LOCKs, each try counted, 5 "
+        "met such a lock: 3 first ones, and 2 with which the client asked again in vain, usually "
+        "30.0 s apart. Ended by a callback of the server: 1. Without the lock at their end: 1."
     )
     assert seen.claims == (Claim("client", 60.0),)
+    assert seen.data == "3 waits; 12 tries to lock (LOCK)"
 
 
 def test_a_lock_that_was_free_is_another_matter() -> None:
@@ -89,5 +90,11 @@ def test_the_user_may_think_otherwise() -> None:
 
 
 def test_a_client_that_asked_once_more_has_no_interval() -> None:
-    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, polled=1, interval_s=2.0),)))
-    assert "The client asked once more in vain, 2.00 s later." in seen.seen
+    once_more = replace(WAITED, refused=4, polled=1, interval_s=2.0)
+    (seen,) = seen_by(RULE, nothing(lock_waits=(once_more,)))
+    assert "and 1 with which the client asked again in vain, 2.00 s later." in seen.seen
+
+
+def test_tries_that_are_no_more_than_the_waits_are_not_told_apart() -> None:
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, refused=3, polled=0),)))
+    assert "Of 12 LOCKs, each try counted, 3 met such a lock. Ended" in seen.seen

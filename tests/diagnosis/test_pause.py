@@ -5,6 +5,7 @@ from __future__ import annotations
 from pcapnfs.diagnosis.finding import Claim, Observed
 from pcapnfs.diagnosis.pause import doubted
 from pcapnfs.diagnosis.rules.client_bound import RULE as CLIENT
+from pcapnfs.diagnosis.rules.stalled_calls import RULE as STALLED
 from pcapnfs.diagnosis.rules.transfer_bound import RULE as TRANSFER
 from pcapnfs.diagnosis.rules.unaligned_writes import RULE as UNALIGNED
 from pcapnfs.record import replace
@@ -40,8 +41,14 @@ def test_time_without_calls_needs_it_though_it_claims_nothing() -> None:
 
 
 def test_what_costs_less_does_not_need_it() -> None:
-    small = replace(SEEN, claims=(Claim("transfer", 3599.0),))
+    small = replace(SEEN, claims=(Claim("transfer", 3419.0),))
     assert doubted(TRANSFER, small, TRUST) == small
+
+
+def test_what_holds_nearly_all_of_it_needs_it() -> None:
+    """Of a call that stood still for an hour, what such calls usually take is not claimed."""
+    still = replace(SEEN, claims=(Claim("unstable", 3599.98),))
+    assert doubted(STALLED, still, TRUST).severity == "warning"
 
 
 def test_without_such_a_pause_nothing_is_doubted() -> None:

@@ -27,7 +27,7 @@ def test_a_far_server_is_a_problem() -> None:
     assert seen.severity == "problem"
     assert seen.seen == (
         "900 calls at a round trip of 6.00 ms each: 60.0 % of the run. The network takes "
-        "5.00 ms of it, the server the rest."
+        "5.00 ms of it, the server the rest. What it costs is the network's part."
     )
     assert seen.claims == (Claim("stable", 1.0), Claim("unstable", 5.0))
     assert seen.frames == (70,)
@@ -48,6 +48,15 @@ def test_what_the_server_takes_is_not_the_network() -> None:
     assert seen.severity == "warning"
 
 
+@pytest.mark.parametrize(("network_s", "told"), [(3.0, False), (2.99, True)])
+def test_the_title_agrees_with_a_cost_that_is_the_networks(network_s: float, told: bool) -> None:
+    """Round trips take 6 s, as the verdict says."""
+    part = {**FAR, "network_s": (("unstable", network_s),)}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **part))
+    assert seen.title.startswith("Much of the time goes into round trips")
+    assert seen.title.endswith("most of it not on the network") is told
+
+
 def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     """The mean is that of calls that stood still for lost segments: the server is not slow."""
     lossy = {**FAR, "rtt_s": 0.017, "usual_s": 0.00525}
@@ -55,7 +64,7 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     assert seen.seen == (
         "900 calls at a round trip of 17.0 ms each: 60.0 % of the run. That is the mean; the "
         "median is 5.25 ms, of which the network takes 5.00 ms and the server the rest. Some "
-        "calls took far longer."
+        "calls took far longer. What it costs is the network's part."
     )
     assert "why some calls took so much longer" in seen.advice[0].action
     assert not any("server itself" in advice.action for advice in seen.advice)
@@ -68,7 +77,8 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
 def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", network_rtt_s=None, network_s=()))
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())
-    assert "TCP does not show" in seen.seen
+    assert seen.seen.endswith("TCP does not show which part of it is the network.")
+    assert seen.title == "Much of the time goes into round trips"
 
 
 def test_what_the_verdict_does_not_name_is_not_told() -> None:

@@ -60,7 +60,6 @@ def test_state_that_is_ended_again_and_again_is_another_clients_of_that_name() -
         "logged in 6 times."
     )
     assert seen.advice[0] == TWINS
-    assert seen.claims == ()
     for changes in ({"logins": 3}, {"unheard_s": 31.0}, {"unheard_s": None}):
         (seen,) = seen_by(RULE, nothing(restarts=(replace(ended, **changes),)))
         assert "ended the state" in seen.title

@@ -63,6 +63,28 @@ def test_a_general_rule_claims_what_particular_ones_left() -> None:
     assert costs(found) == {"general": 5.0, "particular": 1.0}
 
 
+def test_what_is_told_first_is_told_with_all_that_mending_it_brings() -> None:
+    """A note on the same calls has what graver findings left, however much it costs."""
+    found = settle(
+        [
+            (rule("note"), seen(("unstable", 3.0), severity="note")),
+            (rule("problem"), seen(("unstable", 2.0), severity="problem")),
+            (rule("warning"), seen(("unstable", 2.5))),
+        ],
+        BUDGET,
+    )
+    assert costs(found) == {"problem": 2.0, "warning": 1.0, "note": 0.0}
+    # A general one has what is left even so.
+    found = settle(
+        [
+            (rule("general", general=True), seen(("stable", 6.0), severity="problem")),
+            (rule("particular"), seen(("stable", 1.0), severity="note")),
+        ],
+        BUDGET,
+    )
+    assert costs(found) == {"general": 5.0, "particular": 1.0}
+
+
 def test_no_claim_is_larger_than_its_row_however_it_is_split() -> None:
     (found,) = settle([(rule("a"), seen(("unstable", 2.0), ("unstable", 9.0)))], BUDGET)
     assert (found.cost_s, found.saving_s) == (3.0, 3.0)
@@ -73,9 +95,11 @@ def test_a_finding_without_claim_costs_nothing_known() -> None:
     assert (found.cost_s, found.cost_share, found.saving_s) == (None, None, None)
 
 
-def test_an_empty_budget_has_no_shares() -> None:
-    (found,) = settle([(rule("a"), seen(("stable", 1.0)))], {"stable": 0.0})
-    assert (found.cost_s, found.cost_share) == (0.0, None)
+@pytest.mark.parametrize(("claimed_s", "row_s"), [(0.0, 6.0), (1.0, 0.0), (-1.0, 6.0)])
+def test_what_takes_no_time_costs_nothing_known(claimed_s: float, row_s: float) -> None:
+    """No 0 s and 0 %: clients that were told to wait were there again at once."""
+    (found,) = settle([(rule("a"), seen(("stable", claimed_s)))], {"stable": row_s})
+    assert (found.cost_s, found.cost_share, found.saving_s) == (None, None, None)
 
 
 def test_a_row_that_the_budget_lacks_is_a_fault_of_the_rule() -> None:

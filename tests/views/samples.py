@@ -430,7 +430,7 @@ def bottlenecks(*clients: str) -> Bottleneck:
             clock_s=100.0,
             waited_s=12.5,
             active_s=100.0,
-            sentence=f"{client} waited 12.5 s: {one.sentence}",
+            sentence=f"{client} waited 12.5 s for calls: {one.sentence}",
             named=one.named,
             storage=one.storage,
             causes=one.causes,
@@ -442,7 +442,7 @@ def bottlenecks(*clients: str) -> Bottleneck:
         sentence=" ".join(told.sentence for told in each),
         client=clients[0],
         clients=each,
-        rest="4 more clients waited 3.00 s together.",
+        rest="4 more clients waited 3.00 s for calls together.",
     )
 
 

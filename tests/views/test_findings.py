@@ -12,6 +12,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Group
 
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Severity
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.record import replace
 from pcapnfs.views import findings
@@ -71,20 +73,80 @@ def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
         assert "0 s, 0 %" not in short
         text = samples.render(findings.screen(only), 80)
         assert "Costs  24.0 s of the time, which other findings claim already" in text
-    free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, saving_s=0.0)
-    assert findings.cost(free) == "0 s, 0 %"
-    assert findings.cost(replace(free, cost_share=None)) == ""
+
+
+def test_a_cost_of_which_others_have_claimed_most_says_so() -> None:
+    result = samples.findings()
+    for own_s, is_told in ((12.0, True), (12.1, False)):
+        part = replace(result.findings[0], cost_s=own_s, cost_share=own_s / 61, saving_s=24.0)
+        only = replace(result, findings=(part,))
+        short = samples.render(Group(*findings.in_short(only.findings, only.judged)), 80)
+        assert (f"{units.duration(own_s)}, {units.share(own_s / 61)} + shared" in short) is is_told
+        assert ("other findings have claimed half or more" in short) is is_told
+    # What costs nothing shares nothing.
+    free = replace(result.findings[0], cost_s=None, cost_share=None, saving_s=None)
+    short = samples.render(Group(*findings.in_short((free,), result.judged)), 80)
+    assert "shared" not in short
 
 
 def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
     gravest, costless = samples.findings().findings[0], samples.findings().findings[-1]
     told = findings.first_to_do((gravest, costless))
-    assert (
-        told == "To do first: Mount without noac. Risk: other clients' changes are seen 3 s later."
-    )
+    assert told == [
+        "To do first: Mount without noac. Risk: other clients' changes are seen 3 s later."
+    ]
     note = replace(gravest, severity="note", cost_s=None, saving_s=None, cost_share=None)
-    assert findings.first_to_do((note, gravest)) is None
+    assert findings.first_to_do((note, gravest)) == []
     for share, is_told in ((0.04, False), (0.05, True)):
         assert bool(findings.first_to_do((replace(note, cost_share=share),))) is is_told
-    assert findings.first_to_do((replace(gravest, advice=()),)) is None
-    assert findings.first_to_do(()) is None
+    assert findings.first_to_do((replace(gravest, advice=()),)) == []
+    assert findings.first_to_do(()) == []
+
+
+@pytest.mark.parametrize(
+    ("severity", "cost_s", "alone_s", "is_told"),
+    [
+        ("warning", 24.0, 12.0, True),
+        ("warning", 23.9, 12.0, False),
+        # As good as it can be expected to be.
+        ("note", 24.0, 12.0, False),
+        # Of the first, too, what others have claimed would be saved.
+        ("warning", 24.0, 20.0, False),
+        # Twice as much as hardly anything.
+        ("warning", 5.9, 1.0, False),
+        ("warning", 6.0, 1.0, True),
+    ],
+)
+def test_what_costs_several_times_as_much_is_told_beside_it(
+    severity: Severity, cost_s: float, alone_s: float, is_told: bool
+) -> None:
+    gravest = samples.findings().findings[0]
+    first = replace(gravest, cost_s=1.0, cost_share=1 / 60, saving_s=alone_s)
+    dear = replace(
+        gravest,
+        severity=severity,
+        title="ACLs are asked for one by one",
+        cost_s=cost_s,
+        cost_share=cost_s / 60,
+        saving_s=cost_s,
+        advice=(Advice("Mount with noacl.", "ACLs are not shown."),),
+    )
+    told = findings.first_to_do((first, dear))
+    assert told[0].startswith("To do first: Mount without noac.")
+    assert told[1:] == (
+        [
+            f"Costs more ({units.duration(cost_s)}, {units.share(cost_s / 60)}): ACLs are asked "
+            "for one by one. Mount with noacl. Risk: ACLs are not shown."
+        ]
+        if is_told
+        else []
+    )
+
+
+def test_data_at_risk_come_first_and_what_costs_most_of_the_time_second() -> None:
+    gravest = samples.findings().findings[0]
+    risk = replace(gravest, cost_s=None, cost_share=None, saving_s=None)
+    assert [line[:11] for line in findings.first_to_do((risk, gravest))] == [
+        "To do first",
+        "Costs more ",
+    ]

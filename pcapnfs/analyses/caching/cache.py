@@ -20,6 +20,7 @@ from pcapnfs.analyses.by_file.visits import TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations
 from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.untold import known, untold
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _directions.READS,
     _untold.READS,
+    traffic.READS,
     population.OPERATIONS_READS,
     columns.of(
         calls="call connection client server mount callback program version op signature "

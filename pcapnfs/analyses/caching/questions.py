@@ -73,8 +73,8 @@ class Questions(Record):
     """Those of both whose answer the client had known for a second or longer: a timeout that is
     shorter than the default, but not 0, explains them."""
     young: int = 0
-    """Those of them about files that came before any default timeout was over: opens ask, whatever
-    the client knows."""
+    """Those of `unchanged` that came before any default timeout was over: opens ask, of directories
+    as well, whatever the client knows."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -137,7 +137,8 @@ _QUESTIONS = f"""
         select mount, call_frame, share, pause, age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
-               not directory and age between 0 and {int(FILE_FRESH_S * NANOSECONDS)} as young,
+               age between 0 and case when directory then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
+                                      else {int(FILE_FRESH_S * NANOSECONDS)} end as young,
                not directory and age between 0 and {int(FILE_FRESH_S * NANOSECONDS)}
                    and (version = 4 or coalesce(soon, false)) as fresh_file
         from (select * from ordered where finding = 'unchanged'::finding)

@@ -56,6 +56,10 @@ MOST = 0.5
 LEAST_PAUSE_S = 10
 """Shorter ones are usual in captures that are short themselves."""
 
+NEARLY = 0.95
+"""What takes so much of that pause, or more, holds it: of a call that stood still for as long, what
+such calls usually take is not counted, a twentieth at most."""
+
 MUCH = 0.05
 """From so large a share that the capture lacks, a time without a call says nothing: what is lost by
 chance is below a hundredth, as a rule, and a file that is missing of a rotation of ten above."""

@@ -154,6 +154,11 @@ class Measurement(Record):
     """What times are multiples of, seconds; 0 where that is less than a millisecond."""
     times_untold: bool
     """The clocks of the two directions are so far apart that what calls took is not known."""
+    untold_pause_s: float | None = None
+    """A pause of the capture of which nothing tells whether its clock was set forward (trust),
+    seconds; None without any."""
+    untold_pause_frame: int | None = None
+    """The frame behind it, likewise."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float = 0.0

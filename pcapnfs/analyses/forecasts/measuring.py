@@ -187,6 +187,8 @@ def measure(
         alone=clocks.each[0] if clocks and clocks.each and not several else None,
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
+        untold_pause_s=trust(trace).untold_pause_s,
+        untold_pause_frame=trust(trace).untold_pause_frame,
         login_s=sum(
             logged_in.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
         ),

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.captured.trust import NEARLY
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict_evidence import (
     LARGE_SHARE,
+    TITLES,
     Evidence,
     noticed,
     reasons,
@@ -100,6 +102,9 @@ class Verdict(Record):
     only one, and of a forecast."""
     rest: str | None = None
     """What the clients beyond these waited, in a sentence; None without any."""
+    doubt: str | None = None
+    """What of the time may not have passed, in a sentence, which `sentence` ends with: a pause of
+    the capture of which nothing tells whether its clock was set forward; None without any."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -161,15 +166,22 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
     """
     if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
         return None
-    if measured.clients is not None:
-        return _of_clients(measured.clients)
+    if measured.clients is None:
+        found: Verdict | None = _of_one(measured, measured.rtt_s)
+    else:
+        found = _of_clients(measured.clients)
+    return found and _doubted(measured, found)
+
+
+def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
+    """What the only client's run went into."""
     told = measured.persist_s is not None
     found = verdict(
         Evidence(
             costs=measured.costs(),
             transfer_s=measured.transfer_s - measured.lost.transfer_s,
             waiting_s=measured.postponed_s,
-            unknown_s=measured.unknown_beyond_s(measured.rtt_s),
+            unknown_s=measured.unknown_beyond_s(rtt_s),
             lost_s=measured.lost.calls_s,
             cut_s=measured.lost.cut_s,
             lost_idle_s=measured.lost.idle_s,
@@ -214,9 +226,43 @@ def _mounting(apart_s: float) -> str:
     return f"Mounting took {units.duration(apart_s)}, and is not counted in what follows"
 
 
+def _doubted(measured: Measurement, found: Verdict) -> Verdict:
+    """The verdict with what it counts that may not have passed: a pause of which nothing tells.
+
+    It is half of the capture or more. So it lies within any time that is as long, and in no other.
+    """
+    pause_s, frame = measured.untold_pause_s, measured.untold_pause_frame
+    counted_s = found.clients[0].clock_s if found.clients else measured.span_s + measured.vain_s
+    if pause_s is None or pause_s > counted_s:
+        return found
+    where = f" before frame {frame}" if frame is not None else ""
+    rest = "" if found.clients else _without(found.causes, pause_s)
+    whose = "Each clock" if found.clients else "That"
+    doubt = (
+        f"{whose} counts {units.duration(pause_s)}{where} in which nothing was captured: if the "
+        f"clock of the capturing host was set forward there, they did not pass{rest}."
+    )
+    return replace(found, sentence=f"{found.sentence} {doubt}", doubt=doubt)
+
+
+def _without(causes: tuple[Cause, ...], pause_s: float) -> str:
+    """What the time went into without a pause, which one of the causes holds; after a comma."""
+    largest, *others = causes
+    if largest.time_s < NEARLY * pause_s:
+        return ""  # It was divided among several that were under way.
+    parts = {each.cause: each.time_s for each in others}
+    rest = causes_of(parts | {largest.cause: max(0.0, largest.time_s - pause_s)})
+    told = [
+        f"{TITLES[each.cause]} {units.share(each.share)}"
+        for each in rest
+        if each.cause in named_of(rest)
+    ]
+    return f", and the time went into {' and '.join(told)}" if told else ""
+
+
 def client_verdict(clock: ClientClock) -> ClientVerdict:
     """Name the causes of one client's time."""
-    told = f"{clock.client} waited {units.duration(clock.waited_s)}"
+    told = f"{clock.client} waited {units.duration(clock.waited_s)} for calls"
     return _of_client(clock, told)
 
 
@@ -228,17 +274,16 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
         return None
     first = called[0]
     # One that only mounted may have waited longer.
-    longest = " longest," if first is clocks.each[0] else ""
-    begin = (
-        f"Of {units.count(clients)} clients {first.client} waited{longest} "
-        f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
-    )
+    waited = f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
+    # Not for locks and the like, of which the sentence may tell for longer.
+    of_calls = f"longest for calls, {waited}" if first is clocks.each[0] else f"{waited} for calls"
+    begin = f"Of {units.count(clients)} clients {first.client} waited {of_calls}"
     each = (_of_client(first, begin), *(client_verdict(clock) for clock in called[1:]))
     others = None
     if number := clients - len(each):
         rest = units.duration(max(0.0, clocks.waited_s - sum(told.waited_s for told in each)))
         kind, together = ("client", "") if number == 1 else ("clients", " together")
-        others = f"{units.count(number)} more {kind} waited {rest}{together}."
+        others = f"{units.count(number)} more {kind} waited {rest} for calls{together}."
     return Verdict(
         sentence=" ".join([told.sentence for told in each] + ([others] if others else [])),
         named=each[0].named,

@@ -76,7 +76,7 @@ class LockWaits(Record):
     protocols: tuple[str, ...]
     """Protocols of its LOCKs: `nlm4`, `4.0` …"""
     locks: int
-    """Its LOCKs."""
+    """Its LOCKs, each try counted: a client that waits may ask for one lock many times."""
     refused: int
     """Those of them that were to wait, and met a lock of somebody else."""
     waits: int

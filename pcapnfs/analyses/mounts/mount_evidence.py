@@ -21,6 +21,7 @@ from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
 from pcapnfs.analyses.caching.aged_files import aged_files
 from pcapnfs.analyses.caching.change_ids import age_s, tell
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.asked_sizes import asked_sizes
 from pcapnfs.analyses.namespace import names_again
 from pcapnfs.programs import NFS_PROGRAMS
@@ -66,6 +67,9 @@ class Evidence(Record):
     changed."""
     visits_asked_twice: int
     """Visits in which it did so at least twice: more than one open explains."""
+    opens_ask: bool
+    """It is NFSv3, some of it at least, where each open asks by a GETATTR: those of a program that
+    opens a file again and again, or of many that start, look like a client that keeps nothing."""
     lookups_again: int
     """LOOKUPs that found a file which an earlier one had found: a client that keeps no names."""
     returns: int
@@ -156,12 +160,15 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         cursor.execute(_PAUSED, {"paused": paused})
         tell(trace, cursor, "told", calls=f"mount in ({_PAUSED_MOUNTS})", objects=_OF_DIRECTORY)
         found.append(ByMount.of_query(cursor, _PAUSES))
+    lines = traffic.of_clients(trace)
+    opening = set(lines.where(lines.numbers["version"] < 4).mounts())
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
     for mount, client, server in addresses:
         told = (rows.told(mount) for rows in found)
-        yield _evidence(client, server, {key: value for row in told for key, value in row.items()})
+        row = {key: value for row in told for key, value in row.items()}
+        yield _evidence(client, server, row | {"opens_ask": mount in opening})
 
 
 def _steps(
@@ -239,6 +246,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         files_delegated=number("files_delegated") or 0,
         visits_asked=number("visits_asked") or 0,
         visits_asked_twice=number("visits_asked_twice") or 0,
+        opens_ask=bool(row.get("opens_ask")),
         lookups_again=number("lookups_again") or 0,
         returns=number("returns") or 0,
         returns_looked_up=number("returns_looked_up") or 0,

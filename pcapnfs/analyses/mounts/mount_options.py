@@ -239,14 +239,15 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
         and seen.visits_asked_twice >= ASKS_MOSTLY * seen.visits
         and seen.moves >= ENOUGH
         and seen.moves_asked <= ASKS_NEVER * seen.moves
+        # Several opens within a second ask as often, whatever the options.
+        and not seen.opens_ask
         # A client that looks names up again caches nothing (libnfs): no option makes it so.
         and seen.lookups_again <= ASKS_NEVER * seen.visits_asked_twice
     ):
         yield _verdict(
             ("acregmin=0",),
             "possible",
-            f"{files}; directories were not asked for; programs that open a file again and again "
-            "do the same",
+            f"{files}; directories were not asked for",
             seen.frames["visits"],
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache
+from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache, is_timeout
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -28,20 +28,22 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+EXPIRED = 0.5
+"""From this part of the GETATTRs on, a timeout below the default is why."""
+
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server of which no rule on mount options says why."""
-    explained = {
-        (mount.client, mount.server)
+    options = {
+        (mount.client, mount.server): [verdict.options for verdict in mount.verdicts]
         for mount in material.cache.mounts
-        if any(is_attribute_cache(verdict.options) for verdict in mount.verdicts)
     }
     for pair in material.questions:
         if (
-            (pair.client, pair.server) in explained
+            any(_explains(each, pair) for each in options.get((pair.client, pair.server), ()))
             or pair.unchanged.calls < values[LEAST.name]
             or pair.asked < values[SHARE.name] * pair.calls
             or pair.unchanged.calls < values[UNCHANGED.name] * pair.compared
@@ -55,10 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=f"{units.count(pair.asked)} of {units.counted(pair.calls, 'call')} are GETATTR, "
             f"and {units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that "
             f"could be compared gave what the client knew already.{_young(pair)}",
-            why="Each of them is a round trip without news. They come from attributes that expire "
-            "between two looks at the same tree (status of a working copy, make, find, backup): on "
-            "Linux by default after 3 s (files) or 30 s (directories), and twice as long each time "
-            "nothing had changed, up to 60 s. And they come from opens, which always ask.",
+            why=_OPENS if _from_opens(pair) else _EXPIRED,
             advice=_advice(pair),
             calls=pair.unchanged.calls,
             confidence="certain",
@@ -67,6 +66,30 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+_EXPIRED = (
+    "Each of them is a round trip without news. They come from attributes that expire between two "
+    "looks at the same tree (status of a working copy, make, find, backup): on Linux by default "
+    "after 3 s (files) or 30 s (directories), and twice as long each time nothing had changed, up "
+    "to 60 s. And they come from opens, which always ask."
+)
+_OPENS = (
+    "Each of them is a round trip without news. No timeout had run out for most: an open asks "
+    "whatever the client knows (close-to-open consistency), and after changes of its own a client "
+    "may doubt what it knows."
+)
+"""Why it matters, by what they come from."""
+
+
+def _explains(options: tuple[str, ...], pair: Questions) -> bool:
+    """Whether options of the mount say why it asked, which is then another rule's to tell.
+
+    A timeout of some seconds, as two pauses may show, does not where most came before it was over.
+    """
+    if is_timeout(options):
+        return pair.early.calls >= EXPIRED * pair.unchanged.calls
+    return is_attribute_cache(options)
 
 
 def _from_opens(pair: Questions) -> bool:
@@ -79,7 +102,7 @@ def _young(pair: Questions) -> str:
         return ""
     return (
         f" {units.count(pair.young)} of these came before any default timeout was over (3 s for "
-        "files), as an open asks."
+        "files, 30 s for directories), as opens ask."
     )
 
 
@@ -98,8 +121,9 @@ _LONGER = Advice(
 
 _KEEP_OPEN = Advice(
     "In the program: keep files open instead of opening them each time (logs that are appended to "
-    "line by line, files that are polled). Longer timeouts (actimeo) do not help: an "
-    "open asks whatever they are."
+    "line by line, files that are polled, modules that each of many processes loads). Longer "
+    "timeouts (actimeo) do not help: an open asks whatever they are; only acregmin=0, if nfsstat "
+    "-m shows it, sends the same calls."
 )
 
 _NOCTO = Advice(

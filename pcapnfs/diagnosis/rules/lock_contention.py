@@ -72,7 +72,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             advice=_advice(pair, late=late),
             confidence="certain",
-            data=f"{units.counted(pair.waits, 'wait')}, {units.counted(pair.locks, 'LOCK')}",
+            data=f"{units.counted(pair.waits, 'wait')}; "
+            f"{units.counted(pair.locks, 'try', 'tries')} to lock (LOCK)",
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -81,8 +82,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: LockWaits) -> str:
     text = (
-        f"{units.count(pair.refused)} of {units.counted(pair.locks, 'LOCK')} had to wait for a "
-        f"lock of somebody else; {units.counted(pair.waits, 'wait')} took "
+        f"{units.counted(pair.waits, 'wait')} for a lock of somebody else took "
         f"{units.duration(pair.waited_s)}"
     )
     if pair.paths:
@@ -95,18 +95,25 @@ def _seen(pair: LockWaits) -> str:
         text += f" Held by {', '.join(pair.holders[:4])}."
     if pair.longest_s is not None:
         text += f" The longest took {units.duration(pair.longest_s)}."
-    if pair.polled:
-        text += (
-            f" The client asked once more in vain, {units.duration(pair.interval_s)} later."
-            if pair.polled == 1
-            else f" The client asked {units.counted(pair.polled, 'time')} in vain, "
-            f"usually {units.duration(pair.interval_s)} apart."
-        )
+    text += f" Of {units.counted(pair.locks, 'LOCK')}, each try counted, "
+    text += f"{units.count(pair.refused)} met such a lock{_again(pair)}."
     if pair.told:
         text += f" Ended by a callback of the server: {units.count(pair.told)}."
     if pair.waits > pair.granted:
         text += f" Without the lock at their end: {units.count(pair.waits - pair.granted)}."
     return text
+
+
+def _again(pair: LockWaits) -> str:
+    """What of the tries is that the client asked again, since a wait may be many of them."""
+    if not pair.polled:
+        return ""
+    interval = units.duration(pair.interval_s)
+    after = f"{interval} later" if pair.polled == 1 else f"usually {interval} apart"
+    return (
+        f": {units.counted(pair.waits, 'first one', 'first ones')}, and "
+        f"{units.count(pair.polled)} with which the client asked again in vain, {after}"
+    )
 
 
 def _unnoticed(pair: LockWaits) -> str:

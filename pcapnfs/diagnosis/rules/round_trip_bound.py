@@ -27,8 +27,15 @@ SHARE = Threshold(
 )  # fmt: skip
 
 
+MOSTLY = 0.5
+"""From this part of round trips on they are the network's. Below, the title says that they are not:
+what stands beside it as their cost is the network's part alone."""
+
 READING = 0.5
 """The part of the calls from which on it is READs of files in order that wait."""
+
+COSTS = " What it costs is the network's part."
+"""What the cost beside the verdict's share is."""
 
 _AHEAD = Advice(
     "Most calls are READs of files in order, each of which waits for the one before. Have the "
@@ -50,16 +57,19 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     """Its calls wait for round trips."""
     claims = tuple(Claim(row, seconds) for row, seconds in found.network_s if seconds > 0)
     total = bound.active_s(material, found)
-    far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and sum(
-        claim.seconds for claim in claims
-    ) >= values[SHARE.name] * total
+    network_s = sum(claim.seconds for claim in claims)
+    far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and (
+        network_s >= values[SHARE.name] * total
+    )
     return Observed(
         severity=bound.severity(material, found, claims, large=far),
-        title="Much of the time goes into round trips",
+        title="Much of the time goes into round trips"
+        if not claims or network_s >= MOSTLY * cause.time_s
+        else "Much of the time goes into round trips, most of it not on the network",
         seen=f"{units.counted(found.calls, 'call')} at a round trip of "
         f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
         f"{bound.whose(found)}."
-        f"{_network(found)}",
+        f"{_network(found)}{COSTS if claims else ''}",
         why="A program that does one thing after the other waits for each call; what it takes is "
         "the number of calls times the round trip, however fast disks and links are.",
         advice=_advice(material, found),

@@ -27,51 +27,90 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that shows it."""
     named = {found.server for found in material.shared_names}
     for server in material.restarts:
-        changed = server.changes > 0
-        if not changed and server.outlived:
-            yield _no_restart(server)
-        if not changed and not server.lost_state:
+        if server.changes > 0:
+            yield _restarted(server)
             continue
-        if not changed and _twins(server):
+        if server.outlived:
+            yield _no_restart(server)
+        if not server.lost_state:
+            continue
+        if _twins(server):
             # Where the names were seen, shared_client_name tells which.
             if server.server not in named:
                 yield _shared_name(server)
-            continue
-        if not changed and server.kept and not server.refused:
+        elif not server.kept or server.refused:
+            yield _forgot(server)
+        elif _again(server):
+            yield _ended_again(server)
+        else:
             yield _ended(server)
-            continue
-        yield Observed(
-            severity="problem" if changed else "warning",
-            title=f"The server {server.server} "
-            + ("restarted" if changed else "does not know its clients any more"),
-            seen=" ".join(_seen(server)),
-            why="A restart loses what was written and not committed: clients keep it and send it "
-            "again, if they notice the new verifier. Programs stand still until the server is "
-            "back and its grace period is over; open files and locks that cannot be reclaimed are "
-            "lost.",
-            advice=(
-                Advice(
-                    "Find out on the server why: its log around that time (journalctl, uptime, "
-                    "failover of a cluster, out of memory)."
-                ),
-                Advice(
-                    "If it was neither, and only state was lost: a client that was cut off for "
-                    "longer than the lease (90 s by default) loses it, too; look for loss on the "
-                    "network."
-                ),
-                *(() if changed else (TWINS,)),
-                Advice(
-                    "Where data was exported with async, check files written shortly before: "
-                    "clients cannot know what is missing."
-                ),
-            ),
-            confidence="certain" if changed else "likely",
-            data=f"{units.counted(server.writes, 'WRITE or COMMIT', 'WRITEs and COMMITs')} that "
-            "tell the server's verifier",
-            frames=server.frames,
-            claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
-            also=("rpc_retransmission",) if server.moved else (),
-        )
+
+
+LOST = (
+    "A restart loses what was written and not committed: clients keep it and send it again, if "
+    "they notice the new verifier. Programs stand still until the server is back and its grace "
+    "period is over; open files and locks that cannot be reclaimed are lost."
+)
+"""Why a restart matters."""
+
+SEARCH = (
+    Advice(
+        "Find out on the server why: its log around that time (journalctl, uptime, failover of a "
+        "cluster, out of memory)."
+    ),
+    Advice(
+        "If it was neither, and only state was lost: a client that was cut off for longer than "
+        "the lease (90 s by default) loses it, too; look for loss on the network."
+    ),
+)
+"""What to look for behind a restart."""
+
+UNCOMMITTED = Advice(
+    "Where data was exported with async, check files written shortly before: clients cannot know "
+    "what is missing."
+)
+"""What to look after behind one."""
+
+RELOCK = Advice("Restart programs that held locks on these files, and check the files.")
+"""What to do where locks are gone."""
+
+GONE = (
+    "Opens, locks and delegations are gone, and somebody else may have had the locks since: "
+    "programs get EIO on files that they had locked, or write without a lock."
+)
+"""Why it matters that state was ended."""
+
+
+def _restarted(server: Restart) -> Observed:
+    """A server with a new verifier that no connection outlived."""
+    return Observed(
+        severity="problem",
+        title=f"The server {server.server} restarted",
+        seen=" ".join(_seen(server)),
+        why=LOST,
+        advice=(*SEARCH, UNCOMMITTED),
+        confidence="certain",
+        data=_verifiers(server),
+        frames=server.frames,
+        claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
+        also=_also(server),
+    )
+
+
+def _forgot(server: Restart) -> Observed:
+    """A server that lost its clients' state, and told no verifier."""
+    return Observed(
+        severity="warning",
+        title=f"The server {server.server} does not know its clients any more",
+        seen=" ".join(_seen(server)),
+        why=LOST,
+        advice=(*SEARCH, TWINS, UNCOMMITTED),
+        confidence="likely",
+        data=_verifiers(server),
+        frames=server.frames,
+        claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
+        also=_also(server),
+    )
 
 
 def _no_restart(server: Restart) -> Observed:
@@ -93,8 +132,7 @@ def _no_restart(server: Restart) -> Observed:
             ),
         ),
         confidence="likely",
-        data=f"{units.counted(server.writes, 'WRITE or COMMIT', 'WRITEs and COMMITs')} that "
-        "tell the server's verifier",
+        data=_verifiers(server),
         frames=server.frames[:1],
     )
 
@@ -136,46 +174,79 @@ def _shared_name(server: Restart) -> Observed:
 
 
 def _ended(server: Restart) -> Observed:
-    """State that a server ended which did not restart."""
-    one, again = server.losers == 1, _again(server)
+    """State that a server ended once, which did not restart."""
+    one = server.losers == 1
     who = "a client" if one else f"{units.count(server.losers)} clients"
-    seen = " ".join(_seen(server))
-    seen += " A connection to the server lived on, so that it did not restart."
-    if server.unheard_s is not None:
-        seen += (
-            f" Before that it had answered {'the client' if one else 'one of them'} nothing for "
-            f"{units.duration(server.unheard_s)}{' at most' if again else ''}."
-        )
-    if again:
-        seen += f" Clients logged in {units.counted(server.logins, 'time')}."
-    cut_off = Advice(
-        "Find out what kept the client from the server for so long: loss, a suspended or "
-        "overloaded machine, a firewall that dropped the connection; see the other findings."
-    )
-    restart = Advice("Restart programs that held locks on these files, and check the files.")
     return Observed(
-        severity="problem" if again else "warning",
-        title=f"The server {server.server} "
-        + (f"ends the state of {who} again and again" if again else f"ended the state of {who}"),
-        seen=seen,
+        severity="warning",
+        title=f"The server {server.server} ended the state of {who}",
+        seen=" ".join((*_seen(server), LIVED_ON, *_unheard(server))),
         why="A server ends a client's state when it does not hear of it for longer than the lease "
-        "(90 s by default), or when another client logs in by its name. "
-        + (
-            "This one was heard of shortly before: another seems to have its name, and need not be "
-            "in this capture. "
-            if again
-            else ""
-        )
-        + "Opens, locks and "
-        "delegations are gone, and somebody else may have had the locks since: programs get EIO "
-        "on files that they had locked, or write without a lock.",
-        advice=(TWINS, restart) if again else (cut_off, TWINS, restart),
+        f"(90 s by default), or when another client logs in by its name. {GONE}",
+        advice=(
+            Advice(
+                "Find out what kept the client from the server for so long: loss, a suspended or "
+                "overloaded machine, a firewall that dropped the connection; see the other "
+                "findings."
+            ),
+            TWINS,
+            RELOCK,
+        ),
         confidence="likely",
         data=units.counted(server.lost_state, "call"),
         frames=server.frames,
-        claims=(Claim("waiting", server.unreachable_s),) if server.unreachable_s else (),
-        also=("rpc_retransmission",) if server.moved else (),
+        claims=(Claim("waiting", server.unreachable_s),),
+        also=_also(server),
     )
+
+
+def _ended_again(server: Restart) -> Observed:
+    """State that a server ends again and again of a client that it heard of shortly before."""
+    one = server.losers == 1
+    who = "a client" if one else f"{units.count(server.losers)} clients"
+    logins = f"Clients logged in {units.counted(server.logins, 'time')}."
+    return Observed(
+        severity="problem",
+        title=f"The server {server.server} ends the state of {who} again and again",
+        seen=" ".join((*_seen(server), LIVED_ON, *_unheard(server, " at most"), logins)),
+        why="A server ends a client's state when it does not hear of it for longer than the lease "
+        "(90 s by default), or when another client logs in by its name. This one was heard of "
+        "shortly before: another seems to have its name, and need not be in this capture. "
+        f"{GONE}",
+        advice=(TWINS, RELOCK),
+        confidence="likely",
+        data=units.counted(server.lost_state, "call"),
+        frames=server.frames,
+        claims=(Claim("waiting", server.unreachable_s),),
+        also=_also(server),
+    )
+
+
+LIVED_ON = "A connection to the server lived on, so that it did not restart."
+"""What tells that state was ended."""
+
+
+def _unheard(server: Restart, bound: str = "") -> Iterator[str]:
+    """For how long the server had not answered before."""
+    if server.unheard_s is not None:
+        whom = "the client" if server.losers == 1 else "one of them"
+        yield (
+            f"Before that it had answered {whom} nothing for "
+            f"{units.duration(server.unheard_s)}{bound}."
+        )
+
+
+def _verifiers(server: Restart) -> str:
+    """How much there was to tell the server's verifier."""
+    return (
+        f"{units.counted(server.writes, 'WRITE or COMMIT', 'WRITEs and COMMITs')} that tell the "
+        "server's verifier"
+    )
+
+
+def _also(server: Restart) -> tuple[str, ...]:
+    """Rules that leave to this one what they would say of the same."""
+    return ("rpc_retransmission",) if server.moved else ()
 
 
 def _seen(server: Restart) -> Iterator[str]:

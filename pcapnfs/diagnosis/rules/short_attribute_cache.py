@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Observed, Rule
-from pcapnfs.diagnosis.mounted import TOPIC, judged, longer
+from pcapnfs.diagnosis.mounted import TOPIC, is_timeout, judged, longer
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -53,8 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _is_short(options: tuple[str, ...]) -> bool:
     """`acregmin=0`, or every timeout of some seconds that would explain the pauses."""
-    name, _, value = options[0].partition("=")
-    return options == ("acregmin=0",) or (name == "actimeo" and value.isdigit() and value != "0")
+    return options == ("acregmin=0",) or is_timeout(options)
 
 
 RULE = Rule(

@@ -291,8 +291,9 @@ _SEE = {
         "listens (ss -tulpn 'sport = :111'; rpcbind.socket), and that rpcinfo -p answers."
     ),
     "mount": Advice(
-        "On the server see whether mountd runs and what it waits for: look-ups of the client's "
-        "name (getent hosts ADDRESS), netgroups, LDAP, a file system below an export that hangs."
+        "On the server see whether mountd and rpcbind run (rpcinfo -p), and what mountd waits for: "
+        "look-ups of the client's name (getent hosts ADDRESS), netgroups, LDAP, a file system "
+        "below an export that hangs."
     ),
     "login": Advice(
         "See on the server what keeps the login: storage for its records of clients (Linux: "

@@ -288,7 +288,7 @@ def _files(result: Comparison) -> tuple[Block, ...]:
         for row in result.files.files
     ]
     found = (table("Files whose time differs most", columns, rows),) if rows else ()
-    return (Paragraph(differences.about_files(result.files)), *found)
+    return (Paragraph(differences.about_files(result)), *found)
 
 
 def _patterns(result: Comparison) -> tuple[Block, ...]:
@@ -314,7 +314,7 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
         for row in result.patterns.patterns
     ]
     found = (table("Patterns of most files", columns, rows),) if rows else ()
-    return (Paragraph(differences.about_patterns(result.patterns)), *found)
+    return (Paragraph(differences.about_patterns(result)), *found)
 
 
 def _findings(result: Comparison) -> tuple[Block, ...]:

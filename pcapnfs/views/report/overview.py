@@ -38,8 +38,7 @@ def verdict(report: Report) -> Section:
     )
     if gravest := judged.in_short(report):
         parts.append(gravest)
-    if first := findings_view.first_to_do(summary.findings):
-        parts.append(Paragraph(quoted(first)))
+    parts += [Paragraph(quoted(line)) for line in findings_view.first_to_do(summary.findings)]
     facts = list(_capture(summary.capture, summary.trust.rpc_calls))
     if said := software_line(summary.software, whole=True):
         facts.append(("Software", quoted(said)))

@@ -20,6 +20,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
@@ -130,8 +131,8 @@ def _shown(
     if not any_found(several):
         return
     parameters = {
-        "connections": [each for *_, connections in several for each in connections],
-        "places": [place for place, (*_, each) in enumerate(several) for _ in each],
+        "connections": given.text(each for *_, connections in several for each in connections),
+        "places": given.text(place for place, (*_, each) in enumerate(several) for _ in each),
         "least": LEAST_CALLS,
         "times": TIMES_AS_LONG,
     }
@@ -202,8 +203,8 @@ def _costs(trace: Trace, late: Sequence[Late], cost: str) -> Costs:
     """What calls on these took longer for it."""
     shares.register(trace)
     parameters = {
-        "connections": [each.connection for each in late],
-        "longer": [int(each.floor_ns - each.usual_ns) for each in late],
+        "connections": given.text(each.connection for each in late),
+        "longer": given.text(int(each.floor_ns - each.usual_ns) for each in late),
     }
     return list(trace.rows(cost, parameters))
 
@@ -243,7 +244,8 @@ _SMALL = f"""
 # Those that answer as soon as the quickest are the others: a late one is no measure for another.
 _LATER = f"""
     with asked as (
-        select unnest($connections::uinteger[]) as connection, unnest($places::integer[]) as place
+        select {given.rows("connections", "uinteger")} as connection,
+               {given.rows("places", "integer")} as place
     ),
     small as materialized (
         select place, connection, call_first_time as sent, greatest(srt, 0) as took
@@ -275,7 +277,8 @@ _LATER = f"""
 
 _COST = f"""
     with late as (
-        select unnest($connections::uinteger[]) as connection, unnest($longer::bigint[]) as longer
+        select {given.rows("connections", "uinteger")} as connection,
+               {given.rows("longer", "bigint")} as longer
     )
     select connection, stability, count(*), sum(inside)::bigint,
            sum((coalesce(share, 0)::double * inside
@@ -294,7 +297,8 @@ _COST = f"""
 # before: while it was longer, even the quickest of all answers tells.
 _LATER_ACKS = f"""
     with asked as (
-        select unnest($connections::uinteger[]) as connection, unnest($places::integer[]) as place
+        select {given.rows("connections", "uinteger")} as connection,
+               {given.rows("places", "integer")} as place
     ),
     told as (
         select place, connection, client_port, first_time, last_time, server_segments, ack_rtt,
@@ -327,7 +331,8 @@ _LATER_ACKS = f"""
 # meanwhile. Nothing of it is in a service time.
 _AFTER = f"""
     with late as (
-        select unnest($connections::uinteger[]) as connection, unnest($longer::bigint[]) as longer
+        select {given.rows("connections", "uinteger")} as connection,
+               {given.rows("longer", "bigint")} as longer
     ),
     ordered as (
         select call, connection, call_frame, transmissions, reply_time,

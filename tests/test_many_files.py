@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -16,6 +14,7 @@ from pcapnfs.analyses.by_file.pergroup import pergroup
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
+from tests.lookups import counted
 from tests.unit.rows import START_NS, meta, tables
 
 FILES = 400_000
@@ -106,16 +105,6 @@ def different() -> Iterator[Trace]:
         yield made
 
 
-class _Lookups:
-    """Counts what is looked for among packages that may be installed, and finds nothing."""
-
-    def __init__(self) -> None:
-        self.of: Counter[str] = Counter()
-
-    def find_spec(self, name: str, *_where: object) -> None:
-        self.of[name] += 1
-
-
 def test_classes_are_counted_as_they_are_told(different: Trace) -> None:
     told = pcapnfs.patterns(different, top=0)
     counted = patterns.counted(different)
@@ -132,9 +121,6 @@ def test_no_value_of_a_query_is_looked_at_by_itself(
     different: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With each value of a list, DuckDB looks for packages that make others of it."""
-    lookups = _Lookups()
-    for module in ("pandas", "pyarrow"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(sys, "meta_path", [lookups, *sys.meta_path])
+    lookups = counted(monkeypatch)
     assert pcapnfs.patterns(different, top=0).class_count == 1 << BITS
-    assert max(lookups.of.values(), default=0) < 1 << BITS
+    assert lookups.most < 1 << BITS

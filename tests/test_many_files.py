@@ -11,6 +11,7 @@ import pcapnfs
 from pcapnfs import temporary
 from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.by_file.pergroup import pergroup
+from pcapnfs.comparison import side
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
@@ -91,6 +92,26 @@ def test_groups_of_files(trace: Trace, by: str, groups: int) -> None:
 def test_classes_of_files(trace: Trace) -> None:
     found = pcapnfs.patterns(trace)
     assert [each.files for each in found.classes] == [FILES // 2, FILES // 2]
+
+
+def test_costs_of_paths_that_are_larger_than_the_memory_of_the_database() -> None:
+    number, size = 20_000, 4000
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    deep = ROWS["files"].replace("path: '", f"path: repeat('deeper/', {size // 7}) || '")
+    for table, columns in {**ROWS, "files": deep}.items():
+        stored = directory.path / f"{table}.parquet"
+        rows = _rows(columns.format(**ALIKE), number)
+        connection.execute(f"insert into {table} by name ({rows})")
+        connection.execute(f"copy {table} to '{stored}' (format parquet, row_group_size 2048)")
+        connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
+    told = replace(meta(), calls=number)
+    with closing(Trace(connection, told, directory, limit=LIMIT)) as made:
+        connection.execute("set memory_limit = '48MB'; set threads = 1")
+        found = side._files(made)
+    assert len(found) == number
+    assert [cost.path for cost in found] == sorted(cost.path for cost in found)
+    assert {(cost.calls, cost.time_s) for cost in found} == {(1, 500e-9)}
 
 
 @pytest.fixture

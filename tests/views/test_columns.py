@@ -128,8 +128,8 @@ def test_names_are_shortened_and_no_figure_is_lost_where_there_is_little_room() 
 def test_lines_that_fit_are_not_looked_at_word_by_word(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [["a name", str(number), "0", "1"] for number in range(50)]
     whole = render(FittedTable(COLUMNS, rows), 80)
-    asked = []
-    monkeypatch.setattr("rich.text.divide_line", lambda *given, **_: asked.append(given) or [])
+    asked: list[object] = []
+    monkeypatch.setattr("rich.text.divide_line", lambda *given: asked.append(given))
     assert render(FittedTable(COLUMNS, rows), 80) == whole
     assert not asked
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -13,9 +11,11 @@ import pcapnfs
 from pcapnfs import temporary
 from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.by_file.pergroup import pergroup
+from pcapnfs.comparison import side
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
+from tests.lookups import counted
 from tests.unit.rows import START_NS, meta, tables
 
 FILES = 400_000
@@ -94,6 +94,26 @@ def test_classes_of_files(trace: Trace) -> None:
     assert [each.files for each in found.classes] == [FILES // 2, FILES // 2]
 
 
+def test_costs_of_paths_that_are_larger_than_the_memory_of_the_database() -> None:
+    number, size = 20_000, 4000
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    deep = ROWS["files"].replace("path: '", f"path: repeat('deeper/', {size // 7}) || '")
+    for table, columns in {**ROWS, "files": deep}.items():
+        stored = directory.path / f"{table}.parquet"
+        rows = _rows(columns.format(**ALIKE), number)
+        connection.execute(f"insert into {table} by name ({rows})")
+        connection.execute(f"copy {table} to '{stored}' (format parquet, row_group_size 2048)")
+        connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
+    told = replace(meta(), calls=number)
+    with closing(Trace(connection, told, directory, limit=LIMIT)) as made:
+        connection.execute("set memory_limit = '48MB'; set threads = 1")
+        found = side._files(made)
+    assert len(found) == number
+    assert [cost.path for cost in found] == sorted(cost.path for cost in found)
+    assert {(cost.calls, cost.time_s) for cost in found} == {(1, 500e-9)}
+
+
 @pytest.fixture
 def different() -> Iterator[Trace]:
     directory = temporary.make(prefix="pcapnfs-test-")
@@ -104,16 +124,6 @@ def different() -> Iterator[Trace]:
     connection.execute(f"insert into calls by name ({_rows(calls, number)})")
     with closing(Trace(connection, replace(meta(), calls=number), directory)) as made:
         yield made
-
-
-class _Lookups:
-    """Counts what is looked for among packages that may be installed, and finds nothing."""
-
-    def __init__(self) -> None:
-        self.of: Counter[str] = Counter()
-
-    def find_spec(self, name: str, *_where: object) -> None:
-        self.of[name] += 1
 
 
 def test_classes_are_counted_as_they_are_told(different: Trace) -> None:
@@ -132,9 +142,6 @@ def test_no_value_of_a_query_is_looked_at_by_itself(
     different: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With each value of a list, DuckDB looks for packages that make others of it."""
-    lookups = _Lookups()
-    for module in ("pandas", "pyarrow"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(sys, "meta_path", [lookups, *sys.meta_path])
+    lookups = counted(monkeypatch)
     assert pcapnfs.patterns(different, top=0).class_count == 1 << BITS
-    assert max(lookups.of.values(), default=0) < 1 << BITS
+    assert lookups.most < 1 << BITS

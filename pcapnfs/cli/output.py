@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pcapnfs.errors import WriteError, said
@@ -22,7 +23,7 @@ from pcapnfs.text import escape
 from pcapnfs.units import THIN_SPACE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from pcapnfs.analyses.captured.trust import Trust
 
@@ -38,6 +39,9 @@ PLAIN = dict(
 )
 """What stands for the characters of screens in a locale without them: one for one, so that columns
 stay where they are."""
+
+LINES_AT_A_TIME = 1000
+"""Lines of a table that are drawn at once."""
 
 NO_READER = 141
 """Exit status when nobody reads the output any more: 128 and SIGPIPE, as shells have it."""
@@ -106,12 +110,30 @@ def _drawn(renderables: Iterable[RenderableType], trust: Trust | None) -> Iterat
             from pcapnfs.views.parts import trusted
 
             renderable = trusted(renderable, trust)
-        with console.capture() as captured:
-            console.print(renderable)
-        # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
-        yield re.sub(r" +$", "", captured.get(), flags=re.M)
+        for part in _parts(renderable, console):
+            with console.capture() as captured:
+                console.print(part)
+            # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
+            yield re.sub(r" +$", "", captured.get(), flags=re.M)
         # Rich flushes what is left here before the next, and ends with 1 where nobody reads it.
         sys.stdout.flush()
+
+
+def _parts(renderable: RenderableType, console: Console) -> Iterator[RenderableType]:
+    """A screen some lines at a time: of a line Rich holds twenty times as much as is written."""
+    from rich.console import Group
+
+    from pcapnfs.views.columns import FittedTable
+
+    if isinstance(renderable, Group):
+        for part in renderable.renderables:
+            yield from _parts(part, console)
+    elif isinstance(renderable, FittedTable):
+        lines = iter(renderable.lines(console.width))
+        while some := list(islice(lines, LINES_AT_A_TIME)):
+            yield Group(*some)
+    else:
+        yield renderable
 
 
 def answer(

@@ -8,6 +8,8 @@ can be held side by side.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +37,7 @@ from pcapnfs.programs import NFS_PROGRAMS, NFSACL
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -294,20 +296,30 @@ def _together(pieces: list[_Timed]) -> Times:
 
 
 def _files(trace: Trace) -> tuple[FileCost, ...]:
-    """What each path cost; several objects may have had one path after the other."""
+    """What each path cost; several objects may have had one path after the other.
+
+    The database gives costs by object, and never holds paths: together they may be as large as the
+    memory that it has, and it can spill none of what it groups and sorts by texts so long.
+    """
     rows = trace.rows(
         f"""
-        with {owners.OWNED}, {owners.OBJECTS}
-        select path, count(*), count(*) filter (stability = 'stable'), coalesce(sum(srt), 0)
-        from owned join objects using (file)
+        with {owners.OWNED}, {owners.OBJECTS},
+        costs as (
+            select file, count(*) as calls, count(*) filter (stability = 'stable') as stable,
+                   coalesce(sum(srt), 0) as time
+            from owned group by file
+        )
+        select path, calls, stable, time from costs join objects using (file)
         where not listed_only and role not in ('pseudo', 'absent', 'untold')
-        group by path order by path
         """
     )
-    return tuple(
-        FileCost(str(path), integer(calls), integer(stable), integer(time) / NANOSECONDS)
-        for path, calls, stable, time in rows
-    )
+    rows.sort(key=itemgetter(0))
+    return tuple(_file(path, of_path) for path, of_path in groupby(rows, itemgetter(0)))
+
+
+def _file(path: str, rows: Iterable[tuple[str, int, int, int]]) -> FileCost:
+    calls, stable, time = (sum(costs) for costs in list(zip(*rows, strict=True))[1:])
+    return FileCost(path, integer(calls), integer(stable), integer(time) / NANOSECONDS)
 
 
 def _written(trace: Trace) -> dict[str, frozenset[str]]:

@@ -10,7 +10,7 @@ between words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
@@ -22,7 +22,7 @@ from pcapnfs.record import Record
 from pcapnfs.views.prose import wrapped
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 GAP = 2
 """Blanks between columns."""
@@ -71,24 +71,33 @@ class FittedTable:
         self._below = below
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a line for the heading, if there is any, and one for each row."""
+        """Yield the lines."""
+        yield from self.lines(options.max_width)
+
+    def lines(self, width: int) -> Iterator[RenderableType]:
+        """A line for the heading, if there is any, and one for each row.
+
+        Args:
+            width: How wide the table may be.
+        """
         titles = [column.title for column in self._columns]
         content = [
-            max((cell_len(row[place]) for row in self._rows), default=0)
+            max((_cells(row[place]) for row in self._rows), default=0)
             for place in range(len(titles))
         ]
         widths = {
-            place: max(cell_len(titles[place]), width)
+            place: max(_cells(titles[place]), width)
             for place, width in enumerate(content)
             if width or not self._rows
         }
         hollow = {place for place in widths if all(row[place] in NOTHING for row in self._rows)}
-        kept = _fit(self._columns, widths, hollow, options.max_width - self._indent)
+        kept = _fit(self._columns, widths, hollow, width - self._indent)
+        fits = self._indent + _total(kept) <= width
         if any(titles[place] for place in kept):
-            yield self._line(titles, kept, "bold")
+            yield self._line(titles, kept, fits, "bold")
         for place, row in enumerate(self._rows):
             for line in self._lines(row, kept):
-                yield self._line(line, kept, "")
+                yield self._line(line, kept, fits)
             for text in self._below[place] if self._below else ():
                 yield Padding(text, (0, 0, 0, self._indent + BELOW), expand=False)
 
@@ -102,36 +111,46 @@ class FittedTable:
         ]
         return list(zip_longest(*parts, fillvalue=""))
 
-    def _line(self, cells: Sequence[str], kept: dict[int, int], style: str) -> Text:
+    def _line(
+        self, cells: Sequence[str], kept: dict[int, int], fits: bool, style: str = ""
+    ) -> Text:
         parts = []
         for place, width in kept.items():
             cut = self._columns[place].cut
             # Of what wraps, only a word alone is too wide: an address, a name.
             cell = shorten(cells[place], width, "middle" if cut == "wrap" else cut)
-            blanks = " " * (width - cell_len(cell))
+            blanks = " " * (width - _cells(cell))
             parts.append(cell + blanks if self._columns[place].align == "left" else blanks + cell)
         line = " " * self._indent + (" " * GAP).join(parts)
-        return Text(line.rstrip(), style=style, overflow="fold")
+        # What fits need not be looked at word by word.
+        return Text(line.rstrip(), style=style, no_wrap=fits, overflow="ignore" if fits else "fold")
+
+
+def _cells(text: str) -> int:
+    """How wide a text is: Rich looks at each character, which ASCII can do without."""
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def shorten(text: str, width: int, cut: Literal["middle", "end"] = "middle") -> str:
     """Cut the middle or the end off a text that is too wide, and say so with an ellipsis."""
-    if cell_len(text) <= width:
+    if _cells(text) <= width:
         return text
     if cut == "end":
         return _begun(text, width)
     tail_cells = (width - 1) * 2 // 3
+    if text.isascii():
+        return f"{text[: width - 1 - tail_cells]}…{text[len(text) - tail_cells :]}"
     tail = text
-    while cell_len(tail) > tail_cells:
-        tail = tail[max(1, (cell_len(tail) - tail_cells) // 2) :]
-    head = set_cell_size(text, width - 1 - cell_len(tail))
+    while _cells(tail) > tail_cells:
+        tail = tail[max(1, (_cells(tail) - tail_cells) // 2) :]
+    head = set_cell_size(text, width - 1 - _cells(tail))
     return head + "…" + tail
 
 
 def _begun(text: str, width: int) -> str:
     """The beginning of a text: whole words, where they fill half of the width."""
     words = set_cell_size(text, max(0, width - 1)).rpartition(" ")[0].rstrip(" ,;:")
-    if cell_len(words) >= width // 2:
+    if _cells(words) >= width // 2:
         return f"{words} …"
     return set_cell_size(text, max(0, width - 1)) + "…"
 

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Group
+from rich.text import Text
 
+from pcapnfs.cli import output
 from pcapnfs.views.columns import Column, FittedTable, shorten
 from tests.views.samples import render
 
@@ -120,3 +123,24 @@ def test_names_are_shortened_and_no_figure_is_lost_where_there_is_little_room() 
         "stabl…the reply   1220  28.2 s",
     ]
     assert {"calls", "time", "1220", "28.2"} <= set(render(table, 20).split())
+
+
+def test_lines_that_fit_are_not_looked_at_word_by_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [["a name", str(number), "0", "1"] for number in range(50)]
+    whole = render(FittedTable(COLUMNS, rows), 80)
+    asked: list[object] = []
+    monkeypatch.setattr("rich.text.divide_line", lambda *given: asked.append(given))
+    assert render(FittedTable(COLUMNS, rows), 80) == whole
+    assert not asked
+
+
+def test_lines_of_many_rows_are_drawn_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = 3 * output.LINES_AT_A_TIME
+    table = FittedTable(COLUMNS, [["a name", str(each), "0", "1"] for each in range(number)])
+    screen = Group(Text("above"), table, Text(""), Text("below"))
+    pieces: list[str] = []
+    monkeypatch.setattr(output, "write", pieces.extend)
+    monkeypatch.setenv("COLUMNS", "80")
+    output.screen(screen)
+    assert "".join(pieces) == render(screen, 80)
+    assert max(piece.count("\n") for piece in pieces) == output.LINES_AT_A_TIME

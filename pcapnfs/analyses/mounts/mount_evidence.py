@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
-from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking import given, parts
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
@@ -157,7 +157,7 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
     if paused:
         parts.whole(cursor)
         cursor.execute(f"create temp table if not exists steps as {_STEPS}")
-        cursor.execute(_PAUSED, {"paused": paused})
+        cursor.execute(_PAUSED, {"paused": given.text(paused)})
         tell(trace, cursor, "told", calls=f"mount in ({_PAUSED_MOUNTS})", objects=_OF_DIRECTORY)
         found.append(ByMount.of_query(cursor, _PAUSES))
     lines = traffic.of_clients(trace)
@@ -355,7 +355,7 @@ _ENTRIES = """
 """
 """What listings of NFSv3 told of files."""
 
-_PAUSED = "create temp table paused as select unnest($paused::uinteger[]) as mount"
+_PAUSED = f"create temp table paused as select {given.rows('paused', 'uinteger')} as mount"
 
 _PAUSED_MOUNTS = "select mount from paused"
 

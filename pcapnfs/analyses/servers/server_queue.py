@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.arrays import median, quantiles
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
@@ -131,7 +132,7 @@ def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue
     rows = trace.rows(
         _QUEUED,
         {
-            "servers": list(servers),
+            "servers": given.text(servers),
             "times": TIMES_AS_LONG,
             "least": LEAST_NS,
             "much": MUCH_BYTES,
@@ -217,8 +218,10 @@ _WAITS = f"""
     from told semi join queues using (server) group by client, server order by client, server
 """
 
+_OF_SERVERS = f"server in (select {given.rows('servers', 'varchar')})"
+
 _QUEUED = f"""
-    with {_small("list_contains($servers, server)")},
+    with {_small(_OF_SERVERS)},
     shared as (
         select told.*, coalesce(share, 0)::double * (before.answered - call_time)
                    / greatest(reply_time - call_first_time, 1) as part

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import named_rows
+from pcapnfs.analyses.asking import given, named_rows
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.times import shares
@@ -57,6 +57,9 @@ READS = columns.together(
 LEAST = 10
 """Segments that were lost, from which the share is worth anything: of ten one in three may be
 chance."""
+
+MOST = 100
+"""Directions that are looked at, those with most of the clock: each is a scan of calls."""
 
 NEAR = (0.5, 2.0)
 """The rate by what such a loss allows, at least and at most. Of transfers by Linux 6.1 (CUBIC) over
@@ -130,7 +133,7 @@ def loss_rates(trace: Trace) -> tuple[LossRate, ...]:
         for row in named_rows.rows(
             trace,
             _MOVED.format(queues=queued_replies.rows(trace)),
-            {"least": LEAST, "large": LARGE_BYTES, "pause": TIMEOUT_NS},
+            {"least": LEAST, "large": LARGE_BYTES, "pause": TIMEOUT_NS, "most": MOST},
         )
         if (pair := (row["client"], row["server"])) in paths and pair not in full
         for told in [_told(trace, row, paths[pair])]
@@ -217,9 +220,8 @@ def _told(trace: Trace, row: dict[str, Any], pair: RoundTrip) -> LossRate | None
 
 def _is_even(trace: Trace, row: dict[str, Any]) -> bool:
     """Whether all connections together moved data at an even pace, or too little to tell."""
-    found = trace.arrays(
-        _MESSAGES[row["sender"]], {"connections": row["their"], "large": LARGE_BYTES}
-    )
+    asked = {"connections": given.text(row["their"]), "large": LARGE_BYTES}
+    found = trace.arrays(_MESSAGES[row["sender"]], asked)
     begin, end = found["begin"], found["end"]
     rate = found["bytes"] / (end - begin)
     times = np.concatenate((begin, end))
@@ -290,7 +292,7 @@ _FROM_SERVER = f"""
     not callback and transmissions = 1 and reply_bytes >= $large and {_ANSWERED} > {_ANSWERED_FROM}
 """
 
-_ASKED = "connection in (select unnest($connections::uinteger[]))"
+_ASKED = f"connection in (select {given.rows('connections', 'uinteger')})"
 
 _MESSAGES = {
     "client": f"""
@@ -345,4 +347,5 @@ _MOVED = f"""
            sum(runs) as runs, sum(time)::bigint as time, list(connection) as their
     from moved join lossy using (connection, sender)
     group by client, server, sender having sum(lost) >= $least
+    order by time desc, client, server, sender limit $most
 """

@@ -24,6 +24,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
@@ -213,8 +214,8 @@ def _full(trace: Trace) -> dict[tuple[str, str], float]:
     rows = trace.rows(
         _RATES,
         {
-            "clients": [path.client for path in paths],
-            "servers": [path.server for path in paths],
+            "clients": given.text(path.client for path in paths),
+            "servers": given.text(path.server for path in paths),
             "large": LARGE_BYTES,
             "least": least,
         },
@@ -257,13 +258,13 @@ def register(trace: Trace) -> bool:
         cursor.execute(
             f"create table {TABLE} as {_CALLS.format(stalls=stalls)}",
             {
-                "clients": [path.client for path in paths],
-                "servers": [path.server for path in paths],
-                "more": [round(path.more_s * NANOSECONDS) for path in paths],
-                "usual": [round(path.usual_s * NANOSECONDS) for path in paths],
-                "rates": [
-                    rates.get((path.client, path.server), 0.0) / NANOSECONDS for path in paths
-                ],
+                "clients": given.text(path.client for path in paths),
+                "servers": given.text(path.server for path in paths),
+                "more": given.text(round(path.more_s * NANOSECONDS) for path in paths),
+                "usual": given.text(round(path.usual_s * NANOSECONDS) for path in paths),
+                "rates": given.text(
+                    repr(rates.get((path.client, path.server), 0.0) / NANOSECONDS) for path in paths
+                ),
                 "times": EVENLY[1],
                 "large": LARGE_BYTES,
             },
@@ -388,15 +389,19 @@ _SLOW = f"""
     order by connection
 """
 
+_ENDS = (
+    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server"
+)
+
 # A call that stood still for a lost segment is left to that. A large one on a link that is full
 # waits for what is before it there: it is answered as soon as it has arrived. The queue takes a
 # while to grow, and to go: as long as large calls follow one another without a pause, and are
 # answered at the speed that the link then has, it is the link that they are answered by.
-_CALLS = """
+_CALLS = f"""
     with paths as (
-        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
-               unnest($more::bigint[]) as more, unnest($usual::bigint[]) as usual,
-               unnest($rates::double[]) as full_rate
+        select {_ENDS},
+               {given.rows("more", "bigint")} as more, {given.rows("usual", "bigint")} as usual,
+               {given.rows("rates", "double")} as full_rate
     ),
     slow as (
         select connection, server_slow_from as since, server_slow_until as until,
@@ -441,14 +446,12 @@ _CALLS = """
               and (call_first_time >= since and reply_first_time <= until
                    or call in (select call from paced))
     )
-    left join shares using (call) anti join ({stalls}) using (call)
+    left join shares using (call) anti join ({{stalls}}) using (call)
 """
 
 # Each was sent before the reply that came before its own: the link had no pause in between.
-_RATES = """
-    with paths as (
-        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server
-    ),
+_RATES = f"""
+    with paths as (select {_ENDS}),
     slow as (
         select connection, client, server, server_slow_from as since, server_slow_until as until
         from connections join paths using (client, server) where server_slow_rtt is not null

@@ -1,7 +1,7 @@
 //! Batches → Parquet files, one for each table.
 //!
 //! Takes what the decoder gives, batch by batch; writes row groups of some 120,000 rows. Promises that
-//! memory stays within one row group of each table, however many there are, and that the files can be
+//! memory stays within one row group of each table, however many there are and however long texts are, and that the files can be
 //! read by anything that reads Parquet: version 1 pages, words in dictionaries, numbers as steps, zstd
 //! with checksums, or for files that are soon gone plain numbers and no compression: reading a page
 //! again and again then costs next to nothing. <https://parquet.apache.org/docs/file-format/>
@@ -23,7 +23,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, GenericByteArray, RecordBatch};
 use zstd::bulk::Compressor;
 
 use crate::table::Choice;
@@ -36,6 +37,10 @@ const GROUP_ROWS: usize = 122_880;
 
 /// Bytes of a row group, about, beyond which it ends early: long texts would take any memory.
 const GROUP_BYTES: usize = 128 << 20;
+
+/// Bytes of one of its columns, about, beyond which it ends early as well: a reader takes a column of
+/// a row group as a whole, and DuckDB twice as much memory for it.
+const COLUMN_BYTES: usize = 16 << 20;
 
 /// Numbers as steps have little left to be found: level 1 makes files a tenth smaller, and takes half
 /// as long again to write.
@@ -120,6 +125,14 @@ impl Writer {
     }
 }
 
+/// Bytes of the texts of an array, where each stands by itself.
+fn text_bytes(array: &dyn Array) -> usize {
+    let texts = array.as_string_opt::<i32>().map(GenericByteArray::value_offsets);
+    let offsets = texts.or_else(|| array.as_binary_opt::<i32>().map(GenericByteArray::value_offsets));
+    let ends = offsets.and_then(|offsets| offsets.first().zip(offsets.last()));
+    ends.and_then(|(first, last)| usize::try_from(last - first).ok()).unwrap_or(0)
+}
+
 /// One file.
 struct TableFile {
     table: &'static str,
@@ -167,6 +180,11 @@ impl TableFile {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        let rows = batch.num_rows();
+        if rows > 1 && batch.columns().iter().any(|array| text_bytes(array) > COLUMN_BYTES / 2) {
+            self.write(&batch.slice(0, rows / 2))?;
+            return self.write(&batch.slice(rows / 2, rows - rows / 2));
+        }
         if batch.num_columns() != self.chunks.len() {
             return Err(io::Error::other(format!("{} has other columns", self.table)));
         }
@@ -176,7 +194,11 @@ impl TableFile {
             }
         }
         self.rows += batch.num_rows();
-        if self.rows >= GROUP_ROWS || self.chunks.iter().map(Chunk::bytes).sum::<usize>() >= GROUP_BYTES {
+        let bytes = || self.chunks.iter().map(Chunk::bytes);
+        if self.rows >= GROUP_ROWS
+            || bytes().sum::<usize>() >= GROUP_BYTES
+            || bytes().any(|of_column| of_column >= COLUMN_BYTES)
+        {
             self.end_group()?;
         }
         Ok(())

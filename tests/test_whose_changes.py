@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.caching import whose_changes
 from pcapnfs.analyses.caching.cache import Cache
 from pcapnfs.synth.builder import (
     Capture,
@@ -49,10 +50,10 @@ class Client:
     def compound(self, at_ns: int, request: Compound, answer: CompoundReply) -> None:
         self.call(at_ns, request.request(), answer.body())
 
-    def ask(self, at_ns: int, told: dict[str, int]) -> None:
+    def ask(self, at_ns: int, told: dict[str, int], file: bytes = FILE) -> None:
         self.compound(
             at_ns,
-            Compound(1).putfh(FILE).getattr(list(told)),
+            Compound(1).putfh(file).getattr(list(told)),
             CompoundReply().putfh().getattr(told),
         )
 
@@ -194,3 +195,20 @@ def test_mounts_of_two_versions_compare_by_times(moved: bool, tmp_path: Path) ->
     told = Fattr3(size=MUCH, fileid=11, mtime_ns=at, ctime_ns=at)
     client.call(5 * SECOND, nfs3.getattr_(FILE), results.getattr_(told))
     assert answers(said(tmp_path, client)) == ((0, 0, 1, 0, 1) if moved else (1, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(("moving", "worth", "whole"), [(60, 0.01, True), (60, 2.0, False)])
+def test_of_very_many_changes_some_tell_whether_the_others_are_worth_it(
+    moving: int, worth: float, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whose_changes, "LOOKED_AT", 10)
+    monkeypatch.setattr(whose_changes, "WORTH", worth)
+    client = Client()
+    for place in range(moving):
+        file = b"file %02d" % place
+        client.ask((1 + 2 * place) * SECOND, attributes(7), file)
+        client.ask((2 + 2 * place) * SECOND, attributes(8), file)
+    _, _, others, unknown, _ = answers(said(tmp_path, client))
+    assert (others or 0) + (unknown or 0) == moving
+    assert (others == 0) is whole
+    assert unknown

@@ -50,7 +50,7 @@ LOOKED_AT = 10_000
 the objects."""
 
 WORTH = 0.01
-"""Where no larger share of these is taken back, the others stay what the walk took them for."""
+"""Where a smaller share of these would be taken back, all stay what the walk took them for."""
 
 TOUCHING = (
     "READ", "READ_PLUS", "READDIR", "READDIRPLUS", "READLINK", "CLOSE", "OPEN_DOWNGRADE",
@@ -77,6 +77,7 @@ def review(cursor: duckdb.DuckDBPyConnection, *, raw: str, modifying: tuple[str,
         for table in ("suspects", "telling", "compared", "acts", "unproven"):
             cursor.execute(f"drop table {table}")
         _compare(cursor, raw, modifying)
+    cursor.execute(_NOT_WORTH)
     if cursor.execute("select 1 from unproven limit 1").fetchone() is not None:
         cursor.execute(_PROVEN)
 
@@ -111,6 +112,12 @@ _WORTH = """
     ) as found
     where looked_at.server = found.server and many and each > 1
     returning looked_at.server
+"""
+
+_NOT_WORTH = """
+    delete from unproven where row in (
+        select row from suspects join looked_at using (mount) where each > 1
+    )
 """
 
 # What the walk compared for each change: what it knew, and what it found.

@@ -323,13 +323,16 @@ def _file(path: str, rows: Iterable[tuple[str, int, int, int]]) -> FileCost:
 
 
 def _written(trace: Trace) -> dict[str, frozenset[str]]:
-    """The paths of the files that each client wrote."""
+    """The paths of the files that each client wrote; the database holds none, as in `_files`."""
     rows = trace.rows(
         f"""
-        with {owners.OWNED}, {owners.OBJECTS}
-        select distinct client, path from owned join objects using (file)
-        where op = 'WRITE' and program in {NFS_PROGRAMS}
-              and role not in ('pseudo', 'absent', 'untold')
+        with {owners.OWNED}, {owners.OBJECTS},
+        wrote as (
+            select distinct client, file from owned
+            where op = 'WRITE' and program in {NFS_PROGRAMS}
+        )
+        select client, path from wrote join objects using (file)
+        where role not in ('pseudo', 'absent', 'untold')
         """
     )
     found: dict[str, set[str]] = {}

@@ -162,16 +162,10 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     order.check("classes", top=top)
     total, without_file = _totals(trace)
     with closing(trace.cursor()) as cursor:
-        walk = _folded(trace, cursor)
+        walk, kinds, words = _folded(trace, cursor)
         files, class_count = walk.finish(top)
-        kinds = _kinds(cursor)
-        examples: dict[int, int] = {}
-        named: set[int] = set()
-        for each in walk.classes():
-            examples.update(dict.fromkeys(each["codes"], each["example"]))
-            named.update((each["example"], each["slowest"]))
-        words = _words(cursor, examples.values())
-        witnesses = {row[0]: _example(row) for row in _asked(cursor, _WITNESSES, sorted(named))}
+        named = {each[which] for each in walk.classes() for which in ("example", "slowest")}
+        witnesses = {row[0]: _example(row) for row in _asked(cursor, _WITNESSES, named)}
     unless = untold(trace).unplaced
     classes = tuple(
         _class(each, kinds, words, witnesses, files, total.time_s) for each in walk.classes()
@@ -200,9 +194,7 @@ def counted(trace: Trace) -> tuple[Counted, ...]:
     Of 41,000 files in 39,000 classes that takes a tenth of the memory.
     """
     with closing(trace.cursor()) as cursor:
-        walk = _folded(trace, cursor)
-        kinds = _kinds(cursor)
-        words = _words(cursor, walk.examples())
+        walk, kinds, words = _folded(trace, cursor)
     walk.finish(0)
     return tuple(
         Counted(kinds[kind], _pattern(steps, cut=cut), files, time / NANOSECONDS)
@@ -210,24 +202,17 @@ def counted(trace: Trace) -> tuple[Counted, ...]:
     )
 
 
-def _folded(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> walks.Patterns:
-    """The walk, through all calls about files."""
+def _folded(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection
+) -> tuple[walks.Patterns, dict[int, str], dict[int, str]]:
+    """The walk, through all calls about files; kinds by their number, and steps by their code."""
     walk = walks.Patterns(longest=LONGEST)
     cursor.execute(_KINDS)
     cursor.execute(_OBJECTS)
     for calls in parts.of(trace, cursor, _CALLS, by="file"):
         walk.add(calls)
-    return walk
-
-
-def _kinds(cursor: duckdb.DuckDBPyConnection) -> dict[int, str]:
-    """Kinds of files by number."""
-    return dict(cursor.execute("select kind, role from kinds").fetchall())
-
-
-def _words(cursor: duckdb.DuckDBPyConnection, examples: Iterable[int]) -> dict[int, str]:
-    """The step that each code of some files stands for."""
-    return dict(_asked(cursor, _WORDS, sorted(set(examples))))
+    kinds = dict(cursor.execute("select kind, role from kinds").fetchall())
+    return walk, kinds, dict(_asked(cursor, _WORDS, walk.examples()))
 
 
 def _pattern(steps: str, *, cut: bool) -> str:
@@ -287,7 +272,7 @@ _WITNESSES = f"""
 """
 
 
-def _asked(cursor: duckdb.DuckDBPyConnection, query: str, files: list[int]) -> list[Any]:
+def _asked(cursor: duckdb.DuckDBPyConnection, query: str, files: Iterable[int]) -> list[Any]:
     """The rows of a query about a few files, or about one of each class."""
     return cursor.execute(query, {"files": given.text(files)}).fetchall()
 

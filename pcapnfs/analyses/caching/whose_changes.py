@@ -74,8 +74,6 @@ def review(cursor: duckdb.DuckDBPyConnection, *, raw: str, modifying: tuple[str,
     cursor.execute(_PARTS, {"looked_at": LOOKED_AT})
     _compare(cursor, raw, modifying)
     if cursor.execute(_WORTH, {"least": WORTH}).fetchone() is not None:
-        for table in ("suspects", "telling", "compared", "acts", "unproven"):
-            cursor.execute(f"drop table {table}")
         _compare(cursor, raw, modifying)
     cursor.execute(_NOT_WORTH)
     if cursor.execute("select 1 from unproven limit 1").fetchone() is not None:
@@ -85,7 +83,7 @@ def review(cursor: duckdb.DuckDBPyConnection, *, raw: str, modifying: tuple[str,
 def _compare(cursor: duckdb.DuckDBPyConnection, raw: str, modifying: tuple[str, ...]) -> None:
     """Make the table `unproven` of changes of those objects that the table `looked_at` names."""
     cursor.execute(_SUSPECTS)
-    cursor.execute(f"create temp table telling as {raw} {_TELLING}")
+    cursor.execute(f"create or replace temp table telling as {raw} {_TELLING}")
     cursor.execute(_compared(modifying))
     cursor.execute(_acts(modifying))
     cursor.execute(_UNPROVEN)
@@ -122,7 +120,7 @@ _NOT_WORTH = """
 
 # What the walk compared for each change: what it knew, and what it found.
 _SUSPECTS = """
-    create temp table suspects as
+    create or replace temp table suspects as
     with chosen as materialized (
         select learned.rowid as row, mount, client, server, file, call, position, modified,
                call_time, reply_time, known_call, known_position, known_time
@@ -153,7 +151,7 @@ def _compared(modifying: tuple[str, ...]) -> str:
     the reply that tells it. Times of a capture may be any number.
     """
     return f"""
-        create temp table compared as
+        create or replace temp table compared as
         with clocks as (
             select server, max(ctime::hugeint - reply_time) as ahead
             from operations join calls using (call)
@@ -196,7 +194,7 @@ def _acts(modifying: tuple[str, ...]) -> str:
     places = ("file", "directory", "target_directory")
     about = " or ".join(f"{place} in (select file from alike)" for place in places)
     return f"""
-        create temp table acts as
+        create or replace temp table acts as
         with alike as (
             select file, identity from files
             where identity in (select identity from suspects)
@@ -216,7 +214,7 @@ def _acts(modifying: tuple[str, ...]) -> str:
 
 
 _UNPROVEN = f"""
-    create temp table unproven as
+    create or replace temp table unproven as
     with changes as (
         select *, server in (
                    select server from compared where numbered and still and settled

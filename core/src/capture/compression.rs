@@ -13,10 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bzip2::bufread::MultiBzDecoder;
-use flate2::bufread::MultiGzDecoder;
 
 use super::window::{Fault, Window};
-use super::{lz4, xz};
+use super::{gzip, lz4, xz};
 use crate::error::ReadError;
 
 /// How a capture file is compressed.
@@ -154,7 +153,7 @@ impl Source {
         let (first, rest) = plain.into_parts();
         let packed = io::BufReader::with_capacity(PACKED_READ, Cursor::new(first).chain(rest));
         let unpacked: Box<dyn Read + Send> = match compression {
-            Compression::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Compression::Gzip => Box::new(gzip::Members::new(packed)),
             Compression::Lz4 => Box::new(lz4::Frames::new(packed)),
             Compression::Xz => Box::new(xz::Streams::new(packed, XZ_MEMORY_KIB)),
             Compression::Bzip2 => Box::new(MultiBzDecoder::new(packed)),

@@ -16,6 +16,8 @@ mod clock;
 
 mod compression;
 
+mod gzip;
+
 mod lz4;
 
 pub mod merge;

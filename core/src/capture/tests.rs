@@ -210,6 +210,7 @@ fn every_format_is_recognised_and_read_to_its_end() {
         ("pcapng", pcapng(Order::Big, &packets())),
         ("pcap, gzip", gzip(&little)),
         ("pcap, gzip", [gzip(one), gzip(two)].concat()),
+        ("pcap, gzip", [gzip(one), vec![0; 70_000], gzip(two), vec![0; 512]].concat()),
         ("pcap, zstd", zstd::encode_all(&little[..], 1).unwrap()),
         ("pcap, zstd", [zstd::encode_all(one, 1).unwrap(), zstd::encode_all(two, 1).unwrap()].concat()),
         ("pcapng, gzip", gzip(&pcapng(Order::Little, &packets()))),
@@ -244,6 +245,10 @@ fn the_packets_are_those_that_were_written() {
     }
     let little = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
     assert!(read(gzip(&little)).0 == packets());
+    let (padded, error) = read([gzip(&little), vec![0; 512]].concat());
+    assert!(padded == packets() && error.is_none(), "{error:?}");
+    let (before, error) = read([gzip(&little), vec![0; 512], vec![1; 32]].concat());
+    assert!(before == packets() && error.is_some());
     assert!(read(zstd::encode_all(&little[..], 1).unwrap()).0 == packets());
     for packed in [lz4(&little), xz(&little), bzip2(&little)] {
         assert!(read(packed).0 == packets());

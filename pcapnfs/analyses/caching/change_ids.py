@@ -195,16 +195,8 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return
-    for statement in (
-        _TAKEN_BACK,
-        _KEPT,
-        "drop view asked_about",
-        "drop table learned",
-        "alter table taken_back rename to asked_about",
-        "alter table kept rename to learned",
-    ):
+    for statement in (_TAKEN_BACK, _DOUBTS, _CORRECTED):
         cursor.execute(statement)
-    cursor.unregister("asked_counts")
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -387,15 +379,24 @@ _UNASKED = f"""
          ) as asking using (connection)
 """
 
+# Mostly few changes are of a time in which there is something unplaced that they may be.
 _DOUBTFUL = """
     create temp table doubtful as
-    with moments as (
+    with spans as (
+        select mount, file, min(begun) as first, max(ended) as last
+        from unplaced group by mount, file
+    ),
+    any_object as (select mount, first, last from spans where file is null),
+    moments as (
         select mount, begun as moment, ended as until, unnamed, null::bigint as row, file,
-               false as asked, null::bigint as known_time
+               null::bigint as known_time
         from unplaced
         union all
-        select mount, reply_time, null, null, rowid, file, question is not null, known_time
-        from learned where finding = 'other'::finding
+        select mount, reply_time, null, null, learned.rowid, file, known_time
+        from learned left join spans using (mount, file) left join any_object using (mount)
+        where finding = 'other'::finding
+              and (reply_time >= spans.first and known_time < spans.last
+                   or reply_time >= any_object.first and known_time < any_object.last)
     ),
     meant as (
         select *,
@@ -407,13 +408,23 @@ _DOUBTFUL = """
                             rows between unbounded preceding and current row),
                of_file as (partition by mount, file order by moment, row nulls first
                            rows between unbounded preceding and current row)
+    ),
+    doubted as (
+        select row from unproven
+        union
+        select row from meant
+        where row is not null
+              and (until_any > known_time or until_this > known_time
+                   or until_unnamed > known_time
+                      and file in (select file from files where name is null))
     )
-    select row, mount, file, asked, coalesce(finding, 'unknown'::finding) as finding
-    from meant left join unproven using (row)
-    where row is not null
-          and (finding is not null or until_any > known_time or until_this > known_time
-               or until_unnamed > known_time
-                  and file in (select file from files where name is null))
+    select row, mount, file, question is not null as asked,
+           coalesce(unproven.finding, 'unknown'::finding) as finding
+    from doubted left join unproven using (row) join learned on learned.rowid = doubted.row
+"""
+
+_TAKEN_BACK = """
+    update learned set finding = doubtful.finding from doubtful where learned.rowid = doubtful.row
 """
 
 # Whose change it was is in doubt only where all objects are looked at together.
@@ -422,30 +433,25 @@ _ASKED_ABOUT = """
     select *, 0::ubigint as changed_by_unknown from asked_counts
 """
 
-_TAKEN_BACK = """
-    create temp table taken_back as
-    with doubts as (
-        select mount, file, count(*) as doubts, count(*) filter (asked) as asked,
-               count(*) filter (asked and finding = 'unchanged'::finding) as unchanged
-        from doubtful group by mount, file
-    ),
-    corrected as (
-        select asked_about.* replace (
-            (changed_by_other - coalesce(asked, 0))::ubigint as changed_by_other,
-            (coalesce(asked, 0) - coalesce(doubts.unchanged, 0))::ubigint as changed_by_unknown,
-            (asked_about.unchanged + coalesce(doubts.unchanged, 0))::ubigint as unchanged,
-            (invalidations - coalesce(doubts, 0))::ubigint as invalidations
-        )
-        from asked_about left join doubts using (mount, file)
-    )
-    from corrected where revalidations > 0 or invalidations > 0
+_DOUBTS = """
+    create temp table doubts as
+    select mount, file, count(*) as doubts, count(*) filter (asked) as asked,
+           count(*) filter (asked and finding = 'unchanged'::finding) as unchanged
+    from doubtful group by mount, file
 """
 
-_KEPT = """
-    create temp table kept as
-    select learned.* replace (coalesce(doubts.finding, learned.finding) as finding)
-    from learned left join (select row, finding from doubtful) as doubts
-         on learned.rowid = doubts.row
+_CORRECTED = """
+    create or replace temp view asked_about as
+    with corrected as (
+        select asked_counts.* replace (
+                   (changed_by_other - coalesce(asked, 0))::ubigint as changed_by_other,
+                   (asked_counts.unchanged + coalesce(doubts.unchanged, 0))::ubigint as unchanged,
+                   (invalidations - coalesce(doubts, 0))::ubigint as invalidations
+               ),
+               (coalesce(asked, 0) - coalesce(doubts.unchanged, 0))::ubigint as changed_by_unknown
+        from asked_counts left join doubts using (mount, file)
+    )
+    from corrected where revalidations > 0 or invalidations > 0
 """
 
 _ANSWERED = f"""

@@ -195,8 +195,16 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return
-    for statement in (_TAKEN_BACK, _DOUBTS, _CORRECTED):
+    for statement in (
+        _TAKEN_BACK,
+        "create temp table counts as from asked_about",
+        "drop view asked_about",
+        "alter table counts rename to asked_about",
+        _CORRECTED,
+        "delete from asked_about where revalidations = 0 and invalidations = 0",
+    ):
         cursor.execute(statement)
+    cursor.unregister("asked_counts")
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -433,25 +441,18 @@ _ASKED_ABOUT = """
     select *, 0::ubigint as changed_by_unknown from asked_counts
 """
 
-_DOUBTS = """
-    create temp table doubts as
-    select mount, file, count(*) as doubts, count(*) filter (asked) as asked,
-           count(*) filter (asked and finding = 'unchanged'::finding) as unchanged
-    from doubtful group by mount, file
-"""
-
 _CORRECTED = """
-    create or replace temp view asked_about as
-    with corrected as (
-        select asked_counts.* replace (
-                   (changed_by_other - coalesce(asked, 0))::ubigint as changed_by_other,
-                   (asked_counts.unchanged + coalesce(doubts.unchanged, 0))::ubigint as unchanged,
-                   (invalidations - coalesce(doubts, 0))::ubigint as invalidations
-               ),
-               (coalesce(asked, 0) - coalesce(doubts.unchanged, 0))::ubigint as changed_by_unknown
-        from asked_counts left join doubts using (mount, file)
-    )
-    from corrected where revalidations > 0 or invalidations > 0
+    update asked_about
+    set changed_by_other = changed_by_other - asked,
+        changed_by_unknown = asked - same,
+        unchanged = asked_about.unchanged + same,
+        invalidations = invalidations - doubts
+    from (
+        select mount, file, count(*) as doubts, count(*) filter (asked) as asked,
+               count(*) filter (asked and finding = 'unchanged'::finding) as same
+        from doubtful group by mount, file
+    ) as doubted
+    where asked_about.mount = doubted.mount and asked_about.file = doubted.file
 """
 
 _ANSWERED = f"""

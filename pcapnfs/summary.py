@@ -141,7 +141,7 @@ def summarize(trace: Trace) -> Summary:
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
         listings = _readdir.readdir(trace, top=SHOWN)
-        model = _model.model(trace, listings=listings, measured=measured)
+        model = _model.model(trace, measured=measured)
         material = _material.complete(asking, learned, measured, clocks)
         said = _judging.judge(material)
         return Summary(

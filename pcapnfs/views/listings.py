@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
 
 _FOLLOW_UP_COLUMNS = (
-    Column("after listings", align="left", least=12, cut="end"),
+    Column("within 30 s of listings", align="left", least=18, cut="end"),
     Column("calls"),
     Column("LOOKUP", 1),
     Column("GETATTR", 1),
@@ -123,7 +123,31 @@ def in_short(result: Readdir) -> str:
     if not result.follow_ups:
         return f"{told}."
     follow_ups = units.counted(result.follow_ups, "follow-up")
-    return f"{told}; then {follow_ups} on entries{_took(result.follow_up_s)}."
+    return f"{told}; then, within 30 s, {follow_ups} on entries{_took(result.follow_up_s)}."
+
+
+def spared(result: Readdir) -> list[str]:
+    """What attributes in the listings would have spared, as far as that is known."""
+    lines = []
+    plain = result.after_plain
+    if result.spared:
+        lines.append(
+            f"Attributes in the listings would have spared "
+            f"{units.counted(result.spared, 'LOOKUP or GETATTR', 'LOOKUPs and GETATTRs')}: those "
+            "that come while attributes are believed (at first 3 s, of directories 30 s), these "
+            "calls' own time not counted."
+        )
+    elif plain and plain.calls > plain.accesses:
+        lines.append(
+            "Attributes in the listings would not have spared the LOOKUPs and GETATTRs after those "
+            "without: they came when attributes are asked for again (at first after 3 s)."
+        )
+    if result.spared_perhaps:
+        lines.append(
+            f"Of {units.counted(result.spared_perhaps, 'call')} of later walks they would have "
+            "spared all if only types were wanted, else none; half is reckoned with."
+        )
+    return lines
 
 
 def _took(time_s: float | None) -> str:
@@ -184,20 +208,14 @@ def _follow_ups(result: Readdir) -> RenderableType:
         )
         rows = [_follow_up_row(title, each) for title, each in kinds if each and each.calls]
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
-        if (plain := result.after_plain) and plain.calls > plain.accesses:
-            parts.append(
-                note(
-                    "With attributes in the listings, the LOOKUPs and GETATTRs of the first row "
-                    "were not needed."
-                )
+    parts += [note(line) for line in spared(result)]
+    if result.follow_ups and result.after_plus and result.after_plus.calls:
+        parts.append(
+            note(
+                "After listings with attributes only a cache that stays warm longer saves calls "
+                "(actimeo, delegations)."
             )
-        if result.after_plus and result.after_plus.calls:
-            parts.append(
-                note(
-                    "After listings with attributes only a cache that stays warm longer saves "
-                    "calls (actimeo, delegations)."
-                )
-            )
+        )
     parts.append(
         note(
             f"The listed directories themselves were asked for "

@@ -50,11 +50,17 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
 def test_what_did_not_happen_is_not_told() -> None:
     nothing = FollowUps(0, 0, 0, 0, 0.0, 0.0)
     quiet = replace(
-        samples.readdir(), follow_ups=0, after_plain=nothing, after_plus=nothing, plus_lost=0
+        samples.readdir(),
+        follow_ups=0,
+        after_plain=nothing,
+        after_plus=nothing,
+        spared=0,
+        spared_perhaps=0,
+        plus_lost=0,
     )
     text = samples.render(listings.screen(quiet), 140)
     assert "No entry was asked for afterwards." in text
-    assert "were not needed" not in text
+    assert "would" not in text
     assert "gave up" not in text
     cut = replace(
         quiet, entries=None, follow_ups=None, shown=(replace(quiet.shown[0], entries=None),)
@@ -67,6 +73,18 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert "Which directories is not known" in samples.render(listings.screen(hidden), 80)
     empty = replace(quiet, readdir_calls=0, readdirplus_calls=0, directories=0, shown=())
     assert samples.render(listings.screen(empty), 80).strip() == "No directory was listed."
+
+
+def test_calls_that_attributes_would_not_have_spared_are_told_as_such() -> None:
+    late = replace(samples.readdir(), spared=0, spared_perhaps=0)
+    text = samples.render(listings.screen(late), 140)
+    assert "would not have spared the LOOKUPs and GETATTRs" in text
+    rights = replace(late, after_plain=FollowUps(7, 0, 0, 7, 0.1, 0.1))
+    assert "would" not in samples.render(listings.screen(rights), 140)
+    one = replace(late, spared=1, spared_perhaps=1)
+    text = samples.render(listings.screen(one), 140)
+    assert "would have spared 1 LOOKUP or GETATTR:" in text
+    assert "Of 1 call of later walks" in text
 
 
 def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:

@@ -200,7 +200,7 @@ def _follow_ups(result: Readdir) -> RenderableType:
     if result.follow_ups is None:
         parts = [note("Which calls followed is not known: replies do not tell the entries.")]
     elif not result.follow_ups:
-        parts = [note("No entry was asked for afterwards.")]
+        parts = [note("No LOOKUP, GETATTR or ACCESS about an entry followed.")]
     else:
         kinds = (
             ("without attributes", result.after_plain),
@@ -210,22 +210,23 @@ def _follow_ups(result: Readdir) -> RenderableType:
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
     parts += [note(line) for line in spared(result)]
     if result.follow_ups and result.after_plus and result.after_plus.calls:
+        means = "actimeo, delegations" if result.v4_plus_calls else "actimeo"
         parts.append(
             note(
                 "After listings with attributes only a cache that stays warm longer saves calls "
-                "(actimeo, delegations)."
+                f"({means})."
             )
         )
     parts.append(
         note(
-            f"The listed directories themselves were asked for "
+            f"The listed directories themselves were asked about "
             f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
         )
     )
     if result.plus_entries:
         entries = units.counted(result.plus_entries, "entry", "entries")
         if result.untouched == 0:
-            told = f"Of {entries} with attributes, all were asked about or used afterwards."
+            told = f"Of {entries} with attributes, all were met by some later call."
         else:
             told = (
                 f"{units.count(result.untouched)} of {entries} with attributes "

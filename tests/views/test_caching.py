@@ -59,7 +59,7 @@ def test_what_did_not_happen_is_not_told() -> None:
         plus_lost=0,
     )
     text = samples.render(listings.screen(quiet), 140)
-    assert "No entry was asked for afterwards." in text
+    assert "No LOOKUP, GETATTR or ACCESS about an entry followed." in text
     assert "would" not in text
     assert "gave up" not in text
     cut = replace(
@@ -90,6 +90,13 @@ def test_calls_that_attributes_would_not_have_spared_are_told_as_such() -> None:
 def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:
     found = replace(samples.readdir(), time_s=0.0, follow_up_s=0.0)
     assert " -" not in listings.in_short(found)
+
+
+def test_only_nfsv4_has_delegations() -> None:
+    one = samples.readdir()
+    assert "(actimeo)" in samples.render(listings.screen(one), 140)
+    four = replace(one, v4_plus_calls=1)
+    assert "(actimeo, delegations)" in samples.render(listings.screen(four), 140)
 
 
 def test_only_nfsv3_has_readdirplus() -> None:

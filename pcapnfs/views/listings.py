@@ -58,11 +58,7 @@ def screen(result: Readdir) -> RenderableType:
         return Text("No directory was listed.")
     parts: list[RenderableType] = [Prose(line) for line in sentences(result)]
     if not result.directories:
-        parts.append(
-            Prose(
-                "Which directories is not known: handles were cut at the snaplen or are encrypted."
-            )
-        )
+        parts.append(Prose("Which directories is not known: handles could not be read."))
         return Group(*parts)
     parts += [heading("Follow-ups"), _follow_ups(result)]
     parts += [heading("Directories"), _directories(result)]

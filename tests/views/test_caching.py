@@ -185,3 +185,11 @@ def test_delegations_of_which_replies_do_not_tell_are_not_zero() -> None:
     assert line.endswith(" returned; how many delegations were granted is not known.")
     (line, *_) = caching.delegation_sentences(replace(told, recalled=None, returned=None))
     assert "OPENs: how many delegations were granted, recalled or returned is not known." in line
+
+
+def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
+    """They were cut, sealed, or of arguments that contradict the protocol."""
+    hidden = replace(samples.readdir(), directories=0, shown=())
+    assert "snaplen" not in samples.render(listings.screen(hidden), 140)
+    assert "could not be read" in samples.render(listings.screen(hidden), 140)
+    assert "could not be read" in samples.render(renderables()["cache-poor"], 140)

@@ -39,8 +39,8 @@ OWN = (
     Advice(
         "The client waited for a delegation of its own: its call came by another way, which the "
         "server does not take for the holder (pNFS, whose data go to a data server by NFSv3; the "
-        "same files mounted with two versions). Use one way: mount them with one version, and where "
-        "the server is its own data server, export without pnfs."
+        "same files mounted with two versions). Use one way: mount them with one version, and "
+        "where the server is its own data server, export without pnfs."
     ),
     Advice(
         "Or switch delegations off for the export or server (Linux: fs.leases-enable=0 before nfsd "

@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.namespace.listing_costs import ListingCosts
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
@@ -107,6 +108,13 @@ def test_clients_that_list_with_attributes_only_if_told_so_are_advised(version: 
     first = seen.advice[0].action
     assert "macOS and FreeBSD" in first
     assert "mount with rdirplus" in first
+    linux = Kind("Linux 6.1.0", "implementation", 1, (pair.client,), 1)
+    found = nothing(listing_costs=(pair,), software=Software(clients=(linux,)))
+    assert "macOS" not in seen_by(RULE, found)[0].advice[0].action
+    other = nothing(
+        listing_costs=(pair,), software=Software(clients=(replace(linux, addresses=("10.0.0.9",)),))
+    )
+    assert "macOS" in seen_by(RULE, other)[0].advice[0].action
 
 
 def test_a_client_that_listed_with_attributes_was_told_so() -> None:

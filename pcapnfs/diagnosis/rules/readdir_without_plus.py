@@ -10,7 +10,7 @@ from pcapnfs.analyses.caching.questions import FILE_FRESH_S
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE
+from pcapnfs.diagnosis.mounted import CHANGE, is_linux
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -48,7 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
             f"{_spared(pair)}{_later(pair)}",
             why=_why(pair),
-            advice=tuple(_advice(pair)),
+            advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
             calls=pair.fewer,
             confidence="certain",
             data=f"{units.counted(pair.plain_calls + pair.plus_calls, 'call')} to list, "
@@ -93,7 +93,7 @@ def _why(pair: ListingCosts) -> str:
     return text
 
 
-def _advice(pair: ListingCosts) -> Iterator[Advice]:
+def _advice(pair: ListingCosts, *, linux: bool) -> Iterator[Advice]:
     only_4 = pair.plain_versions == (4,)
     if _mostly_late(pair):
         yield Advice(
@@ -104,7 +104,9 @@ def _advice(pair: ListingCosts) -> Iterator[Advice]:
         )
     heeded = " Linux heeds it with NFSv4, too." if only_4 else ""
     never = (
-        "" if pair.plus_calls else " macOS and FreeBSD ask only if told so: mount with rdirplus."
+        ""
+        if pair.plus_calls or linux
+        else " macOS and FreeBSD ask only if told so: mount with rdirplus."
     )
     yield Advice(
         f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHANGE}"

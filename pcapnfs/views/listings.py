@@ -90,8 +90,7 @@ def sentences(result: Readdir) -> list[str]:
     )
     lines = [
         f"{_directories_listed(result)} with {calls}: "
-        f"{_entries(result)}, {units.size(result.bytes)}, "
-        f"{units.taken(result.time_s)}."
+        f"{_entries(result)}{_long(result.bytes)}{_took(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
         lines.append(
@@ -144,6 +143,11 @@ def spared(result: Readdir) -> list[str]:
             "spared all if only types were wanted, else none; half is reckoned with."
         )
     return lines
+
+
+def _long(size: int | None) -> str:
+    """How long replies were, likewise."""
+    return "" if size is None else f", {units.size(size)}"
 
 
 def _took(time_s: float | None) -> str:

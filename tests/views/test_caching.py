@@ -90,6 +90,8 @@ def test_calls_that_attributes_would_not_have_spared_are_told_as_such() -> None:
 def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:
     found = replace(samples.readdir(), time_s=0.0, follow_up_s=0.0)
     assert " -" not in listings.in_short(found)
+    cut = replace(found, bytes=None)
+    assert not any(" -" in line for told in (found, cut) for line in listings.sentences(told))
 
 
 def test_only_nfsv4_has_delegations() -> None:

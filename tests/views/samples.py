@@ -410,6 +410,7 @@ def summary() -> Summary:
         time_budget=(budget(),),
         time_budget_total=replace(budget(), client=None),
         lock_gaps=lock_gaps(),
+        stood_still_s={},
         phases=(phase(), phase("REMOVE", 45.0)),
         files=Files(1000, 10, 1, 3, 2, 0, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),
         patterns=patterns(),

@@ -69,6 +69,15 @@ def is_linux(material: Material, client: str) -> bool:
     return bool(told) and all(software.startswith("Linux") for software in told)
 
 
+def is_other_server(material: Material, server: str) -> bool:
+    """Whether a server says that it is something else than Linux, whose tools it does not have.
+
+    That of Linux itself says nothing.
+    """
+    told = [kind.software for kind in material.software.servers if server in kind.addresses]
+    return bool(told) and not any(software.startswith("Linux") for software in told)
+
+
 def is_attribute_cache(options: tuple[str, ...]) -> bool:
     """Whether a verdict is about how long attributes are kept."""
     return any("noac" in option or option.startswith("ac") for option in options)

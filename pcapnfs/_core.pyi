@@ -11,6 +11,7 @@ __all__ = [
     "Batch",
     "Decoder",
     "FollowUps",
+    "OneByOne",
     "Patterns",
     "ReadError",
     "RowsError",
@@ -111,6 +112,13 @@ class FollowUps:
     def walk(self, rows: _Rows) -> None: ...
     def followed(self) -> Batch: ...
     def walls(self) -> list[int]: ...
+
+@final
+class OneByOne:
+    """A walk over calls about listed entries (`core/src/walk/one_by_one.rs`); `longest` in ns."""
+
+    def __new__(cls, longest: int) -> Self: ...
+    def walk(self, rows: _Rows) -> Batch: ...
 
 @final
 class Patterns:

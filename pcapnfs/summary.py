@@ -6,6 +6,7 @@ result of one analysis, which defines its numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -94,6 +95,9 @@ class Summary(Record):
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
     """What of their own time clients waited for locks that others held: each that did, who waited
     longest first."""
+    stood_still_s: Mapping[str, float]
+    """What of these rows calls stood still until TCP sent a segment again, as in `budget`, seconds
+    by row."""
     phases: tuple[_phases.Phase, ...]
     """What each of these clients did one after the other."""
     files: _files.Files
@@ -141,7 +145,7 @@ def summarize(trace: Trace) -> Summary:
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
         listings = _readdir.readdir(trace, top=SHOWN)
-        model = _model.model(trace, listings=listings, measured=measured)
+        model = _model.model(trace, measured=measured)
         material = _material.complete(asking, learned, measured, clocks)
         said = _judging.judge(material)
         return Summary(
@@ -158,6 +162,7 @@ def summarize(trace: Trace) -> Summary:
             time_budget=clocks.clients,
             time_budget_total=clocks.total,
             lock_gaps=clocks.lock_gaps,
+            stood_still_s=clocks.stood_still_s,
             phases=clocks.phases,
             files=files(),
             patterns=patterns(),

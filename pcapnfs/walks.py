@@ -282,6 +282,28 @@ class FollowUps:
         return plain, plus
 
 
+class OneByOne:
+    """Calls about entries listed without attributes (analyses/namespace/listing_costs.py)."""
+
+    def __init__(self, *, longest_s: float) -> None:
+        """Nothing seen yet; after a pause of more seconds entries are not asked for one by one."""
+        from pcapnfs import _core
+
+        self._walk = _core.OneByOne(int(longest_s * NANOSECONDS))
+
+    def asked(self, rows: duckdb.DuckDBPyRelation) -> Batch:
+        """Walk over all rows of some directories; gives `call`, `first`, `spared`.
+
+        Args:
+            rows: `mount`, `directory`, `call`, `moment`, `reply_time`, `pause`, `title`, `listing`,
+                `told`, `fresh`, `once`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        return _walk(lambda: self._walk.walk(rows))
+
+
 class SharedFiles:
     """Turns of clients at files (analyses/caching/shared_files.py)."""
 

@@ -301,6 +301,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Writer>()?;
     module.add_class::<walking::Answered>()?;
     module.add_class::<walking::FollowUps>()?;
+    module.add_class::<walking::OneByOne>()?;
     module.add_class::<walking::Patterns>()?;
     module.add_class::<walking::SharedFiles>()?;
     module.add_class::<walking::Steps>()?;

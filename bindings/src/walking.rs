@@ -11,6 +11,7 @@ use arrow_schema::ArrowError;
 use pcapnfs_core::walk::follow_ups::Following;
 use pcapnfs_core::walk::held::Holding;
 use pcapnfs_core::walk::learned::Learning;
+use pcapnfs_core::walk::one_by_one::Asking;
 use pcapnfs_core::walk::patterns::{Class, Folding};
 use pcapnfs_core::walk::steps;
 use pcapnfs_core::walk::told;
@@ -185,6 +186,26 @@ impl FollowUps {
 
     fn walls(&self) -> PyResult<[i64; 2]> {
         Ok(self.inner.lock().map_err(|_| poisoned())?.walls())
+    }
+}
+
+/// Calls about entries that were listed without attributes.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct OneByOne {
+    inner: Mutex<Asking>,
+}
+
+#[pymethods]
+impl OneByOne {
+    #[new]
+    fn new(longest: i64) -> Self {
+        Self { inner: Mutex::new(Asking::new(longest)) }
+    }
+
+    fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<Batch> {
+        through(py, &self.inner, rows, Asking::take, Asking::walk)?;
+        let mut walk = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(of_walk("asked", walk.found().map_err(|error| rows_error(&error))?))
     }
 }
 

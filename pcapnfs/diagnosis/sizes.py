@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed
-from pcapnfs.diagnosis.mounted import CHANGE, CHECK
+from pcapnfs.diagnosis.mounted import CHANGE, CHECK, is_linux
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import Record
@@ -104,7 +104,11 @@ class Transfers(Record):
                         if runs.allowed_bytes is None
                         else "."
                     )
-                    + _OWN.get(runs.largest_bytes, "").format(option=self.option)
+                    + (
+                        ""
+                        if is_linux(material, about[0])
+                        else _OWN.get(runs.largest_bytes, "").format(option=self.option)
+                    )
                 ),
             ),
             confidence="likely" if sure else "possible",

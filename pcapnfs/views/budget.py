@@ -5,7 +5,7 @@ Takes results; gives Rich renderables that fit 80 columns and use 140.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -65,9 +65,15 @@ SHORT = {
 """The same above a column."""
 
 
+TOLD_SHARE = 0.01
+"""Of the clock so much must have been lost by lost segments that the rows are told to hold it."""
+
+
 def screen(result: TimeBudget) -> RenderableType:
     """The screen of `budget`."""
-    parts: list[RenderableType] = [_clock(result.total, result.slower_paths, result.lock_gaps)]
+    parts: list[RenderableType] = [
+        _clock(result.total, result.slower_paths, result.lock_gaps, result.stood_still_s)
+    ]
     if result.total.clients > 1:
         parts += [heading("Clients"), *_told(result.total, result.clients, "--top 0")]
     for client in dict.fromkeys(phase.client for phase in result.phases):
@@ -83,9 +89,10 @@ def block(
     clients: Sequence[Budget] = (),
     paths: Sequence[SlowerPath] = (),
     locks: Sequence[LockGaps] = (),
+    still: Mapping[str, float] | None = None,
 ) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total, paths, locks)]
+    parts: list[RenderableType] = [_clock(total, paths, locks, still or {})]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -106,7 +113,10 @@ _CLOCK_COLUMNS = (
 
 
 def _clock(
-    budget: Budget, paths: Sequence[SlowerPath], locks: Sequence[LockGaps]
+    budget: Budget,
+    paths: Sequence[SlowerPath],
+    locks: Sequence[LockGaps],
+    still: Mapping[str, float],
 ) -> RenderableType:
     rows = [
         [title(row, budget), units.duration(time_s), units.share(share), _bar(share)]
@@ -117,7 +127,7 @@ def _clock(
     whose = "wall clock" if budget.clients == 1 else added
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
-    return Group(table, *(note(remark) for remark in remarks(budget, paths, locks)))
+    return Group(table, *(note(remark) for remark in remarks(budget, paths, locks, still)))
 
 
 def title(row: str, budget: Budget) -> str:
@@ -126,7 +136,10 @@ def title(row: str, budget: Budget) -> str:
 
 
 def remarks(
-    budget: Budget, paths: Sequence[SlowerPath] = (), locks: Sequence[LockGaps] = ()
+    budget: Budget,
+    paths: Sequence[SlowerPath] = (),
+    locks: Sequence[LockGaps] = (),
+    still: Mapping[str, float] | None = None,
 ) -> list[str]:
     """What the rows of a clock leave open, in sentences.
 
@@ -134,6 +147,7 @@ def remarks(
         budget: The clock.
         paths: The paths that were longer for a while.
         locks: What of their own time clients waited for locks.
+        still: What of the rows calls stood still until TCP sent a segment again.
     """
     if budget.untold:
         return [
@@ -146,10 +160,15 @@ def remarks(
         if any(path.time_s.get(row) for path in paths)
     }
     if longer:
-        rows = ", ".join(f"{units.duration(time)} of {SHORT[row]}" for row, time in longer.items())
         told.append(
             f"In it are {units.duration(sum(longer.values()))} that calls took longer because the "
-            f"path was longer for a while: {rows}."
+            f"path was longer for a while: {_by_row(longer)}."
+        )
+    stood = {row: still[row] for row in TITLES if still and still.get(row)}
+    if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:
+        told.append(
+            f"In it are {units.duration(sum(stood.values()))} that calls stood still until TCP "
+            f"sent a segment again: {_by_row(stood)}."
         )
     if waited_s := sum(each.time_s for each in locks):
         told.append(
@@ -177,6 +196,10 @@ def remarks(
             f"{which} were captured: if at the server, part of the client's time is the network's."
         )
     return told
+
+
+def _by_row(times: Mapping[str, float]) -> str:
+    return ", ".join(f"{units.duration(time)} of {SHORT[row]}" for row, time in times.items())
 
 
 def _bar(share: float | None) -> str:

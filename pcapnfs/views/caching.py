@@ -65,8 +65,8 @@ def revalidation_sentences(result: Cache) -> list[str]:
     without_file = []
     if result.without_file:
         without_file.append(
-            f"{units.counted(result.without_file, 'GETATTR')} of unknown objects: handles "
-            "were cut at the snaplen or are encrypted."
+            f"{units.counted(result.without_file, 'GETATTR')} of unknown objects: their "
+            "handles could not be read."
         )
     if result.revalidations is None and not without_file:
         return ["What clients asked is not known: calls do not tell, or have no replies."]

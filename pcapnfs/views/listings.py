@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
 
 _FOLLOW_UP_COLUMNS = (
-    Column("after listings", align="left", least=12, cut="end"),
+    Column("within 30 s of listings", align="left", least=18, cut="end"),
     Column("calls"),
     Column("LOOKUP", 1),
     Column("GETATTR", 1),
@@ -58,11 +58,7 @@ def screen(result: Readdir) -> RenderableType:
         return Text("No directory was listed.")
     parts: list[RenderableType] = [Prose(line) for line in sentences(result)]
     if not result.directories:
-        parts.append(
-            Prose(
-                "Which directories is not known: handles were cut at the snaplen or are encrypted."
-            )
-        )
+        parts.append(Prose("Which directories is not known: handles could not be read."))
         return Group(*parts)
     parts += [heading("Follow-ups"), _follow_ups(result)]
     parts += [heading("Directories"), _directories(result)]
@@ -94,8 +90,7 @@ def sentences(result: Readdir) -> list[str]:
     )
     lines = [
         f"{_directories_listed(result)} with {calls}: "
-        f"{_entries(result)}, {units.size(result.bytes)}, "
-        f"{units.taken(result.time_s)}."
+        f"{_entries(result)}{_long(result.bytes)}{_took(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
         lines.append(
@@ -123,7 +118,36 @@ def in_short(result: Readdir) -> str:
     if not result.follow_ups:
         return f"{told}."
     follow_ups = units.counted(result.follow_ups, "follow-up")
-    return f"{told}; then {follow_ups} on entries{_took(result.follow_up_s)}."
+    return f"{told}; then, within 30 s, {follow_ups} on entries{_took(result.follow_up_s)}."
+
+
+def spared(result: Readdir) -> list[str]:
+    """What attributes in the listings would have spared, as far as that is known."""
+    lines = []
+    plain = result.after_plain
+    if result.spared:
+        lines.append(
+            f"Attributes in the listings would have spared "
+            f"{units.counted(result.spared, 'LOOKUP or GETATTR', 'LOOKUPs and GETATTRs')}: those "
+            "that come while attributes are believed (at first 3 s, of directories 30 s), these "
+            "calls' own time not counted."
+        )
+    elif plain and plain.calls > plain.accesses:
+        lines.append(
+            "Attributes in the listings would not have spared the LOOKUPs and GETATTRs after those "
+            "without: they came when attributes are asked for again (at first after 3 s)."
+        )
+    if result.spared_perhaps:
+        lines.append(
+            f"Of {units.counted(result.spared_perhaps, 'call')} of later walks they would have "
+            "spared all if only types were wanted, else none; half is reckoned with."
+        )
+    return lines
+
+
+def _long(size: int | None) -> str:
+    """How long replies were, likewise."""
+    return "" if size is None else f", {units.size(size)}"
 
 
 def _took(time_s: float | None) -> str:
@@ -176,7 +200,7 @@ def _follow_ups(result: Readdir) -> RenderableType:
     if result.follow_ups is None:
         parts = [note("Which calls followed is not known: replies do not tell the entries.")]
     elif not result.follow_ups:
-        parts = [note("No entry was asked for afterwards.")]
+        parts = [note("No LOOKUP, GETATTR or ACCESS about an entry followed.")]
     else:
         kinds = (
             ("without attributes", result.after_plain),
@@ -184,30 +208,25 @@ def _follow_ups(result: Readdir) -> RenderableType:
         )
         rows = [_follow_up_row(title, each) for title, each in kinds if each and each.calls]
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
-        if (plain := result.after_plain) and plain.calls > plain.accesses:
-            parts.append(
-                note(
-                    "With attributes in the listings, the LOOKUPs and GETATTRs of the first row "
-                    "were not needed."
-                )
+    parts += [note(line) for line in spared(result)]
+    if result.follow_ups and result.after_plus and result.after_plus.calls:
+        means = "actimeo, delegations" if result.v4_plus_calls else "actimeo"
+        parts.append(
+            note(
+                "After listings with attributes only a cache that stays warm longer saves calls "
+                f"({means})."
             )
-        if result.after_plus and result.after_plus.calls:
-            parts.append(
-                note(
-                    "After listings with attributes only a cache that stays warm longer saves "
-                    "calls (actimeo, delegations)."
-                )
-            )
+        )
     parts.append(
         note(
-            f"The listed directories themselves were asked for "
+            f"The listed directories themselves were asked about "
             f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
         )
     )
     if result.plus_entries:
         entries = units.counted(result.plus_entries, "entry", "entries")
         if result.untouched == 0:
-            told = f"Of {entries} with attributes, all were asked about or used afterwards."
+            told = f"Of {entries} with attributes, all were met by some later call."
         else:
             told = (
                 f"{units.count(result.untouched)} of {entries} with attributes "

@@ -124,10 +124,12 @@ def lines(result: Network, *, unanswered: int = 0) -> tuple[str, ...]:
     """
     if not result.paths:
         return ()
-    path = result.paths[0]
     facts = [_connections(result)]
-    sizes = (("READs", path.rsize_bytes), ("WRITEs", path.wsize_bytes))
-    if told := [f"{what} of {units.size(size)}" for what, size in sizes if size is not None]:
+    sizes = (
+        ("READs", [path.rsize_bytes for path in result.paths if path.rsize_bytes is not None]),
+        ("WRITEs", [path.wsize_bytes for path in result.paths if path.wsize_bytes is not None]),
+    )
+    if told := [f"{what} of {units.size(max(each))}" for what, each in sizes if each]:
         facts.append(f"{' and '.join(told)} at most")
     found = [
         " ".join((_whence(result), *slower(result))),

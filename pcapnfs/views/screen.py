@@ -106,6 +106,7 @@ def summary(result: Summary) -> RenderableType:
             result.time_budget,
             result.network.slower_paths,
             result.lock_gaps,
+            result.stood_still_s,
         ),
         _heading("Operations"),
         _operations(result.operations),

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 NAMED = 4
 """Kinds of software that are named of each side; the rest is counted."""
 
+LIBRARIES = ("libnfs",)
+"""Clients within a program, which mount nothing: advice on mounts is for the program that has
+them."""
+
 CHANGES = 2
 """Changes that are told."""
 
@@ -32,6 +36,7 @@ def line(found: Software, *, whole: bool = False) -> str | None:
     """
     told = [
         *_side("client", found.clients, whole=whole),
+        *_libraries(found.clients),
         *_side("server", found.servers, whole=whole),
         *map(_changed, found.changed[:CHANGES]),
     ]
@@ -55,6 +60,15 @@ def _side(title: str, kinds: Sequence[Kind], *, whole: bool) -> list[str]:
     ]
     plural = "s" if sum(hosts.values()) > 1 else ""
     return [f"{title}{plural}: {some(names, NAMED, visible=str)}"]
+
+
+def _libraries(clients: Sequence[Kind]) -> list[str]:
+    """What advice on mount options means to clients that have none."""
+    named = {library for library in LIBRARIES for kind in clients if kind.software == library}
+    return [
+        f"{name} is a library: what is said of mount options, its program sets itself"
+        for name in sorted(named)
+    ]
 
 
 def _changed(change: Changed) -> str:

@@ -130,6 +130,17 @@ def test_saved_calls_save_the_round_trip_and_perhaps_the_clients_time() -> None:
     assert found.high_s == found.forecast_s
 
 
+@pytest.mark.parametrize(("pause_s", "saved_s"), [(0.0002, 0.0012), (0.0009, 0.0015)])
+def test_saved_calls_save_the_clients_pauses_that_are_known(pause_s: float, saved_s: float) -> None:
+    """Never more than all of its time for them, which is 0.5 ms each here."""
+    serial = replace(PLAIN, concurrency=1.0)
+    change = Change(rpcs_saved=2, pauses_saved_s=2 * pause_s)
+    found = scenario("readdirplus", 2000.0, Base(serial, None, absorbs=False), change)
+    assert found.forecast_s == pytest.approx(serial.forecast_s - 2000 * saved_s)
+    assert found.low_s == pytest.approx(serial.forecast_s - 2000 * 0.0015)
+    assert found.high_s == pytest.approx(serial.forecast_s - 2000 * 0.001)
+
+
 def test_streams_may_share_more_or_less_than_the_waits() -> None:
     serial = replace(PLAIN, concurrency=1.0)
     found = scenario("streams", 4.0, Base(serial, None, absorbs=False), Change(streams=4))

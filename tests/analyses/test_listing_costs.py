@@ -72,7 +72,7 @@ def test_a_file_that_had_another_name_when_it_was_listed_is_found_by_that() -> N
         at(4, 1.1, "RENAME", file=2, directory=1),
         names_of=names,
     )
-    assert (found.followed.calls, found.followed_entries) == (1, 1)
+    assert (found.followed.calls, found.asked_entries) == (1, 1)
     assert (
         told(
             look(3, 1.0, 2, "GETATTR"), names_of=[names[0] | {"name": "x"}, names[1]]
@@ -87,23 +87,61 @@ def test_the_first_call_about_each_entry_is_spared_and_what_follows_at_once() ->
         look(3, 1.1, 2, "GETATTR"),
         look(4, 1.2, 3),
         look(5, 5.0, 3, "GETATTR"),  # the attributes would have expired
-        look(6, 5.1, 4),
+        look(6, 5.1, 4),  # those of a directory are believed longer
         look(7, 5.2, 4, "GETATTR"),  # an open of the directory asks in any case
     )
     assert (found.plain_calls, found.plain_entries, found.plus_calls) == (1, 3, 0)
     assert found.plain_versions == (3,)
-    assert (found.followed.calls, found.followed_entries) == (4, 3)
+    assert found.asked == found.followed
+    assert (found.followed.calls, found.asked_entries) == (4, 3)
     assert found.followed.frames == (3, 5, 7, 11)
     assert found.followed.time_s == pytest.approx(0.004)
+    assert found.fewer == 4
     assert found.places == ("d",)
+
+
+def test_what_comes_when_attributes_have_expired_is_asked_for_but_not_spared() -> None:
+    found = told(look(2, 2.0, 2), look(3, 3.1, 3), look(4, 29.0, 4))
+    assert (found.asked.calls, found.asked_entries) == (3, 3)
+    assert found.followed.frames == (3, 7)  # the directory s is believed for longer than b
+    assert told(look(2, 3.1, 2), look(3, 29.9, 4)).followed.calls == 0
+
+
+@pytest.mark.parametrize(("between_ms", "spared"), [(0, 9), (1500, 2)])
+def test_the_clock_runs_without_the_calls_that_are_spared(between_ms: int, spared: int) -> None:
+    """Each takes 2 s; what else takes time between them would have taken it in any case."""
+    names = [f"f{number}" for number in range(9)]
+    step = 2000 + between_ms
+    calls = [
+        at(2 + place, 1.0 + place * step / 1000, "LOOKUP", 2000, file=10 + place, directory=1)
+        for place in range(9)
+    ]
+    with trace_of(
+        meta(end_ns=START_NS + 100_000 * MILLISECOND),
+        calls=[at(1, 0.0, "READDIR", 10, file=1), *calls],
+        operations=[
+            operation(1, "READDIR", file=1),
+            *(operation(2 + place, "LOOKUP", file=10 + place) for place in range(9)),
+        ],
+        files=[
+            file(1, "d", "directory"),
+            *(
+                file(10 + place, f"d/{name}", parent=1, name=name)
+                for place, name in enumerate(names)
+            ),
+        ],
+        entries=[{"call": 1, "directory": 1, "name": name, "file": None} for name in names],
+    ) as trace:
+        (pair,) = listing_costs(trace)
+    assert (pair.asked.calls, pair.followed.calls) == (9, spared)
 
 
 def test_calls_that_follow_one_another_may_take_long_but_a_pause_ends_them() -> None:
     slow = told(look(2, 25.0, 2), look(3, 50.0, 3))
-    assert slow.followed.calls == 2
+    assert slow.asked.calls == 2
     paused = told(look(2, 5.0, 2), look(3, 50.0, 3), look(4, 51.0, 4))
-    assert paused.followed.calls == 1
-    assert told(look(2, 31.0, 2)).followed.calls == 0
+    assert paused.asked.calls == 1
+    assert told(look(2, 31.0, 2)).asked.calls == 0
 
 
 @pytest.mark.parametrize(
@@ -179,7 +217,7 @@ def walked_again(*more: Row, version: int = 3, attributes: str | None = None) ->
 
 def test_later_walks_over_a_tree_may_only_have_wanted_types() -> None:
     found = walked_again()
-    assert (found.followed.calls, found.followed_entries) == (4, 4)
+    assert (found.followed.calls, found.asked_entries) == (4, 4)
     # Not the directory s: it is opened in any case.
     assert (found.untyped.calls, found.untyped.frames) == (3, (41, 43, 47))
     assert found.untyped.time_s == pytest.approx(0.003)
@@ -222,7 +260,7 @@ def test_another_client_did_not_list() -> None:
 def test_listings_with_attributes_cause_nothing_and_show_what_was_used() -> None:
     found = told(look(2, 1.0, 2, "GETATTR"), look(3, 1.1, 2, "GETATTR"), plus=True)
     assert (found.plus_calls, found.plus_entries, found.plus_objects, found.touched) == (1, 3, 3, 1)
-    assert found.followed.calls == 0
+    assert (found.asked.calls, found.followed.calls) == (0, 0)
     # 10 ms, beyond the 1 ms of a usual call.
     assert found.plus_extra_s == pytest.approx(0.009)
 

@@ -90,6 +90,8 @@ def test_follow_ups_are_of_the_client_that_listed_within_thirty_seconds(trace: T
     assert result.after_plus == FollowUps(2, 0, 2, 0, pytest.approx(0.003), pytest.approx(0.003))  # type: ignore[arg-type]
     assert result.follow_ups == 4
     assert result.follow_up_s == pytest.approx(0.011)
+    # The LOOKUP of c; a listing brings no access rights.
+    assert (result.spared, result.spared_perhaps) == (1, 0)
 
 
 def test_calls_that_overlap_wait_together() -> None:
@@ -219,6 +221,7 @@ def test_a_listing_of_which_it_was_cut_off_what_it_asked_for_is_of_neither_kind(
     assert (result.plus_lost, result.plus_won_back) == (None, None)
     # The GETATTR followed one of them, of whichever kind.
     assert (result.after_plain, result.after_plus, result.follow_ups) == (None, None, None)
+    assert (result.spared, result.spared_perhaps) == (None, None)
     (row,) = result.shown
     assert (row.readdir_calls, row.readdirplus_calls, row.unknown_calls) == (None, 1, 1)
     assert (row.plus_lost, row.plus_won_back) == (None, None)

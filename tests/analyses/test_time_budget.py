@@ -15,6 +15,7 @@ from pcapnfs.analyses.times.budget import ROWS, Budget, budgets
 from pcapnfs.analyses.times.client_calls import Clients
 from pcapnfs.analyses.times.outstanding import KINDS, outstanding
 from pcapnfs.analyses.times.time_budget import time_budget
+from pcapnfs.analyses.wire import tcp_stalls
 from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
 
@@ -27,6 +28,13 @@ def rows_of(budget: Budget) -> dict[str, float]:
 def total_ns(budget: Budget) -> int:
     """The sum of all rows, ns, each rounded to the nanosecond that it stands for."""
     return sum(round(time_s * 1e9) for _, time_s, _ in budget.shares())
+
+
+def test_what_calls_of_all_clients_stood_still_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = {"10.0.0.2": {"stable": 1.0, "client": 2.0}, "10.0.0.3": {"client": 0.5}}
+    monkeypatch.setattr(tcp_stalls, "lost_by_client", lambda _: lost)
+    with trace_of(calls=[call(1, "CREATE", 4, stability="stable")]) as trace:
+        assert time_budget(trace).stood_still_s == {"stable": 1.0, "client": 2.5}
 
 
 def test_each_kind_of_call_has_its_row_and_the_rest_is_the_clients() -> None:

@@ -473,6 +473,89 @@ def test_follow_ups(database: duckdb.DuckDBPyConnection, rows: Rows) -> None:
     assert walk.walls() == (walls.get(False, 0), walls.get(True, 0))
 
 
+LISTED = {
+    "mount": "uinteger", "directory": "uinteger", "moment": "bigint", "reply_time": "bigint",
+    "pause": "bigint", "title": "ubigint", "listing": "ubigint", "told": "bigint",
+    "fresh": "bigint", "once": "boolean",
+}  # fmt: skip
+
+
+@st.composite
+def about_listed(draw: st.DrawFn) -> tuple[object, ...]:
+    told = draw(TIME)
+    moment = told + draw(st.integers(0, 20))
+    reply = moment + draw(st.integers(0, 5))
+    ends = (moment, reply, draw(st.integers(0, 2)))
+    # What a listing told, it told at one time.
+    return (
+        *(draw(MOUNT), draw(FILE)),
+        *ends,
+        draw(FILE),
+        told,
+        told,
+        draw(TIME),
+        draw(st.booleans()),
+    )
+
+
+def one_by_one(rows: Rows, longest: int) -> Iterator[tuple[int, bool, bool]]:
+    """The rows of one directory of one mount that count, instant by instant."""
+    spared: list[tuple[int, int, int]] = []
+
+    def saved(moment: int) -> int:
+        before = [each for each in spared if each[0] < moment]
+        instants = {
+            instant for begin, end, _ in before for instant in range(begin, min(end, moment))
+        }
+        return len(instants) + sum(pause for _, _, pause in before)
+
+    seen: set[tuple[int, int]] = set()
+    late: set[int] = set()
+    last: int | None = None
+    began: dict[int, int] = {}
+    for call, row in sorted(enumerate(rows), key=lambda each: (int(str(each[1][2])), each[0])):
+        _, _, moment, reply, pause, title, listing, told, fresh = (
+            int(str(each)) for each in row[:-1]
+        )
+        once = bool(row[-1])
+        # What overlaps the listing is counted as when an entry of it is first asked for.
+        began.setdefault(listing, saved(told))
+        first = (title, listing) not in seen
+        seen.add((title, listing))
+        if first:
+            if moment - max(told, told if last is None else last) > longest:
+                late.add(listing)
+            last = moment
+        if listing in late:
+            continue
+        is_spared = moment - told - saved(moment) + began[listing] < fresh and (first or not once)
+        if is_spared:
+            spared.append((moment, reply, pause))
+        if first or is_spared:
+            yield call, first, is_spared
+
+
+@FEW
+@given(st.lists(about_listed(), max_size=30))
+def test_entries_asked_for_one_by_one(database: duckdb.DuckDBPyConnection, rows: Rows) -> None:
+    fill(database, "listed", LISTED, rows)
+    walk = walks.OneByOne(longest_s=8e-9)
+    found = []
+    for directory in range(3):
+        database.register(
+            "walked", walk.asked(database.sql(f"from listed where directory = {directory}"))
+        )
+        found += database.sql("from walked").fetchall()
+    expected = []
+    for place in {row[:2] for row in rows}:
+        own = [number for number, row in enumerate(rows) if row[:2] == place]
+        expected += [
+            (own[number], first, spared)
+            for number, first, spared in one_by_one([rows[number] for number in own], 8)
+        ]
+    assert sorted(found) == sorted(expected)
+
+
 USES = {
     "server": "uinteger", "file": "uinteger", "client": "uinteger", "moment": "bigint",
     "frame": "ubigint", "changes": "boolean",

@@ -129,6 +129,7 @@ class Writer:
 WALKS = (
     "Answered",
     "FollowUps",
+    "OneByOne",
     "Patterns",
     "RowsError",
     "SharedFiles",

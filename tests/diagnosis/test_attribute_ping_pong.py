@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.caching.shared_files import SharedFile, SharedFiles
 from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.attribute_ping_pong import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
@@ -17,19 +18,32 @@ SHARED = SharedFiles(
         SharedFile("log", ("10.0.0.2", "10.0.0.3"), 3),
         SharedFile("q", ("10.0.0.2", "10.0.0.3"), 1),
     ),
-    read_bytes=8192,
     time_s={"read": 0.2},
     frames=(3,),
 )
 
 
+def _reread(number: int | None) -> Material:
+    none = nothing()
+    return replace(none, shared_files=(SHARED,), cache=replace(none.cache, bytes_reread=number))
+
+
 def test_there_and_back_and_there_again() -> None:
-    (seen,) = seen_by(RULE, nothing(shared_files=(SHARED,)))
+    (seen,) = seen_by(RULE, _reread(8192))
     assert seen.seen == (
         "4 times one client changed a file and another was the next to use it: log (3 times: "
-        "10.0.0.2, 10.0.0.3); q (1 time: 10.0.0.2, 10.0.0.3). 8.00 KiB were read again for it."
+        "10.0.0.2, 10.0.0.3); q (1 time: 10.0.0.2, 10.0.0.3). Clients read 8.00 KiB again after "
+        "somebody else's change."
     )
     assert seen.claims == (Claim("read", 0.2),)
+
+
+def test_what_was_read_again_is_what_the_caches_say() -> None:
+    for number in (0, None):
+        (seen,) = seen_by(RULE, _reread(number))
+        assert "again after" not in seen.seen
+    two = replace(_reread(8192), shared_files=(SHARED, replace(SHARED, server="10.0.0.9")))
+    assert not any("again after" in seen.seen for seen in seen_by(RULE, two))
 
 
 def test_handing_over_once_is_how_work_is_shared() -> None:

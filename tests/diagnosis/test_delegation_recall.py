@@ -75,3 +75,16 @@ def test_the_way_to_the_holder_is_advised_where_it_did_not_answer() -> None:
     assert seen.advice[0].action.startswith("See whether the client that holds it is up")
     (seen,) = seen_by(RULE, nothing(recalls=(replace(CALLED, returned=3),)))
     assert not any("callback port" in advice.action for advice in seen.advice)
+
+
+def test_a_client_that_waits_for_its_own_delegation_is_not_several() -> None:
+    """Its data go another way, to a data server: the server does not know whose they are."""
+    own = replace(CALLED, waiting=("10.0.0.2",), returned=3)
+    (seen,) = seen_by(RULE, nothing(recalls=(own,)))
+    told = " ".join((seen.why, *(advice.action for advice in seen.advice)))
+    assert "delegation of its own" in told
+    assert "several clients" not in told
+    assert "other client" not in told
+    both = replace(own, waiting=("10.0.0.2", "10.0.0.3"))
+    (seen,) = seen_by(RULE, nothing(recalls=(both,)))
+    assert "several clients" in seen.advice[0].action

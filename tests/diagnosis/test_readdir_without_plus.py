@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.namespace.listing_costs import ListingCosts
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
@@ -18,8 +19,9 @@ PLAIN = ListingCosts(
     plain_calls=4,
     plain_versions=(3,),
     plain_entries=100,
-    followed=Spared(60, 0.12, 0.06, (5, 7)),
-    followed_entries=50,
+    asked=Spared(60, 0.12, 0.06, (5, 7)),
+    asked_entries=50,
+    followed=Spared(50, 0.10, 0.05, (5,)),
     untyped=NONE,
     places=(".", "src"),
     plus_calls=1,
@@ -34,11 +36,12 @@ PLAIN = ListingCosts(
 def test_half_of_the_entries_asked_for_is_too_much() -> None:
     (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
     assert seen.seen == (
-        "60 LOOKUPs and GETATTRs about 50 entries followed 4 READDIRs without attributes, which "
-        "told of 100 entries; most of them in the root of the export, src. 1 call listed with "
-        "attributes."
+        "4 READDIRs without attributes told of 100 entries; 50 of them were then asked for one by "
+        "one (LOOKUP, GETATTR), most of them in the root of the export, src. 1 call listed with "
+        "attributes. Attributes in the listings would have spared 50 of these calls."
     )
-    assert seen.claims == (Claim("unstable", 0.12), Claim("client", 0.06))
+    assert seen.claims == (Claim("unstable", 0.10), Claim("client", 0.05))
+    assert (seen.calls, seen.frames) == (50, (5,))
     assert seen.about == ("10.0.0.2", "10.0.0.1")
 
 
@@ -46,14 +49,30 @@ def test_half_is_claimed_of_what_may_have_been_asked_for_types() -> None:
     pair = replace(PLAIN, untyped=Spared(2000, 2.0, 1.0, (9,)))
     (seen,) = seen_by(RULE, nothing(listing_costs=(pair,)))
     assert f"asked {units.count(2000)} times again" in seen.seen
-    assert seen.claims == (Claim("unstable", 1.12), Claim("client", 0.56))
+    assert f"half is reckoned with: {units.count(1050)} calls less in all" in seen.seen
+    assert seen.claims == (Claim("unstable", 1.1), Claim("client", 0.55))
+    assert seen.calls == 1050
+
+
+def test_attributes_that_would_have_expired_cost_nothing() -> None:
+    """The entries were asked for one by one all the same: the advice is another."""
+    (some,) = seen_by(
+        RULE, nothing(listing_costs=(replace(PLAIN, followed=replace(PLAIN.followed, calls=20)),))
+    )
+    assert "would have spared 20 of these calls: a client believes" in some.seen
+    assert "acregmin" in some.advice[0].action
+    (none,) = seen_by(RULE, nothing(listing_costs=(replace(PLAIN, followed=NONE),)))
+    assert "would have spared none of these calls" in none.seen
+    assert (none.claims, none.severity, none.calls, none.frames) == ((), "note", 0, (5, 7))
+    (most,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
+    assert "acregmin" not in most.advice[0].action
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"followed_entries": 49},
-        {"followed": Spared(29, 0.06, 0.03, ()), "plain_entries": 29, "followed_entries": 29},
+        {"asked_entries": 49},
+        {"asked": Spared(29, 0.06, 0.03, ()), "plain_entries": 29, "asked_entries": 29},
     ],
 )
 def test_a_little_less_is_not(change: dict[str, object]) -> None:
@@ -62,7 +81,7 @@ def test_a_little_less_is_not(change: dict[str, object]) -> None:
 
 
 def test_the_user_may_think_otherwise() -> None:
-    pair = replace(PLAIN, followed_entries=20)
+    pair = replace(PLAIN, asked_entries=20)
     assert seen_by(RULE, nothing(listing_costs=(pair,)), "readdir_without_plus.share=0.1")
 
 
@@ -89,6 +108,13 @@ def test_clients_that_list_with_attributes_only_if_told_so_are_advised(version: 
     first = seen.advice[0].action
     assert "macOS and FreeBSD" in first
     assert "mount with rdirplus" in first
+    linux = Kind("Linux 6.1.0", "implementation", 1, (pair.client,), 1)
+    found = nothing(listing_costs=(pair,), software=Software(clients=(linux,)))
+    assert "macOS" not in seen_by(RULE, found)[0].advice[0].action
+    other = nothing(
+        listing_costs=(pair,), software=Software(clients=(replace(linux, addresses=("10.0.0.9",)),))
+    )
+    assert "macOS" in seen_by(RULE, other)[0].advice[0].action
 
 
 def test_a_client_that_listed_with_attributes_was_told_so() -> None:

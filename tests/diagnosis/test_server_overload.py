@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.servers.load import Band, Load
 from pcapnfs.analyses.servers.server_queue import ServerQueue
 from pcapnfs.diagnosis.finding import Claim
@@ -82,3 +83,14 @@ def test_a_few_that_do_are_none(change: dict[str, int]) -> None:
 
 def test_the_user_may_think_otherwise() -> None:
     assert seen_by(RULE, found(IDLE, LOADED), "server_overload.ratio=4") == []
+
+
+@pytest.mark.parametrize("material", [found(IDLE, HALF, LOADED), queue(QUEUED)])
+def test_a_server_that_is_not_linux_has_no_nfsd(material: Material) -> None:
+    (seen,) = seen_by(RULE, material)
+    assert any("nfsd" in advice.action for advice in seen.advice)
+    kind = Kind("Chimera NFSv4.1 (dCache.ORG)", "implementation", 1, ("10.0.0.1",), 1)
+    (seen,) = seen_by(RULE, replace(material, software=Software(servers=(kind,))))
+    told = " ".join((seen.why, *(advice.action for advice in seen.advice)))
+    assert "nfsd" not in told
+    assert "/etc" not in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.servers.load import Load
 from pcapnfs.analyses.servers.server_times import ServerTime
 from pcapnfs.diagnosis.material import Material
@@ -86,3 +87,15 @@ def test_small_calls_that_stand_in_a_queue_are_left_to_that() -> None:
     assert "LOOKUP" not in seen.seen
     few = (Load("10.0.0.1", 500, (), replace(QUEUED, waited=39)),)
     assert len(seen_by(RULE, replace(found(LOOKUPS), load=few))) == 1
+
+
+def test_a_server_that_is_not_linux_has_no_nfsd() -> None:
+    kind = Kind("NetApp Release 9.6.0 (netapp.com)", "implementation", 1, ("10.0.0.1",), 1)
+    material = found(LOOKUPS, READ, WRITE)
+    (seen,) = seen_by(RULE, replace(material, software=Software(servers=(kind,))))
+    told = " ".join(advice.action for advice in seen.advice)
+    assert not any(word in told for word in ("nfsd", "/proc", "vm.", "mpstat"))
+    assert len(seen.advice) == 4
+    elsewhere = replace(kind, addresses=("10.0.0.9",))
+    (seen,) = seen_by(RULE, replace(material, software=Software(servers=(elsewhere,))))
+    assert "nfsd threads" in seen.advice[0].action

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.spared import NONE
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.small_wsize import RULE
 from pcapnfs.record import replace
@@ -80,3 +81,11 @@ def test_clients_whose_own_size_it_is_are_named(largest: int, told: tuple[str, .
     second = seen.advice[1].action
     assert all(each in second for each in told)
     assert second.count("macOS") + second.count("FreeBSD") == (largest > 4096)
+    linux = Kind("Linux 6.1.0", "implementation", 1, (MOVED.client,), 1)
+    found = mounted(
+        small,
+        transfer_runs=(replace(MOVED, writes=runs),),
+        software=Software(clients=(linux,)),
+    )
+    (seen,) = seen_by(RULE, found)
+    assert not any(name in seen.advice[1].action for name in ("macOS", "FreeBSD"))

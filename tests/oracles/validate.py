@@ -63,8 +63,8 @@ without delay is foretold with persistence 0.
 
 LISTINGS = """\
 A cold walk with the mount option `nordirplus` foretells one without it, on the same machine. The \
-forecast saves the round trips of the calls that followed; the lower end of the interval also what \
-the client takes for them, which is most of it here.
+forecast saves the round trips of the calls that attributes spare, and the client's pauses beside \
+them; the interval goes from all of the client's time for them to none of it.
 """
 
 EFFECTS = """\

@@ -169,6 +169,19 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
     assert not any("path" in remark for remark in budget.remarks(samples.time_budget().total))
 
 
+def test_what_lost_segments_took_of_the_rows_stands_below_them() -> None:
+    """A call that was lost before the capture point is not there until it comes again."""
+    total = samples.time_budget().total
+    told = budget.remarks(total, still={"client": 4.0, "stable": 1.0})
+    assert told[0] == (
+        "In it are 5.00 s that calls stood still until TCP sent a segment again: 1.00 s of stable, "
+        "4.00 s of client."
+    )
+    little = {"stable": 0.009 * total.wall_s}
+    for still in ({}, little):
+        assert not any("stood still" in remark for remark in budget.remarks(total, still=still))
+
+
 @pytest.mark.parametrize("width", [80, 140])
 def test_where_clocks_are_apart_no_row_is_told(width: int) -> None:
     rows: dict[str, Any] = dict.fromkeys((f"{row}_s" for row in ROWS), 0.0)

@@ -50,11 +50,17 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
 def test_what_did_not_happen_is_not_told() -> None:
     nothing = FollowUps(0, 0, 0, 0, 0.0, 0.0)
     quiet = replace(
-        samples.readdir(), follow_ups=0, after_plain=nothing, after_plus=nothing, plus_lost=0
+        samples.readdir(),
+        follow_ups=0,
+        after_plain=nothing,
+        after_plus=nothing,
+        spared=0,
+        spared_perhaps=0,
+        plus_lost=0,
     )
     text = samples.render(listings.screen(quiet), 140)
-    assert "No entry was asked for afterwards." in text
-    assert "were not needed" not in text
+    assert "No LOOKUP, GETATTR or ACCESS about an entry followed." in text
+    assert "would" not in text
     assert "gave up" not in text
     cut = replace(
         quiet, entries=None, follow_ups=None, shown=(replace(quiet.shown[0], entries=None),)
@@ -69,9 +75,30 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert samples.render(listings.screen(empty), 80).strip() == "No directory was listed."
 
 
+def test_calls_that_attributes_would_not_have_spared_are_told_as_such() -> None:
+    late = replace(samples.readdir(), spared=0, spared_perhaps=0)
+    text = samples.render(listings.screen(late), 140)
+    assert "would not have spared the LOOKUPs and GETATTRs" in text
+    rights = replace(late, after_plain=FollowUps(7, 0, 0, 7, 0.1, 0.1))
+    assert "would" not in samples.render(listings.screen(rights), 140)
+    one = replace(late, spared=1, spared_perhaps=1)
+    text = samples.render(listings.screen(one), 140)
+    assert "would have spared 1 LOOKUP or GETATTR:" in text
+    assert "Of 1 call of later walks" in text
+
+
 def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:
     found = replace(samples.readdir(), time_s=0.0, follow_up_s=0.0)
     assert " -" not in listings.in_short(found)
+    cut = replace(found, bytes=None)
+    assert not any(" -" in line for told in (found, cut) for line in listings.sentences(told))
+
+
+def test_only_nfsv4_has_delegations() -> None:
+    one = samples.readdir()
+    assert "(actimeo)" in samples.render(listings.screen(one), 140)
+    four = replace(one, v4_plus_calls=1)
+    assert "(actimeo, delegations)" in samples.render(listings.screen(four), 140)
 
 
 def test_only_nfsv3_has_readdirplus() -> None:
@@ -160,3 +187,11 @@ def test_delegations_of_which_replies_do_not_tell_are_not_zero() -> None:
     assert line.endswith(" returned; how many delegations were granted is not known.")
     (line, *_) = caching.delegation_sentences(replace(told, recalled=None, returned=None))
     assert "OPENs: how many delegations were granted, recalled or returned is not known." in line
+
+
+def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
+    """They were cut, sealed, or of arguments that contradict the protocol."""
+    hidden = replace(samples.readdir(), directories=0, shown=())
+    assert "snaplen" not in samples.render(listings.screen(hidden), 140)
+    assert "could not be read" in samples.render(listings.screen(hidden), 140)
+    assert "could not be read" in samples.render(renderables()["cache-poor"], 140)

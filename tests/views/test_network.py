@@ -69,6 +69,16 @@ def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     assert "None seen: 894 segments and datagrams, nothing sent again, missing or held up." in text
 
 
+def test_sizes_are_the_largest_of_all_clients() -> None:
+    """The busiest client need not be the one with the largest READs and WRITEs."""
+    one = samples.network()
+    path = one.paths[0]
+    first = replace(path, rsize_bytes=4096, wsize_bytes=51)
+    second = replace(path, rsize_bytes=None, wsize_bytes=1894)
+    line = network.lines(replace(one, paths=(first, second)))[1]
+    assert "READs of 4.00 KiB and WRITEs of 1.85 KiB at most" in line
+
+
 def test_calls_without_reply_are_not_among_those_under_way() -> None:
     found = samples.network()
     assert "Calls: 1.25 under way" in network.lines(found)[2]

@@ -19,6 +19,16 @@ def test_nothing_is_said_of_a_side_that_says_nothing() -> None:
     assert line(Software(servers=(kind("Chimera"),))) == "Server: Chimera"
 
 
+def test_a_library_mounts_nothing() -> None:
+    """Advice on mount options would send its user to a mount that is not there."""
+    said = line(Software(clients=(kind("libnfs"),)))
+    assert said == (
+        "Client: libnfs; libnfs is a library: what is said of mount options, its program sets "
+        "itself"
+    )
+    assert "library" not in (line(Software(servers=(kind("libnfs"),))) or "")
+
+
 def test_several_are_counted() -> None:
     assert line(Software(clients=(kind(LINUX, 3),))) == "Clients: Linux 6.1.176"
     kinds = (kind(LINUX, 3), kind("Windows"))

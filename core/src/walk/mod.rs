@@ -21,6 +21,8 @@ pub mod held;
 
 pub mod learned;
 
+pub mod one_by_one;
+
 pub mod patterns;
 
 pub mod steps;

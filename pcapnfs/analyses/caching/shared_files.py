@@ -27,7 +27,6 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server mount callback op file status call_frame call_time stability",
-        operations="call op count",
         files="file identity path role",
     ),
 )
@@ -64,9 +63,6 @@ class SharedFiles(Record):
     """Turns of the file that has most."""
     shown: tuple[SharedFile, ...]
     """The files with most turns."""
-    read_bytes: int
-    """Bytes that clients read again right after another had changed a file, having read it
-    before."""
     time_s: Mapping[str, float]
     """What the first READ, GETATTR or ACCESS after each turn took of the clock, of clients that had
     used the file before: seconds by row of the time budget."""
@@ -94,7 +90,6 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
         clients = {integer(number): str(client) for _, _, number, client in numbers}
         cursor.register("walked", walk.known())
         cursor.execute(_KNOWN)
-        read = dict(cursor.execute(_READ_AGAIN, {"reads": list(READ_OPERATIONS)}).fetchall())
         rows = cursor.execute(_ROWS, {"asking": [*READ_OPERATIONS, "GETATTR", "ACCESS"]}).fetchall()
         shown = [most["file"] for each in found.values() for most in each["most"][:FILES_SHOWN]]
         paths = dict(cursor.execute(_PATHS, {"files": shown}).fetchall())
@@ -115,7 +110,6 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
                 )
                 for most in each["most"][:FILES_SHOWN]
             ),
-            read_bytes=integer(read.get(servers[server])),
             time_s=times.get(servers[server], {}),
             frames=tuple(frame for most in each["most"] for frame in most["frames"])[:EXAMPLES],
         )
@@ -149,13 +143,6 @@ _KNOWN = """
     select call, server, op, stability from calls semi join walked using (call)
 """
 """The first uses after turns, by clients that had used the file before."""
-
-_READ_AGAIN = """
-    select server, sum(count)
-    from operations join (select * from known where op in $reads) as reading
-         on operations.call = reading.call and operations.op = reading.op
-    group by server
-"""
 
 _PATHS = "select file, path from files where file in $files"
 

@@ -36,8 +36,8 @@ from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
 from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
 from pcapnfs.analyses.forecasts.what_if import Scenario
-from pcapnfs.analyses.namespace import readdir as _readdir
-from pcapnfs.analyses.namespace.readdir import readdir
+from pcapnfs.analyses.namespace import listing_costs as _listing_costs
+from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
@@ -45,10 +45,9 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.formula import Costs
     from pcapnfs.analyses.forecasts.scenarios import Alternative
-    from pcapnfs.analyses.namespace.readdir import Readdir
     from pcapnfs.trace import Trace
 
-READS = columns.together(_measuring.READS, _readdir.READS, _savings.READS)
+READS = columns.together(_measuring.READS, _listing_costs.READS, _savings.READS)
 """The columns that these read."""
 
 STORED = ("given", "async", "log_device")
@@ -189,7 +188,6 @@ def model(
     trace: Trace | None,
     given: Overrides | None = None,
     *,
-    listings: Readdir | None = None,
     measured: Measurement | None = None,
 ) -> Model:
     """Measure the inputs, replace those that are given, and work out the figures.
@@ -197,8 +195,7 @@ def model(
     Args:
         trace: The trace; None when all inputs are given.
         given: Inputs given instead of measured ones.
-        listings: What `readdir` says of the trace, where it is known already.
-        measured: What `measure` says of it, likewise.
+        measured: What `measure` says of the trace, where it is known already.
 
     Raises:
         UsageError: There is no trace, and inputs are missing.
@@ -212,9 +209,8 @@ def model(
             )
         return _finished(None, given, ())
     measured = (measured or measure(trace)).with_rtt(given.rtt_s)
-    plain = (listings or readdir(trace, top=1)).after_plain
-    follow_ups = 0 if plain is None else plain.lookups + plain.getattrs
-    saved = asking_otherwise(measured, follow_ups, larger_writes(trace))
+    spared = [calls for each in listing_costs(trace) for calls in each.spared]
+    saved = asking_otherwise(measured, spared, larger_writes(trace))
     return _finished(measured, given, tuple(saved))
 
 

@@ -5,7 +5,7 @@ Takes the inputs of the model; gives those changes that make a difference, each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s
@@ -20,6 +20,7 @@ from pcapnfs.analyses.forecasts.what_if import (
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.caching.savings import LargerWrites
+    from pcapnfs.analyses.caching.spared import Spared
     from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.analyses.forecasts.overrides import Overrides
 
@@ -31,12 +32,22 @@ Alternative = tuple[str, float | None, Change]
 
 
 def asking_otherwise(
-    measured: Measurement, follow_ups: int, writes: LargerWrites
+    measured: Measurement, spared: Iterable[Spared], writes: LargerWrites
 ) -> Iterator[Alternative]:
-    """What a client would save by asking in another way."""
+    """What a client would save by asking in another way.
+
+    Args:
+        measured: The inputs.
+        spared: Calls that attributes in the listings would have spared.
+        writes: What larger WRITEs would have spared.
+    """
     files = measured.files
-    if files and follow_ups:
-        yield "readdirplus", float(follow_ups), Change(rpcs_saved=follow_ups / files)
+    fewer, pauses_s = 0, 0.0
+    for each in spared:
+        fewer, pauses_s = fewer + each.calls, pauses_s + each.pause_s
+    if files and fewer:
+        change = Change(rpcs_saved=fewer / files, pauses_saved_s=pauses_s / files)
+        yield "readdirplus", float(fewer), change
     if files and writes.calls:
         change = Change(rpcs_saved=writes.calls / files, syncops_saved=writes.stable_calls / files)
         yield "wsize", float(writes.write_bytes), change

@@ -46,6 +46,9 @@ class Change(Record):
     """Calls for each file; None: unchanged."""
     rpcs_saved: float = 0.0
     """Calls saved of each file."""
+    pauses_saved_s: float = 0.0
+    """What the client itself took for these, of each file: the rest of its time for as many calls
+    is what the program would have done anyway."""
     rtt_added_s: float = 0.0
     """Added to the round trip; negative for a shorter one."""
     syncops_per_file: float | None = None
@@ -94,7 +97,7 @@ class Change(Record):
             + (self.waiting_s + self.moving_s) * (concurrency / costs.concurrency - 1.0),
             client_s=client,
             # What the program does between calls remains where calls are saved.
-            pauses_s=pauses + files * (asked - rpcs) * client,
+            pauses_s=pauses + _positive(files * ((asked - rpcs) * client - self.pauses_saved_s)),
             concurrency=concurrency,
             unsure_s=costs.unsure_s,
             unseen_s=costs.unseen_s if self.client_s is None else 0.0,
@@ -144,17 +147,19 @@ class Change(Record):
         """What the change comes to if its effects do not simply add up.
 
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.
-        Calls that are saved may save the client's time for them, too. Streams may share the
-        client's time as well, as programs on several processors do, and that of a link that is not
-        full; or not even the storage's, where it does one thing after the other, nor the wait for
-        an object that all of them need.
+        Calls that are saved may save all of the client's time for them, or none. Streams may share
+        the client's time as well, as programs on several processors do, and that of a link that is
+        not full; or not even the storage's, where it does one thing after the other, nor the wait
+        for an object that all of them need.
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
             yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
         if self.rpcs_saved:
-            without = replace(self, rpcs_saved=0.0).of(costs)
+            without = replace(self, rpcs_saved=0.0, pauses_saved_s=0.0).of(costs)
             yield replace(changed, pauses_s=without.pauses_s)
+            if self.pauses_saved_s:
+                yield replace(self, pauses_saved_s=0.0).of(costs)
         if self.streams is not None:
             more = changed.concurrency / costs.concurrency
             shared = changed.other_s - self.moving_s * (more - 1.0)

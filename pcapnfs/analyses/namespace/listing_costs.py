@@ -1,12 +1,20 @@
 """What it cost to list directories without attributes, and what it cost to list them with.
 
 Takes a trace; gives for each client and server the calls that listings with attributes
-(READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs) would have spared: of each
-entry told without attributes the first LOOKUP or GETATTR, as long as one entry follows another, and
-those that follow within 3 s; by later ones the attributes would have expired. A directory that is
-opened is asked for in any case, and a listing with attributes that was cut may have told any entry.
-And what listings with attributes took beyond what a small call takes, with the entries that nobody
-asked for afterwards.
+(READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs) would have spared. This is the
+one place that says which these are: the finding, the forecast and the numbers of `readdir` rest on
+it. And what listings with attributes took beyond what a small call takes, with the entries that
+nobody asked for afterwards.
+
+Entries are *asked for one by one* where each entry told without attributes is asked for by a LOOKUP
+or GETATTR, as long as one follows another. Attributes that had come with the listing would have
+spared those LOOKUPs and GETATTRs that come while a client believes them: 3 s for a file, 30 s for a
+directory, which is what Linux begins with. The clock for that is the client's without the calls
+that are spared: who looks at ten thousand entries in a minute, and waits for nothing but these
+calls, would have had them all at once. But who asks for other things of each entry (ACLs, data)
+takes that time in any case; once the attributes have expired a GETATTR takes the place of the
+LOOKUP, and nothing is spared. A directory that is opened is asked for in any case, and a listing
+with attributes that was cut may have told any entry.
 
 READDIR of NFSv3 tells no types either. Whoever walks a tree (ls -R, find) must then ask about each
 entry to learn whether it is a directory, also in later walks, when the client has the names and the
@@ -19,22 +27,24 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import parts, population
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import ASKS_STATE
-from pcapnfs.analyses.caching.questions import FILE_FRESH_S
+from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace import former_names, listings
-from pcapnfs.analyses.namespace.readdir import FOLLOW_UP_S
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -77,12 +87,13 @@ class ListingCosts(Record):
     """Versions of NFS of these, 3 or 4."""
     plain_entries: int
     """Entries in their replies; without `.` and `..`."""
-    followed: Spared
-    """LOOKUPs and GETATTRs about these entries that attributes in the listing would have spared:
-    the first about each, at most 30 s after that about another one or the listing, and those at
-    most 3 s later."""
-    followed_entries: int
+    asked: Spared
+    """LOOKUPs and GETATTRs that asked for these entries one by one: the first about each, at most
+    30 s after that about another one or the listing, and what else would have been spared."""
+    asked_entries: int
     """Entries that these were about."""
+    followed: Spared
+    """Those of them that attributes in the listing would have spared."""
     untyped: Spared
     """What later walks asked about entries whose listing had told no type, of a tree, and nothing
     else was asked about: attributes in the listing would have spared them if the program only
@@ -103,7 +114,18 @@ class ListingCosts(Record):
     """What they took of the clock beyond the median of GETATTR, LOOKUP and ACCESS for each,
     seconds."""
 
+    @property
+    def spared(self) -> tuple[Spared, Spared]:
+        """What attributes are reckoned to spare: half of what may be for types alone."""
+        return self.followed, self.untyped.half()
 
+    @property
+    def fewer(self) -> int:
+        """Calls of that."""
+        return sum(each.calls for each in self.spared)
+
+
+@once
 def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     """Add up, for each client and server that listed a directory, in the order of addresses."""
     if not NEEDS.met(trace):
@@ -122,6 +144,9 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         cursor.execute(_TOLD)
         cursor.execute(_OBJECTS)
         cursor.execute(_AFTER, {"plain": any_plain})
+        cursor.execute(_ONE_BY_ONE)
+        if any_plain:
+            _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
         cursor.execute(_UNTYPED)
         found: dict[int, list[str]] = {}
@@ -135,21 +160,31 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plain_calls=integer(plain),
             plain_versions=tuple(versions or ()),
             plain_entries=integer(plain_entries),
-            followed=spared.of_row(values[0:4]),
-            followed_entries=integer(followed),
-            untyped=spared.of_row(values[4:8]),
+            asked=spared.of_row(values[0:4]),
+            asked_entries=integer(entries),
+            followed=spared.of_row(values[4:8]),
+            untyped=spared.of_row(values[8:12]),
             places=tuple(found.get(mount, ())),
             plus_calls=integer(plus),
             plus_entries=integer(plus_entries),
             plus_objects=integer(objects),
             touched=integer(touched),
-            plus=spared.of_row(values[8:12]),
+            plus=spared.of_row(values[12:16]),
             plus_extra_s=seconds(extra) or 0.0,
         )
         for mount, plain, versions, plain_entries, plus, plus_entries, objects, touched,
-        followed, extra, *values
+        entries, extra, *values
         in rows
     )  # fmt: skip
+
+
+def _ask_one_by_one(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
+    """Fill the table of calls that ask for entries one by one."""
+    walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
+    for rows in parts.of(trace, cursor, _ASKED, by="mount, directory", entries=True):
+        cursor.register("walked", walk.asked(rows))
+        cursor.execute("insert into one_by_one from walked")
+        cursor.unregister("walked")
 
 
 _LISTED = f"""
@@ -179,7 +214,7 @@ _AFTER = f"""
     with about as (
         select mount, coalesce(former.directory, calls.directory, parent) as directory,
                coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
-               version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
+               reply_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
         from calls join files using (file) left join {former_names.TABLE} as former using (call)
         where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
@@ -198,9 +233,7 @@ _AFTER = f"""
         from listed where entries is null and coalesce(plus, true)
     )
     select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
-           opened, told.reply_time as told_time, told.call as listing, untyped,
-           min(call_time) over (
-               partition by asked.mount, asked.directory, asked.name, told.call) as first_time
+           asked.reply_time, opened, told.reply_time as told_time, told.call as listing, untyped
     from asked asof join told
          on asked.mount = told.mount and asked.directory = told.directory
             and asked.name = told.name and asked.call_time >= told.reply_time
@@ -210,31 +243,20 @@ _AFTER = f"""
     where not plus and coalesce(cut_time < told.reply_time, true)
 """
 
-_FOLLOWED = f"""
+_ASKED = f"""
+    select mount, directory, call, call_time as moment, after.reply_time, pause,
+           hash(name) as title, listing, told_time as told, opened as once,
+           case when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
+                else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
+    from after join shares using (call)
+"""
+
+_ONE_BY_ONE = "create temp table one_by_one (call ubigint, first boolean, spared boolean)"
+
+_FOLLOWED = """
     create temp table followed as
-    with
-    -- Entry by entry, until nothing comes for longer than a listing counts as the cause.
-    first as (
-        select mount, directory, name, listing, told_time, min(call_time) as first_time
-        from after group by mount, directory, name, listing, told_time
-    ),
-    paced as (
-        select *, first_time - greatest(told_time, coalesce(lag(first_time) over (
-                      partition by mount, directory order by first_time, name), told_time))
-                  > {FOLLOW_UP_S * NANOSECONDS} as late
-        from first
-    ),
-    caused as (
-        select mount, directory, name, listing
-        from paced
-        qualify not bool_or(late) over (partition by mount, directory, listing
-                                        order by first_time, name)
-    )
-    select mount, directory, name, listing, call, call_frame, call_time = first_time as first,
-           share, pause
-    from after semi join caused using (mount, directory, name, listing) join shares using (call)
-    where call_time = first_time
-          or not opened and call_time - first_time < {FILE_FRESH_S * NANOSECONDS}
+    select mount, directory, call, call_frame, first, spared, share, pause
+    from after join one_by_one using (call) join shares using (call)
 """
 
 # A walk opens each directory, which Linux asks about at every open, then asks entry by entry.
@@ -268,7 +290,7 @@ _UNTYPED = f"""
     paced as (
         select *, call_time - coalesce(lag(call_time) over (
                       partition by mount, directory, opened_time order by call_time, call),
-                      opened_time) > {FOLLOW_UP_S * NANOSECONDS} as late
+                      opened_time) > {listings.FOLLOW_UP_S * NANOSECONDS} as late
         from visits
     ),
     kept as (
@@ -314,8 +336,8 @@ _BY_MOUNT = f"""
         from listed join shares using (call) group by mount
     ),
     followed_by as (
-        select mount, count(*) filter (first) as followed_entries,
-               {spared.columns("true", "followed")}
+        select mount, count(*) filter (first) as asked_entries,
+               {spared.columns("true", "asked")}, {spared.columns("spared", "followed")}
         from followed group by mount
     ),
     untyped_by as (
@@ -342,9 +364,10 @@ _BY_MOUNT = f"""
     )
     select mount, plain_calls, plain_versions, coalesce(plain_entries, 0), plus_calls,
            coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
-           coalesce(followed_entries, 0),
+           coalesce(asked_entries, 0),
            greatest(plus_share - plus_calls * coalesce(usual, 0), 0),
-           {spared.names("followed")}, {spared.names("untyped")}, {spared.names("plus")}
+           {spared.names("asked")}, {spared.names("followed")}, {spared.names("untyped")},
+           {spared.names("plus")}
     from listings_by left join followed_by using (mount) left join untyped_by using (mount)
          left join small using (mount) left join counted using (mount)
          left join touched_by using (mount) left join entries_of using (mount)

@@ -25,6 +25,10 @@ READS = columns.of(
 LISTING = ("READDIR", "READDIRPLUS")
 """Operations that list."""
 
+FOLLOW_UP_S = 30.0
+"""How long after the listing, or after a call about another entry, one about an entry counts as
+caused by it."""
+
 TABLE = "listings"
 """The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
 `call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and

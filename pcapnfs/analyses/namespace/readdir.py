@@ -3,7 +3,8 @@
 A listing *with attributes* is READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs. A
 *follow-up* is a GETATTR, LOOKUP or ACCESS on a child of a directory, by the same client, after it
 was listed and before it is listed again, 30 s later at most: what attributes in the listing, or a
-warm attribute cache, would have saved.
+warm attribute cache, would have saved. What attributes in the listing would have spared,
+`listing_costs` says.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pcapnfs.analyses.caching.change_ids import ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.namespace import former_names, listings
+from pcapnfs.analyses.namespace import listing_costs as _listing_costs
+from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from pcapnfs.analyses.asking.named_rows import Row
+    from pcapnfs.analyses.namespace.listing_costs import ListingCosts
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -35,6 +39,7 @@ READS = columns.together(
     _untold.READS,
     listings.USED_READS,
     former_names.READS,
+    _listing_costs.READS,
     columns.of(
         calls="call mount callback program version op call_time reply_time srt file directory",
         operations="call op attributes",
@@ -49,9 +54,6 @@ NEEDS = population.Operations(listings.LISTING)
 
 Sort = Literal["time", "calls", "entries", "follow-ups", "name"]
 """What the directories are sorted by; all but the name from the largest down."""
-
-FOLLOW_UP_S = 30.0
-"""How long after the listing a call about an entry counts as caused by it."""
 
 _ORDER = {
     "time": "coalesce(time, 0) + coalesce(follow_up_time, 0) desc, entries desc nulls last, path, "
@@ -172,11 +174,17 @@ class Readdir(Record):
     follow_up_s: float | None
     """Sum of their service times, seconds; None as above."""
     after_plain: FollowUps | None
-    """Follow-ups after listings without attributes: but for ACCESS, attributes would have saved
-    them; None as above."""
+    """Follow-ups after listings without attributes; None as above."""
     after_plus: FollowUps | None
     """Follow-ups after listings with attributes: a longer attribute cache would have saved them;
     None as above."""
+    spared: int | None
+    """LOOKUPs and GETATTRs that attributes in the listings would have spared: those that came while
+    a client believes what came with a listing (`listing_costs`), also later than follow-ups; None
+    as after_plain."""
+    spared_perhaps: int | None
+    """What later walks asked, which types in the listings would have spared if the program wanted
+    nothing else; forecasts and findings reckon with half of it; None likewise."""
     plus_entries: int | None
     """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`;
     None as above."""
@@ -203,11 +211,11 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     order.check("directories", top=top, sort=sort, kinds=Sort)
     unnamed = untold(trace).unnamed
     if not NEEDS.met(trace):
-        return _readdir(None, {}, sort, (), untold=unnamed)
+        return _readdir(None, {}, (), sort, (), untold=unnamed)
     listings.register(trace)
     former_names.register(trace)
     with closing(trace.cursor()) as cursor:
-        walk = walks.FollowUps(longest_s=FOLLOW_UP_S)
+        walk = walks.FollowUps(longest_s=listings.FOLLOW_UP_S)
         for events in parts.of(trace, cursor, _EVENTS, by="directory", entries=True):
             walk.add(events)
         cursor.register("followed", walk.followed())
@@ -215,18 +223,26 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
         cursor.execute(_TOLD)
         cursor.execute(_BY_DIRECTORY)
         (totals,) = by_name(cursor.execute(_TOTALS))
+        costs = listing_costs(trace) if any_plain(totals) else ()
         return _readdir(
             totals if totals["plain"] is not None else None,
             _follow_ups(cursor, walk.walls()),
+            costs,
             sort,
             _directories(cursor, top, sort),
             untold=unnamed,
         )
 
 
+def any_plain(totals: Row) -> bool:
+    """Whether anything was listed without attributes."""
+    return bool(totals["plain"])
+
+
 def _readdir(
     totals: Row | None,
     found: dict[bool, FollowUps],
+    costs: tuple[ListingCosts, ...],
     sort: Sort,
     shown: tuple[DirectoryListing, ...],
     *,
@@ -237,6 +253,7 @@ def _readdir(
     Args:
         totals: The row of `_TOTALS`; None without listings.
         found: Follow-ups after listings without and with attributes.
+        costs: What listings without attributes cost.
         sort: What the directories are sorted by.
         shown: The directories.
         untold: There are calls of which it is not known what they do.
@@ -277,6 +294,8 @@ def _readdir(
         follow_up_s=seconds(all_of["follow_up_time"]),
         after_plain=after[False],
         after_plus=after[True],
+        spared=None if after[False] is None else sum(each.followed.calls for each in costs),
+        spared_perhaps=None if after[False] is None else sum(each.untyped.calls for each in costs),
         plus_entries=whole(all_of["plus_entries"]),
         untouched=whole(all_of["untouched"]),
         sort=sort,

@@ -8,6 +8,7 @@ budget of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -18,6 +19,7 @@ from pcapnfs.analyses.times.budget import Booked, Budget, budgets
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.phases import Phase, phases
 from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire import tcp_stalls
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
-READS = columns.together(_lock_gaps.READS, _phases.READS, _slower_path.READS)
+READS = columns.together(
+    _lock_gaps.READS, _phases.READS, _slower_path.READS, tcp_stalls.STALLED_READS
+)
 """The columns that this reads."""
 
 CLIENTS = 20
@@ -48,6 +52,10 @@ class TimeBudget(Record):
     lock_gaps: tuple[LockGaps, ...] = ()
     """What of the row `client` clients waited for locks that others held: each that did, who waited
     longest first."""
+    stood_still_s: Mapping[str, float] = {}
+    """What of the rows calls stood still until TCP sent a segment again, all clients together,
+    seconds by row: of a capture at the server also of `client`, since a call that was lost on its
+    way is not there until then."""
 
 
 def time_budget(
@@ -80,4 +88,14 @@ def time_budget(
         phases=phases(trace, found, [budget.client or "" for budget in clients]),
         slower_paths=slower_paths(trace),
         lock_gaps=lock_gaps(trace, found) if gaps is None else gaps,
+        stood_still_s=_added_up(tcp_stalls.lost_by_client(trace)),
     )
+
+
+def _added_up(by_client: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    """The same of all clients."""
+    found: dict[str, float] = {}
+    for rows in by_client.values():
+        for row, time_s in rows.items():
+            found[row] = found.get(row, 0.0) + time_s
+    return found

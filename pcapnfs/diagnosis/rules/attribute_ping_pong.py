@@ -26,8 +26,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if shared.most_turns < values[TURNS.name]:
             continue
         claims = by_row(shared.time_s)
+        # Of several servers it is not told which data was whose.
+        reread = material.cache.bytes_reread if len(material.shared_files) == 1 else None
         again = (
-            f" {units.size(shared.read_bytes)} were read again for it." if shared.read_bytes else ""
+            f" Clients read {units.size(reread)} again after somebody else's change."
+            if reread
+            else ""
         )
         files = "; ".join(
             f"{file.path} ({units.counted(file.turns, 'time')}: {', '.join(file.clients[:4])})"

@@ -35,6 +35,21 @@ ADVICE = (
     ),
 )
 
+OWN = (
+    Advice(
+        "The client waited for a delegation of its own: its call came by another way, which the "
+        "server does not take for the holder (pNFS, whose data go to a data server by NFSv3; the "
+        "same files mounted with two versions). Use one way: mount them with one version, and "
+        "where the server is its own data server, export without pnfs."
+    ),
+    Advice(
+        "Or switch delegations off for the export or server (Linux: fs.leases-enable=0 before nfsd "
+        "starts; NetApp: -v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+        "clients ask for the attributes of their files again.",
+    ),
+)
+"""Where nobody else waited than the holder."""
+
 REACHED = (
     Advice(
         "See whether the client that holds it is up, and can be reached from the server: one that "
@@ -55,6 +70,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if max(waited, pair.longest_s or 0.0) <= values[SLOW.name]:
             continue
         claims = by_row(pair.time_s)
+        advice = OWN if _own(pair) else ADVICE
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -63,9 +79,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else "A delegation is given back late",
             seen=_seen(pair, waited),
             why=_why(pair),
-            advice=ADVICE
+            advice=advice
             if pair.returned == pair.recalled
-            else (REACHED[0], *ADVICE, *REACHED[1:]),
+            else (REACHED[0], *advice, *REACHED[1:]),
             confidence="certain",
             data=units.counted(pair.recalled, "recall"),
             frames=pair.frames,
@@ -74,15 +90,21 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _own(pair: Recalls) -> bool:
+    """Whether nobody is seen to wait but the holder itself."""
+    return pair.waiting == (pair.holder,)
+
+
 def _why(pair: Recalls) -> str:
+    other = "client that asks" if _own(pair) else "other client"
     text = (
-        "Before another client may open the file, the holder has to write back what it changed "
-        "and return the delegation."
+        "Before anybody else may open or change the file, the holder has to write back what it "
+        "changed and return the delegation."
     )
     if pair.time_s.get("waiting"):
         text += (
-            " A server that answers DELAY meanwhile makes the other client pause for 0.1 s and "
-            "more, however fast the return is."
+            f" A server that answers DELAY meanwhile makes the {other} pause for 0.1 s and more, "
+            "however fast the return is."
         )
     if pair.recalled > pair.returned:
         text += " A holder that cannot be reached blocks the file for the lease time (90 s)."

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.questions import FILE_FRESH_S
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE
+from pcapnfs.diagnosis.mounted import CHANGE, is_linux
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -30,33 +31,50 @@ LEAST = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with such listings."""
     for pair in material.listing_costs:
-        followed = pair.followed
         if (
-            followed.calls < values[LEAST.name]
-            or pair.followed_entries < values[SHARE.name] * pair.plain_entries
+            pair.asked.calls < values[LEAST.name]
+            or pair.asked_entries < values[SHARE.name] * pair.plain_entries
         ):
             continue
-        claims = left_out(followed, pair.untyped.half())
+        claims = left_out(*pair.spared) if pair.fewer else ()
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
             title="Directories are listed without attributes, which are then asked for one by one",
-            seen=f"{units.count(followed.calls)} LOOKUPs and GETATTRs about "
-            f"{units.counted(pair.followed_entries, 'entry', 'entries')} followed "
-            f"{units.counted(pair.plain_calls, 'READDIR')} without attributes, which told of "
-            f"{units.counted(pair.plain_entries, 'entry', 'entries')}; most of them in "
-            f"{wording.places(pair.places)}. {units.counted(pair.plus_calls, 'call')} listed with "
-            f"attributes.{_later(pair)}",
+            seen=f"{units.counted(pair.plain_calls, 'READDIR')} without attributes told of "
+            f"{units.counted(pair.plain_entries, 'entry', 'entries')}; "
+            f"{units.count(pair.asked_entries)} of them were then asked for one by one (LOOKUP, "
+            f"GETATTR), most of them in {wording.places(pair.places)}. "
+            f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
+            f"{_spared(pair)}{_later(pair)}",
             why=_why(pair),
-            advice=tuple(_advice(pair)),
-            calls=followed.calls,
+            advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
+            calls=pair.fewer,
             confidence="certain",
             data=f"{units.counted(pair.plain_calls + pair.plus_calls, 'call')} to list, "
             f"{units.counted(pair.plain_entries + pair.plus_entries, 'entry', 'entries')}",
-            frames=followed.frames,
+            frames=pair.followed.frames or pair.asked.frames,
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _mostly_late(pair: ListingCosts) -> bool:
+    """Whether the attributes of most entries would have expired before these were asked for."""
+    return pair.followed.calls < pair.asked.calls / 2
+
+
+def _spared(pair: ListingCosts) -> str:
+    """Which of the calls attributes would have spared."""
+    number = "none" if not pair.followed.calls else units.count(pair.followed.calls)
+    told = f"Attributes in the listings would have spared {number} of these calls"
+    if not _mostly_late(pair):
+        return f"{told}."
+    return (
+        f"{told}: a client believes those of a file for {units.duration(FILE_FRESH_S)} at first, "
+        "and here the walk takes longer even without the calls that they spare. Then a GETATTR "
+        "takes the place of the LOOKUP."
+    )
 
 
 def _why(pair: ListingCosts) -> str:
@@ -75,11 +93,20 @@ def _why(pair: ListingCosts) -> str:
     return text
 
 
-def _advice(pair: ListingCosts) -> Iterator[Advice]:
+def _advice(pair: ListingCosts, *, linux: bool) -> Iterator[Advice]:
     only_4 = pair.plain_versions == (4,)
+    if _mostly_late(pair):
+        yield Advice(
+            "First mend what else is asked for each entry, which other findings name: attributes "
+            "that come with a listing must last until the program comes to the entry. Or let them "
+            f"live longer: mount with acregmin=30. {CHANGE}",
+            "changes by other clients are seen up to 30 s later.",
+        )
     heeded = " Linux heeds it with NFSv4, too." if only_4 else ""
     never = (
-        "" if pair.plus_calls else " macOS and FreeBSD ask only if told so: mount with rdirplus."
+        ""
+        if pair.plus_calls or linux
+        else " macOS and FreeBSD ask only if told so: mount with rdirplus."
     )
     yield Advice(
         f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHANGE}"
@@ -110,7 +137,8 @@ def _later(pair: ListingCosts) -> str:
         f" Later walks over entries known from such listings asked {calls} again. Names came "
         "without types: if the program only looked for directories (ls -R, find -name), listings "
         "with attributes would have spared all of that; if it wanted sizes or times (find -ls, "
-        "du), none. The packets are the same; the cost holds half."
+        "du), none. The packets are the same; half is reckoned with: "
+        f"{units.counted(pair.fewer, 'call')} less in all."
     )
 
 

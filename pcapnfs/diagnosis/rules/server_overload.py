@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.servers.server_queue import ALONE, NEARLY_ALL
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.mounted import is_other_server
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -36,6 +37,13 @@ QUEUED = Threshold(
 
 APART = 4
 """Times as many calls under way, for load and without."""
+
+
+_MORE_OTHER = Advice(
+    "See whether the threads of its NFS service are all busy, and give it more where that can be "
+    "set."
+)
+"""To a server that says that it is not Linux."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -70,10 +78,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(high.least)} and more {units.duration(high.floor_s)} (tenth "
             f"percentiles of {units.count(low.calls)} and {units.counted(high.calls, 'call')}).",
             why="Small calls need neither data nor disk. If even the fastest of them take longer, "
-            "they stand in a queue: for nfsd threads, for the processor, for a lock, or behind "
+            "they stand in a queue: for its threads, for the processor, for a lock, or behind "
             "bulk data on the link.",
             advice=(
-                Advice(
+                _MORE_OTHER
+                if is_other_server(material, server.server)
+                else Advice(
                     "Give nfsd more threads (threads in /etc/nfs.conf; 8 to 16 are few for many "
                     "clients), and see whether they are all busy."
                 ),
@@ -114,7 +124,9 @@ def _queue(server: Load, small: ServerQueue, material: Material) -> Observed:
         + ("" if small.elsewhere else ", or the server takes the calls of a connection one by one")
         + ". Calls that need storage stand in the same queue, so that it looks slower than it is.",
         advice=(
-            Advice(
+            _MORE_OTHER
+            if is_other_server(material, server.server)
+            else Advice(
                 "Look at the number of nfsd threads (/proc/fs/nfsd/threads) and give it more "
                 "(threads in /etc/nfs.conf; 8 to 16 are few for many clients)."
             ),

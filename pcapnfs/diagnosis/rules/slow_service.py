@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
+from pcapnfs.diagnosis.mounted import is_other_server
 from pcapnfs.diagnosis.rules.server_overload import queues
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -82,7 +83,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen="Median time at the server, without the network: "
             f"{', '.join(_told(each) for each in operations[:TOLD])}.",
             why=" ".join(_WHY[kind] for kind in kinds),
-            advice=(_LOOK, *(_BY_KIND[kind] for kind in kinds)),
+            advice=(_LOOK_OTHER, *(_BY_KIND_OTHER[kind] for kind in kinds))
+            if is_other_server(material, server)
+            else (_LOOK, *(_BY_KIND[kind] for kind in kinds)),
             confidence="likely",
             data=units.counted(sum(each.calls for each in operations), "call"),
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
@@ -132,6 +135,24 @@ _BY_KIND = {
     ),
 }
 """What else can be done, by kind of calls."""
+
+_LOOK_OTHER = Advice(
+    "On the server, look with its own tools at its processor, the threads of its NFS service and "
+    "its disks."
+)
+
+_BY_KIND_OTHER = {
+    "small": Advice(
+        "If only the first access is slow, more memory for its caches of inodes and directories "
+        "helps."
+    ),
+    "read": _BY_KIND["read"],
+    "write": Advice(
+        "If WRITEs alone are slow, disks do not keep up with what is written: look at what waits "
+        "in its write cache while it runs."
+    ),
+}
+"""The same of a server that says that it is not Linux."""
 
 RULE = Rule(
     id="slow_service",

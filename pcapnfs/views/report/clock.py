@@ -33,7 +33,8 @@ def section(report: Report) -> Section:
         )
         parts.append(Picture(charts.budget(clocks), legend))
     parts.append(_clock(total))
-    parts += [Paragraph(line, "note") for line in budget_view.remarks(total, paths, locks)]
+    remarks = budget_view.remarks(total, paths, locks, summary.stood_still_s)
+    parts += [Paragraph(line, "note") for line in remarks]
     if total.clients > 1:
         parts.append(_clients(clients, total.clients))
     if len(summary.phases) > 1 and total.wall_s:

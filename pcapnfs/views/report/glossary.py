@@ -84,8 +84,9 @@ TERMS: dict[str, tuple[str, str]] = {
     "followup": (
         "Follow-up",
         "A GETATTR, LOOKUP or ACCESS on an entry by the client that listed it, at most 30 s after "
-        "and before it listed again: what attributes in the listing or a warm cache would have "
-        "saved. Waited: time in which at least one was under way.",
+        "and before it listed again. Attributes in the listing would have spared those that come "
+        "while a client believes them, a cache that stays warm also others. Waited: time in which "
+        "at least one was under way.",
     ),
     "revalidation": (
         "Revalidation",

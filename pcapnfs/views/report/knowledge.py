@@ -27,6 +27,7 @@ def readdir(report: Report) -> Section | None:
     parts: list[Block] = [Paragraph(line) for line in listings.sentences(found)]
     if found.follow_ups:
         parts.append(_follow_ups(found))
+    parts += [Paragraph(line) for line in listings.spared(found)]
     if found.shown:
         parts.append(_directories(found))
     return Section("readdir", "Listings of directories", tuple(parts), ("readdir", "followup"))
@@ -78,7 +79,7 @@ def _follow_ups(found: Readdir) -> Block:
         ("after listings with attributes", found.after_plus),
     )
     rows = [row(title, each) for title, each in kinds if each is not None and each.calls]
-    return blocks.table("Calls about entries that were just listed", columns, rows)
+    return blocks.table("Calls about entries within 30 s of their listing", columns, rows)
 
 
 def _directories(found: Readdir) -> Block:

@@ -249,8 +249,18 @@ class Pair:
 
 
 def pairs(path: Path, *, every_table: bool = False) -> list[Pair]:
-    """The NFS pairs that the decoder finds in a file."""
-    return [Pair(*row) for row in rows(path, _PAIRS, every_table=every_table)]
+    """The NFS pairs that the decoder finds in a file.
+
+    All tables are decoded. ``every_table``: as with `rows`; otherwise pairs are taken from the
+    calls as they come.
+    """
+    if every_table:
+        return [Pair(*row) for row in rows(path, _PAIRS.format(table="calls"))]
+    found: list[tuple[Any, ...]] = []
+    for batch in _batches(path):
+        if batch.table == "calls":
+            found += _database().execute(_PAIRS.format(table="batch")).fetchall()
+    return [Pair(*row) for row in found]
 
 
 def rows(path: Path, query: str, *, every_table: bool = True) -> list[tuple[Any, ...]]:
@@ -263,12 +273,23 @@ def rows(path: Path, query: str, *, every_table: bool = True) -> list[tuple[Any,
         for name, columns in _columns().items():
             if every_table or name == "calls":
                 database.execute(f"CREATE TABLE {name} ({columns})")
-        decoder = _core.Decoder([str(path)])
-        while (batches := decoder.next()) is not None:
-            for batch in batches:
-                if every_table or batch.table == "calls":
-                    database.execute(f"INSERT INTO {batch.table} SELECT * FROM batch")
+        for batch in _batches(path):
+            if every_table or batch.table == "calls":
+                database.execute(f"INSERT INTO {batch.table} SELECT * FROM batch")
         return database.execute(query).fetchall()
+
+
+def _batches(path: Path) -> Iterator[_core.Batch]:
+    """What the decoder makes of a file, table by table and in order."""
+    decoder = _core.Decoder([str(path)])
+    while (batches := decoder.next()) is not None:
+        yield from batches
+
+
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One without tables, to look at batches with: making it takes longer than that."""
+    return duckdb.connect(config={"threads": 1})
 
 
 @functools.cache
@@ -283,7 +304,7 @@ def _columns() -> dict[str, str]:
 _PAIRS = f"""
 SELECT client, xid, version, procedure,
        call_first_frame, call_first_time, reply_first_frame, reply_first_time
-FROM calls WHERE program = {NFS_PROGRAM} AND reply_frame IS NOT NULL
+FROM {{table}} WHERE program = {NFS_PROGRAM} AND reply_frame IS NOT NULL
 ORDER BY call
 """
 

@@ -25,24 +25,35 @@ MEMORY_LIMIT = 200 << 20
 """Bytes beyond what an empty decode takes."""
 
 _MEASURE = """
-import json, pathlib, re, sys
+import json, pathlib, re, sys, time
 from pcapnfs import _core
+start = time.process_time()
 decoder = _core.Decoder(sys.argv[1:])
 while decoder.next() is not None:
     pass
+told = json.loads(decoder.finish())
+taken = time.process_time() - start
 status = pathlib.Path("/proc/self/status").read_text()
 peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) * 1024
-print(json.dumps([peak, json.loads(decoder.finish())]))
+print(json.dumps([taken, peak, told]))
 """
+
+
+def cost(path: Path) -> tuple[float, int, dict[str, Any]]:
+    """Seconds of the processor that a process takes to decode the file, its peak resident bytes,
+    and what it was told at the end.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True
+    )
+    taken_s, peak, meta = json.loads(done.stdout)
+    return float(taken_s), int(peak), meta
 
 
 def measure(path: Path) -> tuple[int, dict[str, Any]]:
     """Peak resident bytes of a process that decodes the file, and what it was told at the end."""
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True
-    )
-    peak, meta = json.loads(done.stdout)
-    return int(peak), meta
+    _, peak, meta = cost(path)
+    return peak, meta
 
 
 def decode(path: Path) -> dict[str, Any]:

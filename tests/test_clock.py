@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -18,6 +20,7 @@ from pcapnfs.analyses.captured.trust import Trust, trust
 from pcapnfs.analyses.forecasts.verdict import Verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.diagnosis.judging import findings
+from pcapnfs.meta import Meta
 from pcapnfs.redaction import redact
 from pcapnfs.verify.verification import verify
 from tests.oracles.tshark import require_tshark
@@ -132,20 +135,38 @@ def divided(target: Path, capture: Path, at: Sequence[int]) -> Path:
 
 def calls(*captures: Path) -> list[Row]:
     """Frames and service time of each call, nanoseconds."""
-    with pcapnfs.open([str(capture) for capture in captures]) as trace:
-        return trace.rows("select call_frame, reply_frame, srt from calls order by call")
+    return _told(*captures).calls
 
 
 def trust_of(*captures: Path) -> Trust:
-    with pcapnfs.open([str(capture) for capture in captures]) as trace:
-        return trust(trace)
+    return _told(*captures).trust
 
 
 def span(capture: Path) -> int:
-    with pcapnfs.open(str(capture)) as trace:
-        assert trace.meta.start_ns is not None
-        assert trace.meta.end_ns is not None
-        return trace.meta.end_ns - trace.meta.start_ns
+    told = _told(capture).meta
+    assert told.start_ns is not None
+    assert told.end_ns is not None
+    return told.end_ns - told.start_ns
+
+
+class Told(NamedTuple):
+    """What is read in captures."""
+
+    calls: list[Row]
+    trust: Trust
+    meta: Meta
+
+
+def _told(*captures: Path) -> Told:
+    """Read once as long as they stay as they are: most tests hold the sample against another."""
+    return _told_of(captures, tuple(capture.stat().st_mtime_ns for capture in captures))
+
+
+@functools.lru_cache(maxsize=8)
+def _told_of(captures: tuple[Path, ...], _modified_ns: tuple[int, ...]) -> Told:
+    with pcapnfs.open([str(capture) for capture in captures]) as trace:
+        rows = trace.rows("select call_frame, reply_frame, srt from calls order by call")
+        return Told(rows, trust(trace), trace.meta)
 
 
 @pytest.mark.parametrize("by_s", [2, 300, 1 << 18, 1 << 30, -2, -300, -(1 << 18), -(1 << 30)])

@@ -17,9 +17,10 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import database, opening
+from pcapnfs import opening
 from pcapnfs import trace as traces
 from pcapnfs.trace import Trace
+from tests.analyses.listening import listen
 from tests.analyses.test_population import SAMPLES, TELLING
 from tests.analyses.test_reads import COMPOSED, QUESTIONS, SHOWN_BY
 from tests.traces import written
@@ -62,35 +63,6 @@ def prepares(node: Node) -> bool:
     return not simple or any(map(prepares, children))
 
 
-class Listening:
-    """A connection that has each query's plan looked at."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, found: list[str]) -> None:
-        self.connection = connection
-        self.found = found
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.connection, name)
-
-    def execute(self, query: str | database.Statement, *given: object) -> duckdb.DuckDBPyConnection:
-        self._look(_text(query), *given)
-        return self.connection.execute(query, *given)
-
-    def sql(
-        self, query: str | database.Statement, *, params: object = None
-    ) -> duckdb.DuckDBPyRelation:
-        self._look(_text(query), *filter(None, [params]))
-        return self.connection.sql(query, params=params)
-
-    def _look(self, query: str, *given: object) -> None:
-        if query.split(maxsplit=1)[0] in READING:
-            self.found += [query for _ in waiting(plan(self.connection, query, *given))]
-
-
-def _text(query: str | database.Statement) -> str:
-    return query if isinstance(query, str) else query.query
-
-
 def plan(connection: duckdb.DuckDBPyConnection, query: str, *given: object) -> Node:
     ((_, text),) = connection.execute(f"explain (format json) {query}", *given).fetchall()
     (root,) = json.loads(text)
@@ -102,16 +74,18 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries that could wait for themselves, planned as those of large traces are."""
     monkeypatch.setattr(traces, "FEW_CALLS", -1)
     found: list[str] = []
-    cursor = Trace.cursor
+
+    def look(connection: duckdb.DuckDBPyConnection, query: str, /, *given: object) -> None:
+        if query.split(maxsplit=1)[0] in READING:
+            found.extend(query for _ in waiting(plan(connection, query, *given)))
+
     init: Callable[..., None] = Trace.__init__
 
     def begin(self: Trace, *args: object, **details: object) -> None:
         init(self, *args, **details)
-        listening: Any = Listening(self._connection, found)
-        self._connection = self._of_thread.connection = listening
+        listen(self, look)
 
     monkeypatch.setattr(Trace, "__init__", begin)
-    monkeypatch.setattr(Trace, "cursor", lambda self: Listening(cursor(self), found))
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from pcapnfs.diagnosis import material
 from pcapnfs.diagnosis.finding import Observed, Rule
 from pcapnfs.diagnosis.judging import thresholds
@@ -13,8 +15,14 @@ from tests.unit.rows import trace_of
 
 def nothing(**parts: object) -> Material:
     """The material of an empty trace, with these parts in place of its own."""
+    return replace(_of_an_empty_trace(), **parts)  # type: ignore[arg-type]
+
+
+@functools.cache
+def _of_an_empty_trace() -> Material:
+    """Nobody can change it, so that it is gathered once for all tests: that puts each question."""
     with trace_of() as trace:
-        return replace(material.gather(trace), **parts)  # type: ignore[arg-type]
+        return material.gather(trace)
 
 
 def seen_by(rule: Rule, found: Material, *settings: str) -> list[Observed]:

@@ -230,15 +230,19 @@ impl Pcap {
         if self.believed >= BELIEVED_LIMIT {
             return false;
         }
+        // No more than that before it must be: where every packet is odd, a window is moved for each.
+        let next = whole.saturating_add(self.layout.packet_header);
+        let behind = matches!(window.ensure(next), Ok(true));
+        if behind && self.goes_on(window.ahead(), whole) {
+            return false;
+        }
         // What cannot be read will be told when it is due.
         let rest = !matches!(window.ensure(resume::LOOKED_AT), Ok(true));
         let ahead = window.ahead();
-        let header = |at: usize| ahead.get(at..).and_then(|ahead| self.layout.header(ahead));
-        let timely =
-            |header: &PacketHeader| self.begin.is_some_and(|begin| credible_seconds(begin, header.seconds));
-        if ahead.len() == whole || header(whole).is_some_and(|next| self.usual(&next) && timely(&next)) {
+        if ahead.len() == whole {
             return false;
         }
+        let header = |at: usize| ahead.get(at..).and_then(|ahead| self.layout.header(ahead));
         let guess = |bytes: &[u8]| self.guess(bytes);
         let usual = resume::longest(window.passed(), guess);
         let behind = ahead.get(1..).unwrap_or_default();
@@ -256,6 +260,14 @@ impl Pcap {
         let leads_there = at == place;
         self.believed += u32::from(leads_there);
         !leads_there
+    }
+
+    /// Whether a usual header of about the time of the capture stands at a place.
+    fn goes_on(&self, ahead: &[u8], at: usize) -> bool {
+        let next = ahead.get(at..).and_then(|ahead| self.layout.header(ahead));
+        let timely =
+            |header: &PacketHeader| self.begin.is_some_and(|begin| credible_seconds(begin, header.seconds));
+        next.is_some_and(|next| self.usual(&next) && timely(&next))
     }
 
     /// Whether another capture of this kind begins, whatever it says of its snaplen.

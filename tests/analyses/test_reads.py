@@ -350,6 +350,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (directions, "any_orphan"),
     (late_connections, "any_late"),
     (loss_rate, "any_lost"),
+    (not_found, "any_step"),
     (restarts, "any_change"),
     (savings, "any_cuttable"),
     (silent_calls, "any_found"),

@@ -94,6 +94,17 @@ def test_who_lost_state_and_how_often_clients_logged_in() -> None:
     assert (server.lost_state, server.losers, server.logins) == (3, 2, 3)
 
 
+def test_logins_of_clients_that_kept_their_state_do_not_count() -> None:
+    calls = [
+        *(call(number, "EXCHANGE_ID", 1, client="10.0.0.3") for number in range(1, 9)),
+        call(9, "EXCHANGE_ID", 1),
+        call(10, "GETATTR", 1, status_name="NFS4ERR_BADSESSION"),
+    ]
+    with trace_of(calls=calls) as trace:
+        (server,) = restarts(trace)
+    assert (server.losers, server.logins) == (1, 1)
+
+
 def sequenced(number: int, status: str = "NFS4_OK", **columns: object) -> Row:
     """A GETATTR of NFSv4.1, of 1 ms."""
     status_columns = {"status_name": status, "version": 4, "protocol": "4.1"}

@@ -125,7 +125,8 @@ class Restart(Record):
     """For how long the server had answered none of the calls of such a client before it did not
     know it, at most, seconds; None where the capture has none of before."""
     logins: int
-    """EXCHANGE_IDs and SETCLIENTIDs of all clients that it answered."""
+    """EXCHANGE_IDs and SETCLIENTIDs of these clients that it answered: those of others say nothing
+    of how often these lost their state."""
     moved: int
     """Calls that had to be sent again on a new connection because of it."""
     unreachable_s: float
@@ -420,7 +421,8 @@ _STATES = f"""
     ),
     since as (
         select *, reply_time > min(reply_time) filter (lost or grace) over (partition by server)
-                   as anew
+                   as anew,
+               bool_or(lost) over (partition by server, client) as loser
         from answered
     )
     select server, count(*) filter (lost) as lost_calls,
@@ -433,7 +435,7 @@ _STATES = f"""
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), [])
                as refused_frames,
            count(*) filter (op = 'RECLAIM_COMPLETE' and anew) as reclaims,
-           count(*) filter ({among("op", LOGIN)}) as logins
+           count(*) filter (loser and {among("op", LOGIN)}) as logins
     from since group by server
 """
 

@@ -422,7 +422,7 @@ _STATES = f"""
     since as (
         select *, reply_time > min(reply_time) filter (lost or grace) over (partition by server)
                    as anew,
-               bool_or(lost) over (partition by server, client) as loser
+               (server, client) in (select (server, client) from answered where lost) as loser
         from answered
     )
     select server, count(*) filter (lost) as lost_calls,

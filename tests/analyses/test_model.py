@@ -735,6 +735,22 @@ def test_streams_move_no_bytes_faster_over_a_link_that_is_full() -> None:
     assert local.forecast_s == pytest.approx(0, abs=0.001)
 
 
+def test_what_one_file_moved_is_not_taken_from_runs_without_it() -> None:
+    """A third of the resamples lack the only file that took 2 s on the wire."""
+    rows = run()
+    last = rows[-1]
+    first = int(str(last["reply_time"])) + 2 * MILLISECOND
+    end = first + 2000 * MILLISECOND
+    times = {"call_first_time": first, "call_time": first, "reply_first_time": first + MILLISECOND}
+    times |= {"reply_time": end, "srt": end - first, "connection": 0}
+    rows.append(call(len(rows) + 1, "READ", 1, file=FILES, stability="read", **times))
+    with trace_of(files=objects(), calls=rows, connections=[connection(0.8, 0.001)]) as trace:
+        local = next(each for each in model(trace).what_if if each.change == "local")
+    low, high = ends(local)
+    client = 120 * 0.002
+    assert client <= low <= local.forecast_s <= high < 1
+
+
 def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
     """Most stable calls were sent again: what they took is the wait for that."""
     rows = [{**row, "transmissions": 2} if row["stability"] == "stable" else row for row in run()]

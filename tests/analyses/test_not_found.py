@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pcapnfs.analyses.namespace.not_found import MissingName, SearchOrder, not_found
 from tests.unit.rows import Row, call, file, operation, trace_of
 
@@ -35,9 +37,40 @@ def test_a_search_path_is_told_in_its_order() -> None:
         MissingName("ld", 1, 1, ("usr/bin",)),
     )
     assert pair.orders == (SearchOrder(("usr/bin", "bin"), 1, 1),)
-    assert pair.climbing == 0
+    assert (pair.searched, pair.climbing) == (2, 0)
     assert (pair.time_s, pair.pause_s) == (0.008, 0.024)
     assert pair.frames == (1, 3, 5, 7)
+
+
+def searched(*between: tuple[Row, Row], names: Sequence[Row] = ()) -> tuple[int, int]:
+    """Steps and orders told where a name is missing in one directory and then in another."""
+    tree = [*DIRECTORIES, file(3, "bin/cc", parent=1), file(4, "etc/cc.conf", parent=5)]
+    looks = [look(1, ".ignore", 1), *between, look(9, ".ignore", 2)]
+    calls, operations = zip(*looks, strict=True)
+    with trace_of(calls=calls, operations=operations, files=tree, names=names) as trace:
+        (pair,) = not_found(trace)
+    return pair.searched, len(pair.orders)
+
+
+def use(number: int, op: str, **columns: object) -> tuple[Row, Row]:
+    return call(number, op, 2), operation(number, op, **columns)
+
+
+def test_a_name_asked_for_in_each_directory_that_is_worked_in_is_no_search() -> None:
+    assert searched() == (2, 1)
+    # Listed, or a file of the directory that it comes from, or goes to, was used.
+    assert searched(use(4, "READDIRPLUS", file=1)) == (0, 0)
+    assert searched(use(4, "READ", file=3)) == (0, 0)
+    assert searched(use(4, "READDIR", file=2)) == (0, 0)
+    there = {"call": 0, "position": 0, "directory": 2, "name": "hard link", "file": 4}
+    assert searched(use(4, "READ", file=4), names=[there]) == (0, 0)
+
+
+def test_a_search_goes_on_beside_work_in_other_directories() -> None:
+    assert searched(use(4, "READ", file=4), use(5, "ACCESS", file=2)) == (2, 1)
+    assert searched(use(4, "LOOKUP", directory=1, name="lib", file=2)) == (2, 1)
+    refused = call(4, "READ", 2, status=13), operation(4, "READ", file=3, status=13)
+    assert searched(refused) == (2, 1)
 
 
 def test_files_of_extended_attributes_are_counted() -> None:

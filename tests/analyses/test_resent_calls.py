@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire.resent_calls import resent_calls
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, operation, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
 
 
 def tcp(number: int, first_ms: int = 0) -> Row:
@@ -159,6 +160,49 @@ def test_what_the_client_sends_again_because_rpc_refused_it_is_left_out(
         calls=[refused], connections=[{**tcp(0), **AT_CLIENT}], notes=again(1, 1)
     ) as trace:
         assert len(resent_calls(trace)) == resent
+
+
+def beyond(client_ms: float | None) -> Row:
+    """A connection with that much between capture and client, and nothing to the server."""
+    half = None if client_ms is None else int(client_ms * MILLISECOND)
+    return {**tcp(0), "handshake": half is not None, "syn_rtt": 10_000, "ack_rtt": half}
+
+
+@pytest.mark.parametrize(
+    ("client_ms", "after_ms", "lost"),
+    [(1, 18_000, True), (1, 199, False), (1, 901_000, False), (None, 18_000, False)],
+)
+def test_an_answer_that_was_lost_behind_the_capture_was_waited_for(
+    client_ms: float | None, after_ms: float, *, lost: bool
+) -> None:
+    calls = [call(number, "GETATTR", 2, connection=0) for number in (1, 2, 3, 95_000)]
+    came = int(str(calls[2]["reply_time"])) + int(after_ms * MILLISECOND)
+    notes = [
+        {**note("retransmitted_call", 3, 40), "time": came},
+        {**note("duplicate_reply", 3, 41), "time": came},
+    ]
+    with trace_of(
+        meta(end_ns=START_NS + 960_000 * MILLISECOND),
+        calls=calls, connections=[beyond(client_ms)], notes=notes,
+    ) as trace:  # fmt: skip
+        (pair,) = resent_calls(trace)
+        (budget,) = time_budget(trace).clients
+    waited = after_ms / 1000 if lost else 0
+    assert (pair.lost, pair.lost_s) == ((1, waited) if lost else (0, None))
+    assert pair.time_s.get("waiting", 0) == pytest.approx(waited, abs=0.01)
+    assert budget.waiting_s == pytest.approx(waited, abs=0.01)
+    assert budget.unstable_s == pytest.approx(0.008 + 0.003 * (client_ms is not None), abs=0.003)
+
+
+def test_at_the_client_it_had_come() -> None:
+    calls = [call(number, "GETATTR", 2, connection=0) for number in (1, 2, 3)]
+    came = int(str(calls[2]["reply_time"])) + 400 * MILLISECOND
+    far = {**tcp(0), "handshake": True, "syn_rtt": MILLISECOND, "ack_rtt": 1_000}
+    notes = [{**note("retransmitted_call", 3, 40), "time": came}]
+    with trace_of(calls=calls, connections=[far], notes=notes) as trace:
+        (pair,) = resent_calls(trace)
+        (budget,) = time_budget(trace).clients
+    assert (pair.lost, budget.waiting_s) == (0, 0)
 
 
 def test_without_any_there_is_nothing_to_tell() -> None:

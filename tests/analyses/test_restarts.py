@@ -94,6 +94,17 @@ def test_who_lost_state_and_how_often_clients_logged_in() -> None:
     assert (server.lost_state, server.losers, server.logins) == (3, 2, 3)
 
 
+def test_logins_of_clients_that_kept_their_state_do_not_count() -> None:
+    calls = [
+        *(call(number, "EXCHANGE_ID", 1, client="10.0.0.3") for number in range(1, 9)),
+        call(9, "EXCHANGE_ID", 1),
+        call(10, "GETATTR", 1, status_name="NFS4ERR_BADSESSION"),
+    ]
+    with trace_of(calls=calls) as trace:
+        (server,) = restarts(trace)
+    assert (server.losers, server.logins) == (1, 1)
+
+
 def sequenced(number: int, status: str = "NFS4_OK", **columns: object) -> Row:
     """A GETATTR of NFSv4.1, of 1 ms."""
     status_columns = {"status_name": status, "version": 4, "protocol": "4.1"}
@@ -172,6 +183,37 @@ def test_a_new_verifier_after_an_error_on_a_newer_connection_is_one() -> None:
         (server,) = restarts(trace)
     assert (server.changes, server.after_errors, server.outlived) == (1, 0, 0)
     assert server.frames == (6,)
+
+
+END_MS = START_NS + 28 * MILLISECOND
+"""After the error, before the new verifier."""
+
+
+@pytest.mark.parametrize(
+    ("ended", "new", "explained"),
+    [
+        # Closed by the client, before the server closes its end; or still open, and all answered.
+        ({"client_fin_time": END_MS - 1, "server_fin_time": END_MS}, {}, True),
+        ({"client_unacked": 0}, {}, True),
+        # Closed or reset by the server, as by one that stops; never answered, as by one that fails.
+        ({"client_fin_time": END_MS, "server_fin_time": END_MS - 1}, {}, False),
+        ({"server_rst_time": END_MS}, {}, False),
+        ({"client_unacked": 64}, {}, False),
+        # Nobody was there for a while.
+        ({}, {"refusals": 1}, False),
+        ({}, {"attempts": 1}, False),
+    ],
+)
+def test_an_error_explains_a_new_verifier_on_a_newer_connection_where_no_older_one_broke(
+    ended: Row, new: Row, *, explained: bool
+) -> None:
+    steps = [write(1, 7), not_stored(2, "NFS3ERR_DQUOT"), write(3, 8)]
+    for step in steps[:2]:
+        step[0] = {**step[0], "connection": 2}
+    old = {**connection(2, 0), "last_time": END_MS, **ended}
+    with trace_of(**of(*steps), connections=[old, {**connection(1, 29), **new}]) as trace:
+        (server,) = restarts(trace)
+    assert (server.changes, server.after_errors) == ((0, 1) if explained else (1, 0))
 
 
 @pytest.mark.parametrize("transport", ["TCP", "UDP"])

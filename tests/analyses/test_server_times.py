@@ -60,6 +60,17 @@ def test_what_may_be_the_networks_is_not_the_servers(turns: int) -> None:
     assert found.mean_s == pytest.approx(0.015 / 4)
 
 
+def test_a_median_may_lie_further_above_the_usual_round_trip_than_that_above_the_shortest() -> None:
+    """ACKs of the server take 8 ms at least and 10 ms usually, so that 13 ms may be a median."""
+    calls = [call(number, "LOOKUP", 15) for number in range(1, 41)]
+    acks = {"server_acks": 40, "server_ack_min": 8_000_000, "server_ack_rtt": 10_000_000}
+    path = {**NEAR, "handshake": False, "syn_rtt": None, **acks}
+    with trace_of(calls=calls, connections=[path]) as trace:
+        (found,) = server_times(trace)
+    assert found.median_s == pytest.approx(0.005)
+    assert found.sure_s == pytest.approx(0.002)
+
+
 def test_what_stood_still_for_a_lost_segment_is_not_the_servers() -> None:
     with asked(at(11, 0.2, 211), syn_rtt=0) as trace:
         (found,) = server_times(trace)

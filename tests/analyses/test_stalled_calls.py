@@ -99,6 +99,23 @@ def test_nor_what_nothing_is_usual_for() -> None:
         assert len(found(*others, hung(100, op, 3000))) == number
 
 
+def test_a_rare_operation_is_held_against_all_others() -> None:
+    (told,) = found(hung(100, "MKDIR", 3002, stability="stable"))
+    assert (told.longest_op, told.usual_s, told.others_s) == ("MKDIR", None, 0.002)
+    assert told.time_s == {"stable": pytest.approx(3.0)}
+    # Something else was slow, too; or it is a state that servers write down.
+    slow = call(110, "READ", 151, stability="read")
+    assert found(slow, hung(100, "MKDIR", 3002, stability="stable")) == ()
+    assert found(hung(100, "EXCHANGE_ID", 3002, stability="state")) == ()
+
+
+@pytest.mark.parametrize(("others", "told"), [(19, False), (20, True)])
+def test_few_calls_tell_nothing_of_it(others: int, told: bool) -> None:
+    calls = [*USUAL[:others], hung(100, "MKDIR", 3000, stability="stable")]
+    with trace_of(calls=calls) as trace:
+        assert bool(stalled_calls(trace)) is told
+
+
 def test_nor_what_takes_less() -> None:
     assert found(hung(100, "CREATE", 999)) == ()
     slow = [call(number, "LINK", 60) for number in range(200, 220)]

@@ -76,6 +76,12 @@ def test_the_way_of_the_bytes_is_not_saved() -> None:
     assert runs.writes.merged.time_s == pytest.approx((0.004 + 0.008 / 2) / 2)
 
 
+def test_what_was_sent_again_did_not_wait_for_its_size() -> None:
+    again = move(2, 2)
+    again[0] = {**again[0], "transmissions": 2}
+    assert found(LIMIT, move(1, 1), again).writes.merged.time_s == pytest.approx(0.004 / 2)
+
+
 def test_what_is_written_through_would_be_sent_unstable_and_committed_once() -> None:
     look = [call(20, "GETATTR", 1, file=1), operation(20, "GETATTR", file=1)]
     runs = found(LIMIT, look, *(move(number, number, level="FILE_SYNC") for number in range(1, 6)))

@@ -19,6 +19,7 @@ MANY = NotFound(
     apple_double=0,
     names=(MissingName("libc.so.6", 20, 7, ("opt/lib", "lib")), MissingName("cc", 10, 1, ("bin",))),
     orders=(SearchOrder(("opt/lib", "lib"), 10, 1),),
+    searched=20,
     climbing=0,
     time_s=1.5,
     pause_s=0.5,
@@ -61,6 +62,35 @@ def test_searches_that_climb_are_told() -> None:
         "cc (10 times: bin). 3 searches went from a directory to its parent "
         "and on, as for node_modules."
     )
+
+
+def test_names_of_the_same_directories_are_told_together() -> None:
+    places = ("src", "src/a")
+    names = tuple(MissingName(name, 10, 7, places) for name in (".ignore", "package.json"))
+    pair = replace(MANY, names=(*names, MissingName("cc", 10, 1, ("src",))), orders=())
+    (seen,) = seen_by(RULE, nothing(not_found=(pair,)))
+    assert seen.seen.endswith(
+        "Most wanted: .ignore and package.json (10 times each: src, src/a, …); cc (10 times: src)."
+    )
+
+
+def test_what_is_tried_in_each_directory_is_no_search_path() -> None:
+    (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, searched=14, orders=()),)))
+    told = " ".join((seen.why, *(advice.action for advice in seen.advice)))
+    assert "need not be there" in seen.why
+    assert "PATH" not in told
+    (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, searched=15),)))
+    assert "PATH" in seen.why
+    assert "search path" in seen.advice[0].action
+
+
+def test_a_client_that_asks_once_remembers_names() -> None:
+    def told(again: int) -> bool:
+        (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, again=again),)))
+        return any("lookupcache" in advice.action for advice in seen.advice)
+
+    assert told(1)
+    assert not told(0)
 
 
 def test_files_of_extended_attributes_are_no_search_path() -> None:

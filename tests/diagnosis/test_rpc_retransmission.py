@@ -22,11 +22,22 @@ FEW = ResentCalls(
     duplicate_replies=1,
     answered_twice=1,
     answered_late=1,
+    lost=0,
+    lost_s=None,
     usual_s=0.001,
     resent_s=60.0,
     time_s={"stable": 2.0, "unstable": 0.5},
     frames=(3, 7),
 )
+
+
+def test_answers_that_never_reached_the_client_are_told() -> None:
+    (seen,) = seen_by(RULE, nothing(resent_calls=(replace(FEW, lost=2, lost_s=18.5),)))
+    assert (
+        "Answered twice: 1. 2 came again up to 18.5 s after the answer, which was lost behind the "
+        "capture point, on its way to the client." in seen.seen
+    )
+    assert "from the capture point to the client" in seen.advice[0].action
 
 
 def test_over_tcp_any_is_told() -> None:

@@ -56,7 +56,7 @@ def test_state_that_is_ended_again_and_again_is_another_clients_of_that_name() -
     assert seen.title == "The server 10.0.0.1 ends the state of a client again and again"
     assert seen.seen == (
         "9 calls met NFS4ERR_BADSESSION. A connection to the server lived on, so that it did not "
-        "restart. Before that it had answered the client nothing for 4.61 s at most. Clients "
+        "restart. Before that it had answered the client nothing for 4.61 s at most. It "
         "logged in 6 times."
     )
     assert seen.advice[0] == TWINS
@@ -75,7 +75,7 @@ def test_clients_that_log_in_again_and_again_share_a_name() -> None:
     (seen,) = seen_by(RULE, nothing(restarts=(lost,)))
     assert seen.title == "Clients of 10.0.0.1 end each other's state"
     assert seen.seen == (
-        "30 calls of 2 clients met NFS4ERR_BADSESSION, and clients logged in 8 times."
+        "30 calls of 2 clients met NFS4ERR_BADSESSION, and these clients logged in 8 times."
     )
     assert seen.advice[0] == TWINS
     for changes in ({"logins": 7}, {"losers": 1}, {"verifiers": 2}):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def test_many_calls_at_once_on_one_connection_are_told() -> None:
-    (seen,) = seen_by(RULE, limited())
+    (seen,) = seen_by(RULE, limited(named="server"))
     assert seen.severity == "note"
     assert seen.seen == (
         "All 100 calls went over one connection, and 8 calls were under way at once in the mean."
@@ -32,6 +32,11 @@ def test_many_calls_at_once_on_one_connection_are_told() -> None:
 def test_so_is_much_data() -> None:
     (seen,) = seen_by(RULE, limited(pair=replace(PAIR, mean=2.0), named="transfer"))
     assert "moving data" in seen.seen
+
+
+@pytest.mark.parametrize("named", ["persistence", "client"])
+def test_calls_that_wait_for_disks_or_come_in_bursts_need_no_other_connection(named: str) -> None:
+    assert seen_by(RULE, limited(named=named)) == []
 
 
 @pytest.mark.parametrize(
@@ -44,7 +49,7 @@ def test_so_is_much_data() -> None:
     ],
 )
 def test_a_little_less_is_not(pair: Pair) -> None:
-    assert seen_by(RULE, limited(pair=pair)) == []
+    assert seen_by(RULE, limited(pair=pair, named="server")) == []
 
 
 def test_of_many_clients_verdicts_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,4 +65,4 @@ def test_of_many_clients_verdicts_are_gone_through_once(monkeypatch: pytest.Monk
     pairs = tuple(replace(PAIR, client=f"10.0.0.{number}") for number in range(200))
     caps = replace(found.caps, pairs=pairs)
     assert len(seen_by(RULE, replace(found, caps=caps))) == 200
-    assert asked == ["transfer"]
+    assert asked == ["transfer", "persistence", "client"]

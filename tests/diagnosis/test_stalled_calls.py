@@ -46,6 +46,14 @@ def test_one_call_is_told_with_what_others_took() -> None:
     assert (seen.claims, seen.frames) == ((Claim("stable", 2.999),), (182, 217))
 
 
+def test_a_rare_operation_has_no_median() -> None:
+    (seen,) = seen_by(RULE, found(replace(ONE, usual_s=None)))
+    assert seen.seen == (
+        "OPEN of f15, sent at 01:46:40 UTC, was answered after 3.00 s. None of the client's other "
+        "calls took longer than 20.0 ms."
+    )
+
+
 def test_several_are_told_together() -> None:
     several = replace(
         ONE,

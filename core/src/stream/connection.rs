@@ -254,6 +254,15 @@ impl Connection {
         }
     }
 
+    /// A usual round trip of the whole path, as far as it is known by now: that of the handshake, or what both
+    /// sides take to acknowledge, whichever is less.
+    #[cold]
+    pub(super) fn round_trip(&self) -> Option<i64> {
+        let opened = self.syn.zip(self.established).map(|((_, syn), established)| established - syn);
+        let acknowledged = self.acks.low.usual().zip(self.acks.high.usual()).map(|(one, other)| one + other);
+        opened.into_iter().chain(acknowledged).min()
+    }
+
     /// Takes an acknowledgement from `side` of what was sent at a time: `alone` has how many bytes it takes
     /// in, where it comes without data. The one before it came at `before_ns`, if not earlier.
     #[inline(never)] // Once, instead of wherever segments are taken.

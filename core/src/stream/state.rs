@@ -28,9 +28,15 @@ pub(super) const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
 /// retransmission takes, so that a capture of one direction alone is still decoded.
 const PATIENCE_NS: i64 = 60_000_000_000;
 
-/// What fills a hole later than this was lost before the capture point and sent again; what fills it
-/// sooner was overtaken on the way. Wireshark draws the line there, too.
+/// What fills a hole later than this was lost before the capture point and sent again, where no round trip
+/// is known that is longer; what fills it sooner was overtaken on the way. Wireshark draws the line there,
+/// too.
 const OVERTAKEN_NS: i64 = 3_000_000;
+
+/// Tenths of a usual round trip that pass at least until a hole is filled by what is sent again for it: the
+/// segment behind the hole goes on to the receiver, whose duplicate ACK has to come to the sender, and what
+/// is sent again from there (RFC 5681 section 3.2). Some less, since a usual one is longer than the shortest.
+const ROUND_TRIP_TENTHS: i64 = 9;
 
 /// What is sent again sooner than this after the other side last acknowledged something, or after it was
 /// sent where nothing else was under way, is so for another reason than that the retransmission timer ran
@@ -392,7 +398,8 @@ impl State {
         piece: Piece<'_>,
         sink: &mut impl FnMut(&Connection, Side, Event<'_>),
     ) {
-        let counts = self.connection.counts.of_mut(side);
+        let connection = &mut self.connection;
+        let counts = connection.counts.of_mut(side);
         counts.segments += 1;
         let direction = self.directions.of_mut(side);
         let hole = direction.assembler.waiting();
@@ -404,7 +411,7 @@ impl State {
                 if !keepalive {
                     counts.retransmitted += 1;
                     counts.early += u32::from(direction.is_early(time_ns));
-                    self.connection.resent_ns = time_ns;
+                    connection.resent_ns = time_ns;
                     direction.under_way.forget();
                     direction.repeated.sent(sequence, length, time_ns);
                 }
@@ -425,11 +432,17 @@ impl State {
                 let filled = piece.stamp;
                 direction.delivered = filled;
                 direction.start_timer(sequence, time_ns);
-                let missed_ns = hole.map(|(_, stamp)| stamp.time_ns).or(direction.missed(sequence));
+                let behind_ns = hole.map(|(_, stamp)| stamp.time_ns);
+                let missed_ns = behind_ns.or(direction.missed(sequence));
                 let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
-                if waited_ns > OVERTAKEN_NS {
-                    counts.refilled += 1;
-                    self.connection.resent_ns = time_ns;
+                // An empty segment has the receiver send nothing: that of what it shows may be timed by
+                // the sender alone.
+                if waited_ns > OVERTAKEN_NS
+                    && (behind_ns.is_none()
+                        || connection.round_trip().is_none_or(|ns| waited_ns > ns / 10 * ROUND_TRIP_TENTHS))
+                {
+                    connection.counts.of_mut(side).refilled += 1;
+                    connection.resent_ns = time_ns;
                 }
                 // What fills a hole, or was sent in part before, came late or twice.
                 if hole.is_some() || piece.length < length {

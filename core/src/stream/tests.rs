@@ -172,6 +172,45 @@ fn what_came_out_of_order_or_after_a_gap_is_not_timed() {
 }
 
 #[test]
+fn what_comes_sooner_than_a_round_trip_was_overtaken_and_not_sent_again() {
+    // Captured at the server, 10 ms away.
+    let handshake = |wire: &mut Wire| {
+        wire.send(0, 'C', SYN, 0, 0, 0);
+        wire.send(10, 'S', SYN_ACK, 0, 1, 0);
+        wire.send(10_010, 'C', ACK, 1, 1, 0);
+    };
+    for (filled, refilled) in [(8_900, 0), (9_100, 1)] {
+        let mut wire = Wire::default();
+        handshake(&mut wire);
+        wire.send(20_000, 'C', ACK, 101, 1, 100);
+        wire.send(20_000 + filled, 'C', ACK, 1, 1, 100);
+        let counts = wire.connection().counts.low;
+        assert_eq!((counts.out_of_order, counts.refilled), (1, refilled), "{filled}");
+    }
+    // An empty segment has the server send no ACK by which the client knew what is missing.
+    let mut wire = Wire::default();
+    handshake(&mut wire);
+    wire.send(20_000, 'C', ACK, 101, 1, 0);
+    wire.send(26_000, 'C', ACK, 1, 1, 100);
+    assert_eq!(wire.connection().counts.low.refilled, 1);
+}
+
+#[test]
+fn the_quicker_of_what_tells_the_round_trip_tells_what_was_sent_again() {
+    // The handshake took 10 ms, for the server was busy; each side acknowledges after 2 ms.
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 0, 0, 0);
+    wire.send(8_000, 'S', SYN_ACK, 0, 1, 0);
+    wire.send(10_000, 'C', ACK, 1, 1, 0);
+    wire.send(20_000, 'C', ACK, 1, 1, 100);
+    wire.send(22_000, 'S', ACK, 1, 101, 100);
+    wire.send(24_000, 'C', ACK, 101, 101, 0);
+    wire.send(30_000, 'C', ACK, 201, 101, 100);
+    wire.send(34_000, 'C', ACK, 101, 101, 100);
+    assert_eq!(wire.connection().counts.low.refilled, 1);
+}
+
+#[test]
 fn what_an_empty_segment_shows_to_be_lost_counts_when_it_is_sent_again() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);

@@ -266,6 +266,12 @@ impl AckTimes {
     pub fn turn(&self) -> Option<i64> {
         self.with_data().quantile(5, u32::MAX)
     }
+
+    /// A usual round trip to this side. Where all its ACKs without data were delayed, those with data are
+    /// quicker.
+    pub(super) fn usual(&self) -> Option<i64> {
+        self.prompt().into_iter().chain(self.turn()).min()
+    }
 }
 
 impl Known {

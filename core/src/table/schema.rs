@@ -490,7 +490,7 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         server_bytes     U64  false "bytes" "Payload bytes from the server, without retransmissions."
         retransmitted    U64  false ""      "Segments whose bytes had all been seen before."
         out_of_order     U64  false ""      "Segments that came before their predecessors."
-        client_resent    U64  false ""      "Segments that the client sent again: those seen before, and those that came more than 3 ms after later ones, or after an ACK whose sequence number shows that they had been sent: they were lost before the capture point."
+        client_resent    U64  false ""      "Segments that the client sent again: those seen before, and those that came more than 3 ms after later ones, and nine tenths of a usual round trip, or more than 3 ms after an ACK whose sequence number shows that they had been sent: they were lost before the capture point."
         server_resent    U64  false ""      "Segments that the server sent again."
         client_spurious  U64  false ""      "Segments that the client sent again though the server had received them before, as it says by D-SACK (RFC 2883)."
         server_spurious  U64  false ""      "The same of the server."

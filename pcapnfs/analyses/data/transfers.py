@@ -33,7 +33,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount callback op call_frame call_first_time call_time "
-        "reply_first_time reply_time srt",
+        "reply_first_time reply_time srt transmissions",
         operations="call position op file offset requested count stable_requested committed "
         "stability executed status size",
     ),
@@ -85,7 +85,8 @@ def transfers(trace: Trace) -> Transfers:
 
 
 # Texts are compared in the tables that have them, where each stands for many rows. `waiting` is the
-# part of a call's interval in which nothing was moving, of it or of replies before its own.
+# part of a call's interval in which nothing was moving, of it or of replies before its own. What
+# was sent again waited for that, of whatever size it was.
 _ROWS = f"""
     with moving as (
         select call, position, file, "offset" as start, requested, "count", size,
@@ -102,11 +103,11 @@ _ROWS = f"""
     queues as ({{queues}}),
     asked as (
         select call, mount, callback, call_first_time, call_time, reply_first_time, reply_time,
-               call_frame, srt, {among("op", MOVING)} as main
+               call_frame, srt, transmissions, {among("op", MOVING)} as main
         from calls where of_stretch(call)
     )
     select mount, file, what, call, position, call_time, reply_time, call_frame, start, requested,
-           "count", size, srt, share, pause,
+           "count", size, srt, if(transmissions > 1, 0, share) as share, pause,
            coalesce(least(greatest(reply_first_time - call_time - coalesce(queued, 0), 0)
                           / greatest(reply_time - call_first_time, 1), 1), 1)::double as waiting,
            stable, sync, unstable, done, main

@@ -147,6 +147,7 @@ def _what_if(
         shorter = network * RTT_PART
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
     if told:
-        moved = min(clock.budget.transfer_s * costs.concurrency, max(0.0, costs.other_s))
-        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved_s=moved)
+        moved = clock.budget.transfer_s * costs.concurrency
+        part = min(moved / costs.other_s, 1.0) if costs.other_s > 0 else 0.0
+        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved=part)
         yield on_top("local", None, local)

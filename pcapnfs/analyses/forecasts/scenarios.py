@@ -85,11 +85,11 @@ def scenarios(
         yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
         yield on_top(name, value, change)
-    moved = 0.0
-    if measured is not None and measured.files:
-        moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
+    moved, other = 0.0, base.costs.other_s
+    if measured is not None and measured.files and other > 0:
+        moved = min(measured.transfer_s / measured.files / other, 1.0)
     if measured is not None and not resent:
         nothing = Change(
-            rtt_added_s=-network, persist_s=0.0, other_saved_s=moved, moving_s=-asked.moving_s
+            rtt_added_s=-network, persist_s=0.0, other_saved=moved, moving_s=-asked.moving_s
         )
         yield on_top("local", None, nothing)

@@ -57,8 +57,9 @@ class Change(Record):
     """Stable calls saved of each file."""
     persist_s: float | None = None
     """Persistence; None: unchanged."""
-    other_saved_s: float = 0.0
-    """What is saved for each file of the time beyond round trips and persistence."""
+    other_saved: float = 0.0
+    """Part that is saved of the time beyond round trips and persistence, 0 to 1: a few files may
+    have nearly all of it, so that of other files less is saved."""
     client_s: float | None = None
     """The client's own time for each call; pauses go with it; None: unchanged."""
     streams: float | None = None
@@ -93,7 +94,7 @@ class Change(Record):
             persist_s=persist,
             # More calls wait at the same time, and none of them for less.
             other_s=costs.other_s
-            - self.other_saved_s
+            - self.other_saved * _positive(costs.other_s)
             + (self.waiting_s + self.moving_s) * (concurrency / costs.concurrency - 1.0),
             client_s=client,
             # What the program does between calls remains where calls are saved.

@@ -9,7 +9,7 @@ create something were cut off later), or that was to be made and was refused.
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined, population
@@ -21,6 +21,8 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -32,7 +34,7 @@ READS = columns.together(
         operations="call op executed status stability file directory name target_directory "
         "new_name",
         names="call directory name file",
-        files="file path parent",
+        files="file path parent type",
     ),
 )
 """The columns that the queries here read."""
@@ -49,6 +51,9 @@ and resource fork."""
 
 MAKES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "LINK", "RENAME")
 """Operations that give something a name."""
+
+LISTS = ("READDIR", "READDIRPLUS")
+"""Operations that list a directory."""
 
 NAMES_SHOWN = 5
 """Names that are told."""
@@ -104,6 +109,9 @@ class NotFound(Record):
     """The names looked for most."""
     orders: tuple[SearchOrder, ...]
     """The orders of two directories or more in which most names were looked for in vain."""
+    searched: int
+    """Of those that found nothing, those that belong to a search: the name was looked for in
+    another directory before or after, and the client used neither in between."""
     climbing: int
     """Searches that went from a directory to its parent, and so on: node_modules, configuration
     files."""
@@ -126,9 +134,7 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
         cursor.execute(_MISSED)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES, **traffic.named(trace)}).fetchall()
         names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
-        cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
-        orders = cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall()
-        climbs = cursor.execute(_CLIMBS).fetchall()
+        orders, steps = _searched(cursor)
     found: dict[tuple[str, str], list[MissingName]] = {}
     for client, server, name, searches, directories, places in names:
         found.setdefault((client, server), []).append(
@@ -139,7 +145,10 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
         searched.setdefault((client, server), []).append(
             SearchOrder(tuple(places), integer(searches), integer(told))
         )
-    climbed = {(client, server): integer(searches) for client, server, searches in climbs}
+    stepped = {
+        (client, server): (integer(searched), integer(climbs))
+        for client, server, searched, climbs in steps
+    }
     return tuple(
         NotFound(
             client=str(client),
@@ -150,13 +159,34 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
             apple_double=integer(apple_double),
             names=tuple(found.get((client, server), ())),
             orders=tuple(searched.get((client, server), ())),
-            climbing=climbed.get((client, server), 0),
+            searched=stepped.get((client, server), (0, 0))[0],
+            climbing=stepped.get((client, server), (0, 0))[1],
             time_s=seconds(time) or 0.0,
             pause_s=seconds(pause) or 0.0,
             frames=tuple(frames),
         )
         for client, server, lookups, missing, again, apple_double, time, pause, frames in pairs
     )
+
+
+def _searched(
+    cursor: duckdb.DuckDBPyConnection,
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """The orders in which directories were searched, and how many steps of a pair were searches."""
+    cursor.execute(_TURNS)
+    if not any_step(cursor):
+        return [], []
+    cursor.execute(_WORKED)
+    cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
+    return (
+        cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall(),
+        cursor.execute(_SEARCHED).fetchall(),
+    )
+
+
+def any_step(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a name was looked for in more than one directory."""
+    return cursor.execute(_STEPS).fetchone() is not None
 
 
 _GONE = f"""
@@ -279,23 +309,79 @@ _NAMES = """
 """
 
 # A search goes through each directory once: the n-th time of a name there is the n-th search.
-_SEARCHES = """
-    create temp table searches as
-    with turns as (
+_TURNS = """
+    create temp table turns as
+    with turned as (
         select client, server, name, call, directory,
                row_number() over (
                    partition by client, server, name, directory order by call) as turn
         from missed
-    ),
-    steps as (
-        select turns.*, path, parent, lead(directory) over (
-                   partition by client, server, name, turn order by call, directory) as next
-        from turns join (select file, path, parent from files) on file = directory
     )
-    select client, server, name, list(path order by call, directory)[:$places] as places,
-           bool_and(next is null or coalesce(next = parent, false)) as climbs
-    from steps
-    group by client, server, name, turn having count(*) > 1
+    select *, lead(call) over ways as next_call, lead(directory) over ways as next
+    from turned
+    window ways as (partition by client, server, name, turn order by call, directory)
+"""
+
+_STEPS = "select 1 from turns where next is not null limit 1"
+
+_WORKED = f"""
+    create temp table worked as
+    with concerned as (
+        select directory from turns where next is not null
+        union
+        select next from turns where next is not null
+    ),
+    regular as (select file, parent from files where type = 'REG'),
+    there as (
+        select parent as directory, file
+        from regular join concerned on parent = directory
+        union
+        select directory, file
+        from (select directory, file from names where file is not null)
+             semi join concerned using (directory) semi join regular using (file)
+    ),
+    used as (select call, op, file from operations where executed and status = 0)
+    select distinct directory, call from used join there using (file)
+    union all
+    select file, call from used semi join concerned on file = directory
+    where {joined.condition(among("op", LISTS), other="file")}
+"""
+"""Calls that listed a directory, or that were about a regular file there: found it, opened, read
+it, asked for its attributes. A file may have names in many."""
+
+# A search comes from one directory to the next without any use of either.
+_SEARCHES = """
+    create temp table searches as
+    with after as (
+        select turns.*, worked.call as worked_after
+        from turns asof left join worked
+             on turns.directory = worked.directory and turns.call <= worked.call
+    ),
+    before as (
+        select after.*, worked.call as worked_before
+        from after asof left join worked
+             on after.next = worked.directory and after.next_call >= worked.call
+    ),
+    judged as (
+        select *, next is not null and coalesce(worked_after > next_call, true)
+                      and coalesce(worked_before < call, true) as goes_on
+        from before
+    ),
+    parted as (
+        select *, coalesce(sum((not goes_on)::integer) over (
+                   partition by client, server, name, turn order by call, directory
+                   rows between unbounded preceding and 1 preceding), 0) as part
+        from judged
+    ),
+    located as (
+        select parted.*, path, parent
+        from parted join (select file, path, parent from files) on file = directory
+    )
+    select client, server, name, count(*) as steps,
+           list(path order by call, directory)[:$places] as places,
+           bool_and(not goes_on or coalesce(next = parent, false)) as climbs
+    from located
+    group by client, server, name, turn, part having count(*) > 1
 """
 
 _ORDERS = """
@@ -308,6 +394,7 @@ _ORDERS = """
     order by client, server, count(*) desc, places
 """
 
-_CLIMBS = """
-    select client, server, count(*) from searches where climbs group by client, server
+_SEARCHED = """
+    select client, server, sum(steps)::bigint, count(*) filter (climbs)
+    from searches group by client, server
 """

@@ -6,7 +6,9 @@ that it refused because of its grace period. A verifier that comes back after an
 restart: such a server answers with several at a time. Nor is a new one that is first told on a
 connection that had the old one before, since no TCP connection outlives a restart: Linux gives
 itself another after a WRITE or COMMIT of any client failed (commit_reset_write_verifier in
-fs/nfsd/vfs.c), so that clients write again what they had not committed. For the same reason it is
+fs/nfsd/vfs.c), so that clients write again what they had not committed. After such an error the
+connection that tells it may be a new one as well, if no older one was broken: a client mounted
+anew, or closed a connection that was idle. For the same reason it is
 none if a client lost its state, and a connection of any client lived on from when that state was
 known.
 
@@ -45,7 +47,8 @@ RECONNECTED_READS = columns.together(
         calls="call client server connection callback op call_frame reply_frame call_first_time "
         "call_time reply_time status_name transmissions",
         operations="call op status_name verifier",
-        connections="connection server transport first_time",
+        connections="connection server transport first_time last_time client_fin_time "
+        "server_fin_time server_rst_time client_unacked refusals attempts",
     ),
 )
 """The columns that `reconnected` and all that builds on it read."""
@@ -122,7 +125,8 @@ class Restart(Record):
     """For how long the server had answered none of the calls of such a client before it did not
     know it, at most, seconds; None where the capture has none of before."""
     logins: int
-    """EXCHANGE_IDs and SETCLIENTIDs of all clients that it answered."""
+    """EXCHANGE_IDs and SETCLIENTIDs of these clients that it answered: those of others say nothing
+    of how often these lost their state."""
     moved: int
     """Calls that had to be sent again on a new connection because of it."""
     unreachable_s: float
@@ -337,20 +341,37 @@ _CHANGED = f"""
         from operations join calls using (call)
         where operations.op in ('WRITE', 'COMMIT')
               and {among("operations.status_name", NOT_STORED)}
+    ),
+    older as (
+        select changes.server, place,
+               bool_or(coalesce(least(server_fin_time, server_rst_time)
+                                    <= least(begun, coalesce(client_fin_time, begun))
+                                or last_time < begun and client_unacked > 0, false)) as broken
+        from changes join connections as its
+             on its.server = changes.server and first_time <= ended and last_time >= old_asked
+        where transport = 'TCP' group by changes.server, place
+    ),
+    telling as (
+        select connection, transport, first_time, refusals + attempts > 0 as refused
+        from connections
     )
     select changes.server as server, any_value(ended) as ended, any_value(begun) as begun,
            any_value(frame) as frame, any_value(alternating) as alternating,
            coalesce(list_sort(list(distinct name) filter (name is not null)), []) as errors,
            coalesce(any_value(transport = 'TCP' and first_time <= ended), false) as outlived
     from changes
-         left join (select connection, transport, first_time from connections) using (connection)
-         left join errors on errors.server = changes.server and first_time <= ended
+         left join telling using (connection)
+         left join older using (server, place)
+         left join errors on errors.server = changes.server
+                             and (first_time <= ended
+                                  or transport = 'TCP' and not refused and not broken)
                              and call_time <= begun and reply_time >= old_asked
     group by changes.server, place
 """
 """Each change of the verifier of a server with few of them: between which replies, the first with
-the new one, and which errors explain it; none where the connection is no older. `outlived`: it is,
-and TCP's."""
+the new one, and which errors explain it; none where the connection is no older, unless older ones
+tell that the server did not end them, nor left bytes unanswered, and it was not refused: then a new
+mount, or whatever connected, met what the error had left. `outlived`: it is older, and TCP's."""
 
 _CHANGES = """
     select server, count(*) filter (its.errors <> []) as after_errors,
@@ -400,7 +421,8 @@ _STATES = f"""
     ),
     since as (
         select *, reply_time > min(reply_time) filter (lost or grace) over (partition by server)
-                   as anew
+                   as anew,
+               (server, client) in (select (server, client) from answered where lost) as loser
         from answered
     )
     select server, count(*) filter (lost) as lost_calls,
@@ -413,7 +435,7 @@ _STATES = f"""
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), [])
                as refused_frames,
            count(*) filter (op = 'RECLAIM_COMPLETE' and anew) as reclaims,
-           count(*) filter ({among("op", LOGIN)}) as logins
+           count(*) filter (loser and {among("op", LOGIN)}) as logins
     from since group by server
 """
 

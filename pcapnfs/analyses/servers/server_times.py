@@ -24,6 +24,7 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.wire.round_trip import Half
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -39,6 +40,12 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+
+SCATTER = 1.5
+"""How many times further the median of a round trip that varies lies above the usual one (a lower
+quartile) than that above the shortest: 1.4 times where the network's queues make exponential times
+of it, 0.4 times where two equal delays are added."""
 
 
 class ServerTime(Record):
@@ -59,6 +66,10 @@ class ServerTime(Record):
     """Median time from the call to the first byte of the reply, less the network's round trip
     between capture and server, or its bound, and the time for which other replies held this one up,
     seconds, not below 0."""
+    sure_s: float
+    """What of it is not the network's where that varies, either, seconds: the usual round trip is a
+    lower quartile, and its median may lie further above it than it lies above the shortest
+    (`SCATTER`)."""
     mean_s: float
     """The same of the mean."""
     time_s: float
@@ -71,7 +82,10 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     """Measure each, costliest first."""
     shares.register(trace)
     halves = {
-        (pair.client, pair.server): round((pair.server_side.rtt_s or 0.0) * NANOSECONDS)
+        (pair.client, pair.server): (
+            round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
+            round(_scatter_s(pair.server_side) * NANOSECONDS),
+        )
         for pair in round_trips(trace).pairs
     }
     mounts = traffic.mounts(trace)
@@ -88,24 +102,28 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         f"""
         with halves as (
             select {given.rows("mounts", "uinteger")} as mount,
-                   {given.rows("halves", "bigint")} as network
+                   {given.rows("halves", "bigint")} as network,
+                   {given.rows("scatters", "bigint")} as scatter
         ),
         queues as ({queued_replies.rows(trace)}),
         timed as (
             select server, op, stability, call_frame, share,
                    greatest(reply_first_time - call_time - coalesce(network, 0)
-                            - coalesce(queued, 0), 0) as took
+                            - coalesce(queued, 0), 0) as took,
+                   greatest(took - coalesce(scatter, 0), 0) as sure
             from calls join shares using (call) left join halves using (mount)
                  left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
             where {answered}
         )
-        select server, op, stability, count(*), median(took), avg(took), sum(share),
+        select server, op, stability, count(*), median(took), median(sure), avg(took),
+               sum(share),
                arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES})
         from timed group by server, op, stability order by sum(share) desc, server, op
         """,
         {
             "mounts": given.text(mounts),
-            "halves": given.text(halves.get(pair, 0) for pair in mounts.values()),
+            "halves": given.text(halves.get(pair, (0, 0))[0] for pair in mounts.values()),
+            "scatters": given.text(halves.get(pair, (0, 0))[1] for pair in mounts.values()),
         },
     )
     return tuple(
@@ -116,12 +134,20 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             row=str(row),
             calls=integer(calls),
             median_s=seconds(median) or 0.0,
+            sure_s=seconds(sure) or 0.0,
             mean_s=seconds(mean) or 0.0,
             time_s=seconds(time) or 0.0,
             frames=tuple(frames),
         )
-        for server, op, row, calls, median, mean, time, frames in rows
+        for server, op, row, calls, median, sure, mean, time, frames in rows
     )
+
+
+def _scatter_s(half: Half) -> float:
+    """By how much the network's usual round trip may be too short for the median."""
+    if half.rtt_s is None or half.least_s is None:
+        return 0.0
+    return SCATTER * max(0.0, half.rtt_s - half.least_s)
 
 
 _KINDS = {"read": "read", "unstable_write": "write", "unstable": "small"}

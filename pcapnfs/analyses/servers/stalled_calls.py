@@ -58,11 +58,19 @@ TIMES = 20
 LEAST_CALLS = 10
 """Calls of an operation that tell what it usually takes."""
 
+LEAST_OTHERS = 20
+"""Calls of any kind that tell the same of an operation with fewer: it must have taken so many times
+the longest of them."""
+
 FEW = 5
 """So many of them are few …"""
 
 FEW_SHARE = 0.01
 """… or, of many calls, this share of those between client and server."""
+
+OF_ITS_OBJECT = ("REMOVE", "RENAME", "SETATTR", "READDIR", "READDIRPLUS")
+"""Operations that take as long as their object is large (a file that is freed or cut, a directory):
+others tell nothing of them."""
 
 ANY_AMOUNT = ("COMMIT", "COPY", "CLONE", "ALLOCATE", "DEALLOCATE", "SEEK")
 """Operations on any amount of data: nothing is usual for them."""
@@ -70,7 +78,8 @@ ANY_AMOUNT = ("COMMIT", "COPY", "CLONE", "ALLOCATE", "DEALLOCATE", "SEEK")
 TABLE = "stalled_calls"
 """The table that `register` makes, with a row for each: `call`, `client`, `server`, `op`; `row` of
 the time budget; `begun`, when it was sent, ns since 1970; `took` and `usual`, what it and the
-median of its operation took, ns; `part`, what it took of the clock longer than that, ns."""
+median of its operation took, ns, or that of its row where the operation has few calls (`alike` is
+false); `part`, what it took of the clock longer than that, ns."""
 
 
 class StalledCalls(Record):
@@ -95,8 +104,9 @@ class StalledCalls(Record):
     longest_s: float
     """What it took from the call to the first byte of the reply, without what other replies or a
     longer path held it up, seconds."""
-    usual_s: float
-    """Median service time of its operation, of the same client, seconds."""
+    usual_s: float | None
+    """Median service time of its operation, of the same client, seconds; None where that has too
+    few calls, and it is the others by which it stands out."""
     from_ns: int
     """When it was sent, nanoseconds since 1970."""
     others_s: float | None
@@ -138,6 +148,7 @@ class _Call(NamedTuple):
     begun: int
     took: int
     usual: int
+    alike: bool
     part: int
     call_frame: int
     reply_frame: int
@@ -221,7 +232,7 @@ def _of_server(
         ],
         longest_op=longest.op,
         longest_s=seconds(longest.took) or 0.0,
-        usual_s=seconds(longest.usual) or 0.0,
+        usual_s=(seconds(longest.usual) or 0.0) if longest.alike else None,
         from_ns=longest.begun,
         others_s=seconds(others),
         answered_meanwhile=integer(meanwhile),
@@ -270,22 +281,36 @@ _CALLS = f"""
              left join ({{queues}}) using (call) left join ({{slower}}) using (call)
         where recalled is null or recalled < call_time
     ),
-    usual as (
-        select client, server, op, median(srt)::bigint as usual, count(*) as number
+    of_ops as (
+        select client, server, op, median(srt)::bigint as of_op, count(*) as number
         from calls semi join suspects using (client, server, op)
         where not callback and srt is not null
         group by client, server, op
     ),
+    of_row as (
+        select client, server, stability, median(srt)::bigint as usual_of_row
+        from calls semi join suspects using (client, server) anti join suspects using (call)
+        where not callback and srt is not null and transmissions = 1
+        group by client, server, stability
+    ),
     pairs as (
-        select client, server, count(*) as asked
+        select client, server, count(*) as asked, count(srt) as answered,
+               max(srt) filter (late.call is null and transmissions = 1) as longest
         from calls semi join suspects using (client, server)
+             left join (select call from suspects) as late using (call)
         where not callback group by client, server
     )
-    select call, client, server, op, stability as row, call_time as begun, took, usual,
+    select call, client, server, op, stability as row, call_time as begun, took,
+           number >= {LEAST_CALLS} as alike,
+           case when alike then of_op else coalesce(usual_of_row, 0) end as usual,
            (coalesce(share, 0) * ((took - usual)::double / greatest(srt, 1)))::bigint as part
-    from timed join usual using (client, server, op) join pairs using (client, server)
-         left join shares using (call)
-    where number >= {LEAST_CALLS} and took >= {LEAST_NS} and took >= {TIMES} * usual
+    from timed join of_ops using (client, server, op) join pairs using (client, server)
+         left join of_row using (client, server, stability) left join shares using (call)
+    where took >= {LEAST_NS}
+          and case when number >= {LEAST_CALLS} then took >= {TIMES} * of_op
+                   else answered > {LEAST_OTHERS} and took >= {TIMES} * longest
+                        and stability <> 'state' and not {among("op", (*OF_ITS_OBJECT, "NULL"))}
+              end
     qualify count(*) over (partition by client, server) <= greatest({FEW}, {FEW_SHARE} * asked)
 """
 
@@ -298,8 +323,8 @@ _BY_CLIENT = f"""
 """
 
 _TOLD = f"""
-    select stalled.server, stalled.client, stalled.op, row, begun, took, usual, part, call_frame,
-           reply_frame, coalesce(objects.path, above.path)
+    select stalled.server, stalled.client, stalled.op, row, begun, took, usual, alike, part,
+           call_frame, reply_frame, coalesce(objects.path, above.path)
     from {TABLE} as stalled
          join (select call, call_frame, reply_frame, file, directory from calls) as its using (call)
          left join files as objects on objects.file = its.file

@@ -15,6 +15,8 @@ out.
   the same call again: it waits for the server although no call is on its way.
 - A COPY that the server carries out in the background is outstanding until CB_OFFLOAD tells its end
   (RFC 7862 section 15.2).
+- A call that came again after its answer had come by the capture point on its way to the client was
+  outstanding until then: that answer was lost (lost_replies.py).
 - A reply that the capture holds before its call ends it at once.
 - Bytes of a call move as well while its reply waits for those before it on its connection to be
   sent (queued_replies.py).
@@ -43,6 +45,7 @@ from pcapnfs.analyses.captured.sealing import sealed_clients
 from pcapnfs.analyses.data import offloads
 from pcapnfs.analyses.servers import same_calls, silent_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.wire import lost_replies
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import queued_replies as _queued_replies
 from pcapnfs.analyses.wire.network_path import network_path
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _clocks_apart.READS,
     _network_path.READS,
+    lost_replies.READS,
     _queued_replies.READS,
     same_calls.READS,
     silent_calls.READS,
@@ -172,11 +176,15 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     reached = np.clip(reached, sent[moved], answering[moved])
     # The client sent each call earlier than it came by here, and got each reply later.
     before, after = added // 2, added - added // 2
+    lost, came = _lost(trace, span, rows["call"])
+    beyond = after[pair[lost]] > 0
+    lost, came = lost[beyond], came[beyond]
     sending, replying = np.flatnonzero(first < sent), np.flatnonzero(answering < answered)
     parts = (
         _Parts(TRANSFER, sending, first[sending], sent[sending], before),
         _Parts(WAITING, moved, sent[moved], reached, before),
         _Parts(TRANSFER, replying, answering[replying], answered[replying], -after),
+        _Parts(WAITING, lost, answered[lost], np.maximum(answered[lost], came), -after),
     )
     del sent, answering
     part_of = np.concatenate([part.of for part in parts]).astype(np.int32)
@@ -195,6 +203,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     end = span.within(answered)
     end[resent] = np.maximum(end[resent], again - before[pair[resent]])
     end[copied] = np.maximum(end[copied], span.within(done + after[pair[copied]]))
+    end[lost] = np.maximum(end[lost], span.within(came + after[pair[lost]]))
     return Outstanding(
         span_ns=span.length_ns,
         clients=tuple(clients),
@@ -355,6 +364,21 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     places, again = find(call, sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     return places[soon], again[soon]
+
+
+def _lost(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:
+    """Places of calls whose answer was lost on the way to the client, and when they came again."""
+    if not lost_replies.any_again(trace):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    found = trace.arrays(
+        f"""
+        select call, again
+        from ({lost_replies.ROWS}) semi join (
+            select call from calls where {traffic.asked(trace)}
+        ) using (call)
+        """
+    )
+    return find(call, found["call"]), span.since_start(found["again"])
 
 
 def _offloaded(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:

@@ -23,7 +23,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.captured.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 from pcapnfs.analyses.servers import restarts
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire import lost_replies, round_trip
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    lost_replies.READS,
     restarts.RECONNECTED_READS,
     round_trip.READS,
     columns.of(
@@ -71,6 +72,11 @@ class ResentCalls(Record):
     """Those of them whose answer the client's timer did not wait for. Not those that it had before
     they were sent again, nor, at the client, those that took no tenth of a second: they waited in
     the client itself until the connection took them."""
+    lost: int
+    """Those of them whose answer came by the capture on its way to the client and never reached it:
+    they came again long after it."""
+    lost_s: float | None
+    """How long after it, at most, seconds; None without any."""
     usual_s: float | None
     """Median service time of those of the others that were sent once, seconds; None without any."""
     resent_s: float | None
@@ -98,6 +104,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             round((path.client_side.rtt_s or 0.0) * NANOSECONDS) for path in paths
         ),
         "at_client": given.text(path.vantage == "client" for path in paths),
+        "beyond": given.text(path.vantage in {"server", "between"} for path in paths),
         "shortest": SHORTEST_TIMER_NS,
     }
     with closing(trace.cursor()) as cursor:
@@ -120,6 +127,8 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             duplicate_replies=integer(row["duplicate_replies"]),
             answered_twice=integer(row["answered_twice"]),
             answered_late=integer(row["answered_late"]),
+            lost=integer(row["lost"]),
+            lost_s=seconds(row["lost_ns"]),
             usual_s=seconds(row["usual"]),
             resent_s=seconds(row["slow"]),
             time_s=times.get((row["client"], row["server"]), {}),
@@ -147,19 +156,22 @@ _RESENT = f"""
         select {given.rows("clients", "varchar")} as client,
                {given.rows("servers", "varchar")} as server,
                {given.rows("halves", "bigint")} as half,
-               {given.rows("at_client", "boolean")} as at_client
+               {given.rows("at_client", "boolean")} as at_client,
+               {given.rows("beyond", "boolean")} as beyond
     ),
     sent_again as (
         select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,
                transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
                first_time > call_time as moved, coalesce(share, 0) as share,
-               case when transmissions = 1 and again is not null
-                    then again - reply_time > coalesce(half, 0) else false end as had_answer,
+               case when transmissions = 1 and later.again is not null
+                    then later.again - reply_time > coalesce(half, 0) else false end as had_answer,
                coalesce(at_client and srt < $shortest, false) as soon,
-               coalesce(rpc_status <> 'SUCCESS', false) as refused
+               coalesce(rpc_status <> 'SUCCESS', false) as refused,
+               case when beyond then lost.again - answered end as lost
         from calls
              join (select connection, transport, first_time from connections) using (connection)
              left join later using (call) left join shares using (call)
+             left join ({lost_replies.ROWS}) as lost using (call)
              left join paths using (client, server)
         where not callback and (transmissions > 1 or late > 0 or duplicates > 0)
               and not (first_time > call_time
@@ -182,6 +194,7 @@ _PAIRS = """
            sum(repeated) as repeated, sum(duplicates) as duplicate_replies,
            count(*) filter (duplicates > 0) as answered_twice,
            count(*) filter (duplicates > 0 and not had_answer and not soon) as answered_late,
+           count(lost) as lost, max(lost) as lost_ns,
            any_value(usual) as usual, median(srt) as slow,
            list(call_frame order by call_frame)[:$examples] as frames,
            coalesce((list(duplicate order by duplicate) filter (duplicate is not null))[:2], [])
@@ -190,7 +203,8 @@ _PAIRS = """
     group by client, server order by count(*) desc, client, server
 """
 
-# What was sent again after the connection broke waited until the server could be reached.
+# What was sent again after the connection broke waited until the server could be reached; what had
+# an answer that was lost, until it came again.
 _ROWS = """
     with usual as (
         select client, server, op, stability, median(srt) as usual
@@ -198,10 +212,10 @@ _ROWS = """
         where not callback and transmissions = 1 and call not in (select call from resent)
         group by all
     )
-    select client, server, case when moved then 'waiting' else stability end as row,
-           sum(greatest(share - coalesce(usual, case when moved then 0 else share end), 0))::bigint
+    select client, server, case when moved or lost > 0 then 'waiting' else stability end as row,
+           sum(greatest(share - coalesce(usual, case when moved or lost > 0 then 0 else share end),
+                        0))::bigint as longer
     from resent left join usual using (client, server, op, stability)
-    where duplicates = 0 and reply_time is not null
-    group by all having sum(greatest(share - coalesce(usual, case when moved then 0 else share end),
-                                     0)) > 0
+    where (duplicates = 0 or lost > 0) and reply_time is not null
+    group by all having longer > 0
 """

@@ -24,7 +24,8 @@ LEAST = Threshold(
 )  # fmt: skip
 
 MOSTLY = 0.5
-"""Share of the names that are such files, from which on the finding is about them."""
+"""Share of the names that are such files, or that belong to searches, from which on the finding is
+about them."""
 
 _WHY = (
     "Each of them is a round trip that gives nothing: a program searches a list of directories "
@@ -32,17 +33,28 @@ _WHY = (
     "down the list, or the client does not remember that it is not there."
 )
 
-_ADVICE = (
-    Advice(
-        "Put the directory that holds the file first in the search path, or take directories on "
-        "NFS out of it. For node_modules, start programs from a directory near the root of the "
-        "file system, or bundle what they load."
-    ),
-    Advice(
-        "If lookupcache=positive or lookupcache=none is among the mount options, mount without "
-        "it, so that the client remembers names that are not there.",
-        "another client's new file may be seen up to acdirmax later.",
-    ),
+_PATHS = Advice(
+    "Put the directory that holds the file first in the search path, or take directories on "
+    "NFS out of it. For node_modules, start programs from a directory near the root of the "
+    "file system, or bundle what they load."
+)
+
+_WHY_TRIED = (
+    "Each of them is a round trip that gives nothing: programs ask in each directory that they "
+    "work in, and beside files that they load, for others that need not be there (.gitignore, "
+    ".htaccess, package.json, a name with another ending)."
+)
+
+_TRIED = Advice(
+    "See by the names which program asks, and have it ask less: for Apache, AllowOverride None "
+    "where there are no .htaccess files; for git, core.untrackedCache; for Node.js and the like, "
+    "imports with their endings, or a bundle."
+)
+
+_REMEMBERED = Advice(
+    "If lookupcache=positive or lookupcache=none is among the mount options, mount without "
+    "it, so that the client remembers names that are not there.",
+    "another client's new file may be seen up to acdirmax later.",
 )
 
 _WHY_MAC = (
@@ -76,6 +88,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         claims = (Claim("unstable", pair.time_s), Claim("client", pair.pause_s))
         mac = pair.apple_double >= MOSTLY * pair.missing
+        searches = pair.searched >= MOSTLY * pair.missing
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -86,8 +99,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"nothing, {units.count(pair.again)} of them for the second time or later. "
             f"{_mac_names(pair) if mac else ''}"
             f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
-            why=_WHY_MAC if mac else _WHY,
-            advice=_FOR_MAC if mac else _ADVICE,
+            why=_WHY_MAC if mac else _WHY if searches else _WHY_TRIED,
+            advice=_FOR_MAC if mac else _advice(pair, searches=searches),
             calls=pair.missing,
             confidence="certain",
             data=units.counted(pair.lookups, "LOOKUP"),
@@ -103,13 +116,23 @@ def _mac_names(pair: NotFound) -> str:
 
 
 def _names(pair: NotFound) -> str:
-    told = [
-        f"{missing.name} ({units.counted(missing.searches, 'time')}: "
-        f"{wording.places(missing.places)}"
-        f"{', …' if missing.directories > len(missing.places) else ''})"
-        for missing in pair.names
-    ]
-    return "; ".join(told)
+    """Names that were looked for as often in the same directories are told together."""
+    alike: dict[tuple[int, int, tuple[str, ...]], list[str]] = {}
+    for missing in pair.names:
+        where = (missing.searches, missing.directories, missing.places)
+        alike.setdefault(where, []).append(missing.name)
+    return "; ".join(
+        f"{wording.listed(names, len(names))} ({units.counted(searches, 'time')}"
+        f"{' each' if len(names) > 1 else ''}: {wording.places(places)}"
+        f"{', …' if directories > len(places) else ''})"
+        for (searches, directories, places), names in alike.items()
+    )
+
+
+def _advice(pair: NotFound, *, searches: bool) -> tuple[Advice, ...]:
+    """Who never asks for a name again in a directory has it remembered."""
+    first = _PATHS if searches else _TRIED
+    return (first, _REMEMBERED) if pair.again else (first,)
 
 
 def _orders(pair: NotFound) -> str:

@@ -89,6 +89,11 @@ def _seen(pair: ResentCalls) -> str:
         text += f"went more than once, over {' and '.join(pair.transports)}."
     if pair.answered_twice:
         text += f" Answered twice: {units.count(pair.answered_twice)}."
+    if pair.lost:
+        text += (
+            f" {units.count(pair.lost)} came again up to {units.duration(pair.lost_s or 0.0)} "
+            "after the answer, which was lost behind the capture point, on its way to the client."
+        )
     if pair.moved and not _broken(pair):
         text += (
             f" Sent again on a new connection, since the old one broke: {units.count(pair.moved)}."
@@ -113,6 +118,17 @@ def _advice(pair: ResentCalls) -> tuple[Advice, ...]:
             ),
         )
     advice = [
+        *(
+            (
+                Advice(
+                    "Look at the way from the capture point to the client: a link or path that is "
+                    "down in one direction, a firewall that does not know the connection, an MTU "
+                    "too small for answers."
+                ),
+            )
+            if pair.lost
+            else ()
+        ),
         Advice(
             "Compare with a capture at the other end: calls that are missing there are lost on "
             "the way; those that arrive and are answered late are the server's."

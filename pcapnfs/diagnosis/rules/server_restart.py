@@ -155,7 +155,7 @@ def _shared_name(server: Restart) -> Observed:
         severity="problem",
         title=f"Clients of {server.server} end each other's state",
         seen=f"{units.counted(server.lost_state, 'call')} of {units.count(server.losers)} clients "
-        f"met {' and '.join(server.statuses)}, and clients logged in "
+        f"met {' and '.join(server.statuses)}, and these clients logged in "
         f"{units.counted(server.logins, 'time')}.",
         why="After a restart each client logs in once. These do so again and again: they seem to "
         "have one name, so that the server takes each for the other, come back after a crash, and "
@@ -204,7 +204,7 @@ def _ended_again(server: Restart) -> Observed:
     """State that a server ends again and again of a client that it heard of shortly before."""
     one = server.losers == 1
     who = "a client" if one else f"{units.count(server.losers)} clients"
-    logins = f"Clients logged in {units.counted(server.logins, 'time')}."
+    logins = f"{'It' if one else 'They'} logged in {units.counted(server.logins, 'time')}."
     return Observed(
         severity="problem",
         title=f"The server {server.server} ends the state of {who} again and again",

@@ -26,11 +26,15 @@ LEAST = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     moves = bound.naming(material, "transfer")
+    # Calls that gather at a disk, or in bursts with pauses between, wait for no connection.
+    stores = bound.naming(material, "persistence")
+    pauses = bound.naming(material, "client")
     for pair in material.caps.pairs:
         moving = moves(pair.client)
         if not pair.tcp or pair.connections != 1 or pair.calls < values[LEAST.name]:
             continue
-        crowded = pair.mean >= values[CALLS.name]
+        elsewhere = stores(pair.client) or pauses(pair.client)
+        crowded = pair.mean >= values[CALLS.name] and not elsewhere
         if not moving and not crowded:
             continue
         reasons = [f"{units.number(pair.mean)} calls were under way at once in the mean"] * crowded

@@ -61,7 +61,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             each
             for each in material.server_times
             if each.calls >= values[LEAST.name]
-            and each.median_s > limits[each.kind]
+            and each.sure_s > limits[each.kind]
             and not (moving if each.kind != "small" else each.server in queueing)
         ),
         key=lambda each: (each.server, -each.time_s),

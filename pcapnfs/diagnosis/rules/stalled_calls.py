@@ -58,9 +58,11 @@ def _seen(told: StalledCalls) -> str:
     """Which they were, when, and what the others took."""
     text = (
         f"{told.longest_op}{f' of {wording.places(told.paths[:1])}' if told.paths else ''}, sent "
-        f"at {units.clock(told.from_ns)} UTC, was answered after {units.duration(told.longest_s)}; "
-        f"in the median {told.longest_op} took {units.duration(told.usual_s)}."
+        f"at {units.clock(told.from_ns)} UTC, was answered after {units.duration(told.longest_s)}"
     )
+    if told.usual_s is not None:
+        text += f"; in the median {told.longest_op} took {units.duration(told.usual_s)}"
+    text += "."
     whose, of_clients, clock, which = "the client's", "", "clock", "The longest"
     if len(told.clients) > 1:
         whose, of_clients = "these clients'", f" of {wording.several(told.clients)}"

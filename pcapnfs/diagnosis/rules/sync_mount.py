@@ -1,4 +1,4 @@
-"""Data is written through: a sync mount, O_SYNC, or fsync after each write."""
+"""Data is written through: a sync mount, O_SYNC, O_DIRECT, or fsync after each write."""
 
 from __future__ import annotations
 
@@ -61,14 +61,15 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "program waits for the server's disk at each write().",
             advice=(
                 Advice(
-                    f"Mount without sync. {CHECK}",
+                    f"If the mount has sync, mount without it. {CHECK}",
                     "what was written but neither closed nor fsynced is lost if the client "
                     "crashes, as on a local disk.",
                 ),
                 Advice(
-                    "If it is not the mount, it is the program: O_SYNC, O_DSYNC, or fsync after "
-                    "each write. Let it write larger pieces and fsync once. Hypervisors (ESXi) "
-                    "write so whatever is set: for them only the server's storage helps."
+                    "If it is not the mount, it is the program: O_SYNC, O_DSYNC, O_DIRECT "
+                    "(databases, disks of virtual machines with cache=none), or fsync after each "
+                    "write. Let it write larger pieces and fsync once. Hypervisors (ESXi) write so "
+                    "whatever is set: for them only the server's storage helps."
                 ),
                 Advice(
                     "If each write must be safe when it returns, give the server a log device or "

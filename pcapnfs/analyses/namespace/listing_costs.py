@@ -20,7 +20,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
@@ -124,9 +124,8 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         cursor.execute(_AFTER, {"plain": any_plain})
         cursor.execute(_FOLLOWED)
         cursor.execute(_UNTYPED)
-        found: dict[int, list[str]] = {}
-        for mount, path in cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall():
-            found.setdefault(mount, []).append(str(path))
+        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall()
+        found: dict[int, list[str]] = paths.most(cursor, most, PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
     return tuple(
         ListingCosts(
@@ -295,11 +294,9 @@ _UNTYPED = f"""
 """
 
 _PLACES = """
-    select mount, path
+    select mount, directory, times
     from (select mount, directory, count(*) as times from followed group by all)
-         join files on file = directory
-    qualify row_number() over (partition by mount order by times desc, path) <= $places
-    order by mount, times desc, path
+    qualify rank() over (partition by mount order by times desc) <= $places
 """
 
 _SMALL = shares.where(f"""

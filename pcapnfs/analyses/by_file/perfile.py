@@ -7,6 +7,7 @@ A file with several handles is one file. Callbacks are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ from pcapnfs.analyses.by_file.costs import (
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.analyses.asking.named_rows import Row
     from pcapnfs.trace import Trace
 
@@ -193,18 +196,16 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
                 "costs": {f"op{place}": op for place, op in enumerate(ops)},
             },
         )
-        standing = f"rank() over (order by {_ORDER[selection.sort]}) as standing"
-        best = f"qualify standing <= {selection.top}" if selection.top else ""
         # Some at a time: the database does not spill all that it joins with.
         many = parts.number(trace, entries=True)
-        cursor.execute(f"create temp table most as {_files('false')}")
         for part in range(many):
             some = parts.within("file", range(part, part + 1), many)
             cursor.execute(
-                f"insert into most select * exclude (standing) "
-                f"from (select *, {standing} from ({_files(some)}) {best})"
+                f"create or replace temp table of_part as "
+                f"select *, {_standing(selection.sort)} as standing from ({_files(some)})"
             )
-        cursor.execute(f"create temp table placed as select *, {standing} from most {best}")
+            _add(cursor, "most", "of_part", selection.top, begin=part == 0)
+        _add(cursor, "placed", "most", selection.top, begin=True)
         paths.number(cursor, "by_path", cursor.execute(_TIED).fetchnumpy()["file"])
         cursor.execute(
             f"create temp table shown as select *, row_number() over ({_LAST_ORDER}) as row "
@@ -218,6 +219,31 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         with closing(trace.cursor()) as other:
             for row, path in zip(rows, paths.along(other, files), strict=True):
                 yield _file_cost(row, path, exports.get(row["export"]), ops)
+
+
+def _add(
+    cursor: duckdb.DuckDBPyConnection, table: str, found: str, top: int, *, begin: bool
+) -> None:
+    """Add the first rows to a table, with all that stand like the last of them; or all rows."""
+    best = f"""
+        where standing <= (
+            select max(standing) from (
+                select standing from {found} order by standing limit {top}
+            )
+        )
+    """
+    into = f"create temp table {table} as" if begin else f"insert into {table}"
+    cursor.execute(f"{into} from {found} {best if top else ''}")
+
+
+def _standing(sort: Sort) -> str:
+    """SQL: what rows are sorted by, as one value."""
+    keys = []
+    for key in re.split(r", (?![^(]*[)])", _ORDER[sort]):
+        value = key.removesuffix(" nulls last")
+        way = "desc" if value.endswith(" desc") else "asc"
+        keys += [value.removesuffix(" desc"), f"'{way} nulls last'"]
+    return f"create_sort_key({', '.join(keys)})"
 
 
 _LAST_ORDER = "order by standing, place, file"

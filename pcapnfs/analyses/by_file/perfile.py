@@ -32,8 +32,6 @@ from pcapnfs.analyses.by_file.costs import (
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    import duckdb
-
     from pcapnfs.analyses.asking.named_rows import Row
     from pcapnfs.trace import Trace
 
@@ -198,20 +196,30 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         )
         # Some at a time: the database does not spill all that it joins with.
         many = parts.number(trace, entries=True)
-        for part in range(many):
-            some = parts.within("file", range(part, part + 1), many)
-            cursor.execute(
-                f"create or replace temp table of_part as "
-                f"select *, {_standing(selection.sort)} as standing from ({_files(some)})"
+        pieces = [parts.within("file", range(part, part + 1), many) for part in range(many)]
+        standing = f"{_standing(selection.sort)} as standing"
+        cursor.execute(
+            f"create temp table most as select file, {standing} from ({_files('false')})"
+        )
+        for some in pieces:
+            cursor.execute(f"insert into most select file, {standing} from ({_files(some)})")
+        best = f"""
+            where standing <= (
+                select max(standing) from (
+                    select standing from most order by standing limit {selection.top}
+                )
             )
-            _add(cursor, "most", "of_part", selection.top, begin=part == 0)
-        _add(cursor, "placed", "most", selection.top, begin=True)
+        """
+        cursor.execute(f"create temp table placed as from most {best if selection.top else ''}")
         paths.number(cursor, "by_path", cursor.execute(_TIED).fetchnumpy()["file"])
         cursor.execute(
-            f"create temp table shown as select *, row_number() over ({_LAST_ORDER}) as row "
-            f"from placed left join by_path using (file) "
-            f"{_LAST_ORDER} limit {selection.top or 'all'}"
+            f"create temp table shown as select file, row_number() over () as row from ("
+            f"select file from placed left join by_path using (file) "
+            f"order by standing, place, file limit {selection.top or 'all'})"
         )
+        cursor.execute(f"create temp table told as {_files('false')}")
+        for some in pieces:
+            cursor.execute(f"insert into told from ({_files(some)}) semi join shown using (file)")
         exports = dict(cursor.execute(_EXPORTS).fetchall())
         files = cursor.execute("select file from shown order by row").fetchnumpy()["file"]
         cursor.execute(_SHOWN, {"start": trace.meta.start_ns})
@@ -219,21 +227,6 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         with closing(trace.cursor()) as other:
             for row, path in zip(rows, paths.along(other, files), strict=True):
                 yield _file_cost(row, path, exports.get(row["export"]), ops)
-
-
-def _add(
-    cursor: duckdb.DuckDBPyConnection, table: str, found: str, top: int, *, begin: bool
-) -> None:
-    """Add the first rows to a table, with all that stand like the last of them; or all rows."""
-    best = f"""
-        where standing <= (
-            select max(standing) from (
-                select standing from {found} order by standing limit {top}
-            )
-        )
-    """
-    into = f"create temp table {table} as" if begin else f"insert into {table}"
-    cursor.execute(f"{into} from {found} {best if top else ''}")
 
 
 def _standing(sort: Sort) -> str:
@@ -246,8 +239,6 @@ def _standing(sort: Sort) -> str:
     return f"create_sort_key({', '.join(keys)})"
 
 
-_LAST_ORDER = "order by standing, place, file"
-
 _TIED = """
     select file from placed semi join (
         select standing from placed group by standing having count(*) > 1
@@ -257,9 +248,10 @@ _TIED = """
 _EXPORTS = "select hash(export), any_value(export) from files where export is not null group by 1"
 
 _SHOWN = """
-    select shown.* replace (first_time - $start as first_time, last_time - $start as last_time),
+    select told.* replace (first_time - $start as first_time, last_time - $start as last_time),
            last_time - first_time as lifetime, times
-    from shown left join (select file, times from costs) as counted using (file)
+    from shown join told using (file)
+         left join (select file, times from costs) as counted using (file)
     order by row
 """
 

@@ -52,6 +52,10 @@ class Batch:
     def table(self) -> str: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of the texts that are written out, as those of paths are."""
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final

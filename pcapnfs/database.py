@@ -20,6 +20,7 @@ from _duckdb import (
 )
 
 __all__ = [
+    "AHEAD",
     "ConnectionException",
     "Error",
     "IOException",
@@ -30,3 +31,8 @@ __all__ = [
     "connect",
     "tokenize",
 ]
+
+AHEAD = "set streaming_buffer_size = '40KB'"
+"""Has a connection hold few rows of an answer that are not fetched yet, one piece of 2,048. The
+database counts 16 bytes of a text, however long it is: up to a megabyte, as it would hold, are 24
+pieces, and of long paths 280 MB."""

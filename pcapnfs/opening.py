@@ -61,6 +61,10 @@ the capture then, and a summary of 10 GB took 92 s of the processor's time inste
 COMPRESSED_SUFFIXES = (".gz", ".zst", ".lz4", ".xz", ".bz2")
 """Files whose size says nothing about what is in them."""
 
+TEXT_BYTES = 16 << 20
+"""Bytes of texts that are put into a database in memory together, though they are not as many rows
+as it stores together: a row group of the longest paths would take more than a gigabyte."""
+
 DECODED_AHEAD = 24
 """Steps of the decoder, a batch of 4,096 rows each, that may wait for the database: what is decoded
 in the time that it takes for a row group."""
@@ -253,7 +257,8 @@ def _load(
             for batch in batches:
                 held = waiting.setdefault(batch.table, [])
                 held.append(batch)
-                if sum(each.rows for each in held) >= ROW_GROUP:
+                enough = sum(each.rows for each in held) >= ROW_GROUP
+                if enough or sum(each.text_bytes for each in held) >= TEXT_BYTES:
                     _insert(connection, waiting.pop(batch.table))
             if progress is not None:
                 progress(*position)

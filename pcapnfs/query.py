@@ -54,6 +54,7 @@ def select(trace: Trace, query: str) -> Answer:
         UsageError: The text is not SQL, is not exactly one statement, does not only read, or fails.
     """
     cursor = trace.cursor()
+    cursor.execute(database.AHEAD)
     try:
         drawn = draws(reading(cursor, query))
     except database.Error as error:

@@ -254,6 +254,7 @@ class Trace:
         self._connection.execute("set python_enable_replacements = false")
         attached.allow(self._connection, self._read)
         self._connection.execute("set enable_external_access = false")
+        self._connection.execute("set allowed_configs = ['streaming_buffer_size']")
         self._connection.execute("set lock_configuration = true")
         self._locked = True
 

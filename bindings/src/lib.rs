@@ -50,6 +50,11 @@ impl Batch {
         self.all().map(RecordBatch::num_rows).sum()
     }
 
+    #[getter]
+    fn text_bytes(&self) -> usize {
+        self.all().flat_map(RecordBatch::columns).map(|texts| parquet::text_bytes(texts)).sum()
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -5,9 +5,13 @@ Takes what both sides list; gives what is on both, and what came or went.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -112,27 +116,50 @@ class FindingChange(Record):
     """The same after."""
 
 
-def file_changes(
-    before: tuple[FileCost, ...], after: tuple[FileCost, ...], *, top: int
-) -> FileChanges:
+def file_changes(before: Iterable[FileCost], after: Iterable[FileCost], *, top: int) -> FileChanges:
     """Match paths; both sides are in the order of their paths. `top` files, or all with 0."""
-    first = {cost.path: cost for cost in before}
-    second = {cost.path: cost for cost in after}
-    both = sorted(first.keys() & second.keys())
-    rows = sorted(
-        (_file(first[path], second[path]) for path in both),
-        key=lambda row: -abs(row.time_after_s - row.time_before_s),
-    )
+    both: list[int] = [0, 0, 0]
+    only = [[0, 0], [0, 0]]
+
+    def changes() -> Iterator[FileChange]:
+        for sides in _by_path(before, after):
+            if len(sides) == 2:
+                both[0] += 1
+                both[1] += sides[0][3]
+                both[2] += sides[1][3]
+                yield _file(sides[0], sides[1])
+            else:
+                for side, cost in sides.items():
+                    only[side][0] += 1
+                    only[side][1] += cost[3]
+
+    rows = changes()
+    shown = heapq.nsmallest(top, rows, key=_moved) if top else sorted(rows, key=_moved)
     return FileChanges(
-        both=len(both),
-        only_before=len(first) - len(both),
-        only_after=len(second) - len(both),
-        both_before_s=sum(row.time_before_s for row in rows),
-        both_after_s=sum(row.time_after_s for row in rows),
-        only_before_s=sum(cost.time_s for path, cost in first.items() if path not in second),
-        only_after_s=sum(cost.time_s for path, cost in second.items() if path not in first),
-        files=tuple(rows[: top or None]),
+        both=both[0],
+        only_before=only[0][0],
+        only_after=only[1][0],
+        both_before_s=both[1] / NANOSECONDS,
+        both_after_s=both[2] / NANOSECONDS,
+        only_before_s=only[0][1] / NANOSECONDS,
+        only_after_s=only[1][1] / NANOSECONDS,
+        files=tuple(shown),
     )
+
+
+def _by_path(
+    before: Iterable[FileCost], after: Iterable[FileCost]
+) -> Iterator[dict[int, FileCost]]:
+    """What each path cost before (0) and after (1), path by path."""
+    first = ((cost[0], 0, cost) for cost in before)
+    second = ((cost[0], 1, cost) for cost in after)
+    for _, sides in groupby(heapq.merge(first, second), itemgetter(0)):
+        yield {side: cost for _, side, cost in sides}
+
+
+def _moved(row: FileChange) -> float:
+    """What the order of paths is by: how much the time differs, the most first."""
+    return -abs(row.time_after_s - row.time_before_s)
 
 
 def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
@@ -196,14 +223,16 @@ def finding_changes(
 
 
 def _file(before: FileCost, after: FileCost) -> FileChange:
+    path, calls_before, stable_before, time_before = before
+    _, calls_after, stable_after, time_after = after
     return FileChange(
-        path=before.path,
-        calls_before=before.calls,
-        calls_after=after.calls,
-        stable_before=before.stable_calls,
-        stable_after=after.stable_calls,
-        time_before_s=before.time_s,
-        time_after_s=after.time_s,
+        path=path,
+        calls_before=calls_before,
+        calls_after=calls_after,
+        stable_before=stable_before,
+        stable_after=stable_after,
+        time_before_s=time_before / NANOSECONDS,
+        time_after_s=time_after / NANOSECONDS,
     )
 
 

@@ -8,14 +8,15 @@ can be held side by side.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import owners
+from pcapnfs.analyses.asking import owners, paths
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
@@ -35,9 +36,10 @@ from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.programs import NFS_PROGRAMS, NFSACL
 from pcapnfs.record import Record
+from pcapnfs.spilled import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -93,17 +95,9 @@ class Times(Record):
     """What the client waited for each call, in the order of the calls, seconds."""
 
 
-class FileCost(Record):
-    """What the calls of one path came to."""
-
-    path: str
-    """The path, as in the table files; not escaped."""
-    calls: int
-    """Calls."""
-    stable_calls: int
-    """Stable ones."""
-    time_s: float
-    """Sum of service times, seconds."""
+FileCost: TypeAlias = tuple[str, int, int, int]
+"""What the calls of one path came to: the path, as in the table files and not escaped, calls,
+stable ones, and the sum of service times, ns."""
 
 
 class Side(Record):
@@ -130,11 +124,11 @@ class Side(Record):
     """The same of each of several clients that has a clock of its own, by address."""
     way: Way
     """What lies between the clients and their servers."""
-    files: tuple[FileCost, ...]
+    files: Kept[FileCost]
     """Costs of paths, in the order of the paths."""
-    written: frozenset[str]
-    """Paths of the files that were written."""
-    written_by: Mapping[str, frozenset[str]]
+    written: frozenset[int]
+    """Paths of the files that were written, as numbers that are made of them."""
+    written_by: Mapping[str, frozenset[int]]
     """The same of each client, by address."""
     classes: tuple[Counted, ...]
     """Classes of files by pattern, all of them."""
@@ -295,50 +289,54 @@ def _together(pieces: list[_Timed]) -> Times:
     return Times(stable=2 * stable > len(seconds), seconds=seconds)
 
 
-def _files(trace: Trace) -> tuple[FileCost, ...]:
-    """What each path cost; several objects may have had one path after the other.
-
-    The database gives costs by object, and never holds paths: together they may be as large as the
-    memory that it has, and it can spill none of what it groups and sorts by texts so long.
-    """
-    rows = trace.rows(
+def _files(trace: Trace) -> Kept[FileCost]:
+    """What each path cost; several objects may have had one path after the other."""
+    found = trace.arrays(
         f"""
-        with {owners.OWNED}, {owners.OBJECTS},
+        with {owners.OWNED},
         costs as (
             select file, count(*) as calls, count(*) filter (stability = 'stable') as stable,
-                   coalesce(sum(srt), 0) as time
+                   coalesce(sum(srt), 0)::bigint as time
             from owned group by file
         )
-        select path, calls, stable, time from costs join objects using (file)
-        where not listed_only and role not in ('pseudo', 'absent', 'untold')
+        select file, calls, stable, time from costs join (
+            select file from files
+            where file = identity and not listed_only
+                  and role not in ('pseudo', 'absent', 'untold')
+        ) using (file)
         """
     )
-    rows.sort(key=itemgetter(0))
-    return tuple(_file(path, of_path) for path, of_path in groupby(rows, itemgetter(0)))
+    with closing(trace.cursor()) as cursor:
+        files = found["file"]
+        place = dict(zip(files.tolist(), range(len(files)), strict=True))
+        numbers = [found[name] for name in ("calls", "stable", "time")]
+        by_path = groupby(paths.ordered(cursor, files), itemgetter(0))
+        return Kept(
+            (path, *(int(each[[place[file] for _, file in of_path]].sum()) for each in numbers))
+            for path, of_path in ((path, list(of_path)) for path, of_path in by_path)
+        )
 
 
-def _file(path: str, rows: Iterable[tuple[str, int, int, int]]) -> FileCost:
-    calls, stable, time = (sum(costs) for costs in list(zip(*rows, strict=True))[1:])
-    return FileCost(path, integer(calls), integer(stable), integer(time) / NANOSECONDS)
-
-
-def _written(trace: Trace) -> dict[str, frozenset[str]]:
-    """The paths of the files that each client wrote; the database holds none, as in `_files`."""
+def _written(trace: Trace) -> dict[str, frozenset[int]]:
+    """The paths of the files that each client wrote, as the numbers that are made of them."""
     rows = trace.rows(
         f"""
-        with {owners.OWNED}, {owners.OBJECTS},
+        with {owners.OWNED},
         wrote as (
             select distinct client, file from owned
             where op = 'WRITE' and program in {NFS_PROGRAMS}
+        ),
+        objects as (
+            select file, hash(path) as place from files
+            where file = identity and role not in ('pseudo', 'absent', 'untold')
         )
-        select client, path from wrote join objects using (file)
-        where role not in ('pseudo', 'absent', 'untold')
+        select client, place from wrote join objects using (file)
         """
     )
-    found: dict[str, set[str]] = {}
-    for client, path in rows:
-        found.setdefault(str(client), set()).add(str(path))
-    return {client: frozenset(paths) for client, paths in found.items()}
+    found: dict[str, set[int]] = {}
+    for client, place in rows:
+        found.setdefault(str(client), set()).add(integer(place))
+    return {client: frozenset(places) for client, places in found.items()}
 
 
 def _ops(trace: Trace) -> set[str | None]:

@@ -8,10 +8,12 @@ line as Wireshark does. A frame without a call is dissected as it is, with what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import paths as of_files
 from pcapnfs.analyses.asking.service_time import seconds
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
@@ -142,12 +144,16 @@ def show(trace: Trace, paths: Sequence[str], frame: int, *, every_layer: bool = 
     wanted = {frame} if not rows else {each for row in rows[:CALLS_LIMIT] for each in _frames(row)}
     with one_file(paths, trace.meta.files) as path:
         found = _dissect(path, verification.settings(trace), wanted)
+    with closing(trace.cursor()) as cursor:
+        known = of_files.of(cursor, (row["shown"] for row in rows[:CALLS_LIMIT]))
     notes = trace.sql("select distinct reason from notes where frame = $frame", {"frame": frame})
     return Shown(
         frame=frame,
         tshark=version,
         calls=len(rows),
-        readings=tuple(_reading(row, found, every_layer) for row in rows[:CALLS_LIMIT]),
+        readings=tuple(
+            _reading(row, known.get(row["shown"]), found, every_layer) for row in rows[:CALLS_LIMIT]
+        ),
         packet=None if rows else _message(found, frame, "packet", None, every_layer),
         notes=tuple(sorted(reason for (reason,) in notes.fetchall())),
     )
@@ -172,13 +178,12 @@ def _calls(trace: Trace, frame: int) -> list[dict[str, Any]]:
             select call, xid, protocol, signature, client, server, callback, uid, stability,
                    coalesce(nullif(rpc_status, 'SUCCESS'), status_name) as status, srt,
                    transmissions, undecoded, call_frame, reply_frame,
-                   coalesce(own.path, directory.path) as path,
+                   coalesce(file, directory) as shown,
                    (select first(name order by position) from operations o
                     where o.call = calls.call and name is not null) as name,
                    (select first(new_name order by position) from operations o
                     where o.call = calls.call and new_name is not null) as new_name
-            from calls left join files own on own.file = calls.file
-                       left join files directory on directory.file = calls.directory
+            from calls
             where {condition}
             order by call_time, call
             """,
@@ -202,7 +207,9 @@ def _dissect(path: Path, options: Iterable[str], frames: set[int]) -> dict[int, 
     return {packet.frame: packet for packet in trees}
 
 
-def _reading(row: dict[str, Any], found: dict[int, Packet], every_layer: bool) -> Reading:
+def _reading(
+    row: dict[str, Any], path: str | None, found: dict[int, Packet], every_layer: bool
+) -> Reading:
     messages = [_message(found, row["call_frame"], "call", row["xid"], every_layer)]
     if row["reply_frame"] is not None:
         messages.append(_message(found, row["reply_frame"], "reply", row["xid"], every_layer))
@@ -210,7 +217,7 @@ def _reading(row: dict[str, Any], found: dict[int, Packet], every_layer: bool) -
         call=row["call"],
         version=row["protocol"],
         signature=row["signature"],
-        path=row["path"],
+        path=path,
         name=row["name"],
         new_name=row["new_name"],
         client=row["client"],

@@ -47,6 +47,10 @@ use crate::table::texts::{
 /// the allocator to use the memory of one batch for the next.
 pub const BATCH_ROWS: usize = 4096;
 
+/// Bytes of paths that leave together, about: of 4,096 long ones they would be 50 MB, and some batches wait
+/// for whoever takes them.
+const PATHS_BYTES: usize = 1 << 20;
+
 /// Everything about a call that becomes rows.
 #[derive(Debug)]
 pub struct Exchange<'a> {
@@ -326,8 +330,10 @@ impl Tables {
     pub fn append_files(&mut self, ending: &mut Ending, names: &Names, servers: &[String]) -> bool {
         let Ending { identities, paths, written } = ending;
         let left = names.files().get(*written..).unwrap_or_default();
+        let mut bytes = 0;
         for (id, file) in (*written..).zip(left).take(BATCH_ROWS) {
             let location = paths.locate(names, id as u32);
+            bytes += location.path.len();
             let fsid = names.fsid(file);
             append!(
                 &mut *self.files,
@@ -348,9 +354,13 @@ impl Tables {
                 listed_only: !file.addressed,
                 removed: file.removed || identities.vanished(names, id as u32),
             );
+            *written += 1;
+            if bytes >= PATHS_BYTES {
+                self.files.complete();
+                break;
+            }
         }
-        *written += left.len().min(BATCH_ROWS);
-        left.len() > BATCH_ROWS
+        names.files().len() > *written
     }
 
     fn append_call(&mut self, exchange: &Exchange<'_>) {

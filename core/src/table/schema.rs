@@ -241,7 +241,7 @@ macro_rules! table {
             /// Makes a batch of what was appended.
             #[cold]
             #[inline(never)]
-            fn complete(&mut self) {
+            pub(super) fn complete(&mut self) {
                 let rows = std::mem::take(&mut self.rows);
                 if self.idle {
                     return;

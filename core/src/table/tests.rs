@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 
-use super::{BATCH_ROWS, Tables};
+use super::{BATCH_ROWS, PATHS_BYTES, Tables};
 use crate::names::{Names, Placed};
 use crate::nfs::facts::Facts;
 use crate::nfs::operation::NFS3;
@@ -13,11 +13,16 @@ use crate::nfs::{Done, Told};
 
 /// So many names in a directory, and the directory.
 fn looked_for(many: usize) -> Names {
+    looked_for_as(many, "")
+}
+
+/// The same, of which each begins like this.
+fn looked_for_as(many: usize, beginning: &str) -> Names {
     let mut names = Names::default();
     let mut placed = Placed::default();
     let operation = NFS3.iter().find(|operation| operation.name == "LOOKUP").unwrap();
     for number in 0..many {
-        let name = number.to_string();
+        let name = format!("{beginning}{number}");
         let facts = Facts {
             status: Some(0),
             handle: Some(b"directory"),
@@ -46,6 +51,24 @@ fn objects_are_written_some_at_a_time() {
     }
     let rows = BATCH_ROWS as u32;
     assert_eq!(written, [("files", 0, BATCH_ROWS), ("files", rows, BATCH_ROWS), ("files", 2 * rows, 1)]);
+}
+
+#[test]
+fn of_long_paths_a_few_are_written_at_a_time() {
+    const LONG: usize = 4000;
+    let many = 3 * PATHS_BYTES / LONG;
+    let names = looked_for_as(many, &"n".repeat(LONG));
+    let mut tables = Tables::default();
+    let mut ending = tables.ending(&names).unwrap();
+    let mut written = Vec::new();
+    let mut more = true;
+    while more {
+        more = tables.append_files(&mut ending, &names, &["10.0.0.1".to_owned()]);
+        let batches = tables.take(!more).unwrap();
+        written.extend(batches.iter().map(|(_, batch)| batch.num_rows()));
+    }
+    assert_eq!(written.iter().sum::<usize>(), many + 1);
+    assert!(written.iter().all(|rows| rows * LONG < PATHS_BYTES + 2 * LONG), "{written:?}");
 }
 
 #[test]

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import wildcards
+from pcapnfs.analyses.asking import paths, wildcards
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.errors import UsageError
 
@@ -45,11 +46,13 @@ _BY_PATH = (
 _BY_FORMER_PATH = """
     file in (
         select names.file
-        from names join files as parents on parents.file = names.directory
+        from names semi join (
+            select file as directory from files
+            where (case when path = '.' then '' else path || '/' end)
+                  || parse_filename($wanted, false, 'forward_slash')
+                  in ($wanted, ltrim($wanted, '/'))
+        ) using (directory)
         where parse_filename($wanted, false, 'forward_slash') = names.name
-          and case when parents.path = '.' then names.name
-                   else parents.path || '/' || names.name end
-              in ($wanted, ltrim($wanted, '/'))
     )
 """
 _BY_END = "ends_with(path, '/' || ltrim($wanted, '/'))"
@@ -123,14 +126,23 @@ def _with_checksum(trace: Trace, checksum: int) -> Iterator[int]:
 def _nothing_like(trace: Trace, wanted: str) -> str:
     rows = trace.rows(
         """
-        select path, max(jaro_winkler_similarity(path, $wanted)) as likeness
-        from files where role not in ('pseudo', 'absent', 'untold') group by path
-        having likeness >= $least
-        order by likeness desc, path limit $nearest
+        with alike as (
+            select min(file) as file, any_value(likeness) as likeness
+            from (
+                select file, hash(path) as place, jaro_winkler_similarity(path, $wanted) as likeness
+                from files where role not in ('pseudo', 'absent', 'untold')
+            )
+            where likeness >= $least
+            group by place
+        )
+        select null, file, rank() over (order by likeness) as nearness from alike
+        qualify rank() over (order by likeness desc) <= $nearest
         """,
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
     )
     if not rows:
         return f"no file {wanted!r} in the capture, nor any like it; perfile lists them"
-    offered = ", ".join(str(path) for path, _ in rows)
+    with closing(trace.cursor()) as cursor:
+        ((_, nearest),) = paths.most(cursor, rows, NEAREST).items()
+    offered = ", ".join(nearest)
     return f"no file {wanted!r} in the capture; the nearest: {offered}"

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import given, order, owners, parts
+from pcapnfs.analyses.asking import given, order, owners, parts, paths
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import Total
@@ -165,7 +165,10 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
         walk, kinds, words = _folded(trace, cursor)
         files, class_count = walk.finish(top)
         named = {each[which] for each in walk.classes() for which in ("example", "slowest")}
-        witnesses = {row[0]: _example(row) for row in _asked(cursor, _WITNESSES, named)}
+        found = paths.of(cursor, named)
+        witnesses = {
+            row[0]: _example(row, found[row[0]]) for row in _asked(cursor, _WITNESSES, named)
+        }
     unless = untold(trace).unplaced
     classes = tuple(
         _class(each, kinds, words, witnesses, files, total.time_s) for each in walk.classes()
@@ -265,10 +268,9 @@ _WORDS = f"""
 
 _WITNESSES = f"""
     with owned as ({_OF_FILES})
-    select owned.file, any_value(path), min(call_first_frame),
-           max(coalesce(reply_frame, call_frame)), coalesce(sum(srt), 0)
-    from owned join (select file, path from files) as named on named.file = owned.file
-    group by owned.file
+    select file, min(call_first_frame), max(coalesce(reply_frame, call_frame)),
+           coalesce(sum(srt), 0)
+    from owned group by file
 """
 
 
@@ -330,11 +332,11 @@ def _class(
     )
 
 
-def _example(row: tuple[Any, ...]) -> Example:
-    file, path, first_frame, last_frame, time = row
+def _example(row: tuple[Any, ...], path: str) -> Example:
+    file, first_frame, last_frame, time = row
     return Example(
         file=integer(file),
-        path=str(path),
+        path=path,
         first_frame=integer(first_frame),
         last_frame=integer(last_frame),
         time_s=seconds(time) or 0.0,

@@ -7,12 +7,13 @@ A file with several handles is one file. Callbacks are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import named_rows, parts
+from pcapnfs.analyses.asking import named_rows, parts, paths
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import seconds, whole
 from pcapnfs.analyses.by_file import costs
@@ -64,9 +65,10 @@ _ORDER: Mapping[Sort, str] = {
     "first": "first_time nulls last",
     "last": "last_time desc nulls last",
     "lifetime": "last_time - first_time desc nulls last, time desc",
-    "name": "path",
+    "name": "true",
     "type": "role, time desc",
 }
+"""Of equals, the first by its path comes first."""
 
 
 class FileCost(Record):
@@ -192,27 +194,66 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
                 "costs": {f"op{place}": op for place, op in enumerate(ops)},
             },
         )
-        ordered = f"order by {_ORDER[selection.sort]}, path, file"
-        best = f"{ordered} limit {selection.top}" if selection.top else ""
         # Some at a time: the database does not spill all that it joins with.
         many = parts.number(trace, entries=True)
-        cursor.execute(f"create temp table most as {_files('false')}")
-        for part in range(many):
-            some = parts.within("file", range(part, part + 1), many)
-            cursor.execute(f"insert into most {_files(some)} {best}")
+        pieces = [parts.within("file", range(part, part + 1), many) for part in range(many)]
+        standing = f"{_standing(selection.sort)} as standing"
         cursor.execute(
-            f"""
-            select most.* replace (first_time - $start as first_time,
-                                   last_time - $start as last_time),
-                   last_time - first_time as lifetime, times
-            from (from most {best}) as most
-                 left join (select file, times from costs) as counted using (file)
-            {ordered}
-            """,
-            {"start": trace.meta.start_ns},
+            f"create temp table most as select file, {standing} from ({_files('false')})"
         )
-        for row in named_rows.each(cursor, FILES_AT_A_TIME):
-            yield _file_cost(row, ops)
+        for some in pieces:
+            cursor.execute(f"insert into most select file, {standing} from ({_files(some)})")
+        best = f"""
+            where standing <= (
+                select max(standing) from (
+                    select standing from most order by standing limit {selection.top}
+                )
+            )
+        """
+        cursor.execute(f"create temp table placed as from most {best if selection.top else ''}")
+        paths.number(cursor, "by_path", cursor.execute(_TIED).fetchnumpy()["file"])
+        cursor.execute(
+            f"create temp table shown as select file, row_number() over () as row from ("
+            f"select file from placed left join by_path using (file) "
+            f"order by standing, place, file limit {selection.top or 'all'})"
+        )
+        cursor.execute(f"create temp table told as {_files('false')}")
+        for some in pieces:
+            cursor.execute(f"insert into told from ({_files(some)}) semi join shown using (file)")
+        exports = dict(cursor.execute(_EXPORTS).fetchall())
+        files = cursor.execute("select file from shown order by row").fetchnumpy()["file"]
+        cursor.execute(_SHOWN, {"start": trace.meta.start_ns})
+        rows = named_rows.each(cursor, FILES_AT_A_TIME)
+        with closing(trace.cursor()) as other:
+            for row, path in zip(rows, paths.along(other, files), strict=True):
+                yield _file_cost(row, path, exports.get(row["export"]), ops)
+
+
+def _standing(sort: Sort) -> str:
+    """SQL: what rows are sorted by, as one value."""
+    keys = []
+    for key in re.split(r", (?![^(]*[)])", _ORDER[sort]):
+        value = key.removesuffix(" nulls last")
+        way = "desc" if value.endswith(" desc") else "asc"
+        keys += [value.removesuffix(" desc"), f"'{way} nulls last'"]
+    return f"create_sort_key({', '.join(keys)})"
+
+
+_TIED = """
+    select file from placed semi join (
+        select standing from placed group by standing having count(*) > 1
+    ) using (standing)
+"""
+
+_EXPORTS = "select hash(export), any_value(export) from files where export is not null group by 1"
+
+_SHOWN = """
+    select told.* replace (first_time - $start as first_time, last_time - $start as last_time),
+           last_time - first_time as lifetime, times
+    from shown join told using (file)
+         left join (select file, times from costs) as counted using (file)
+    order by row
+"""
 
 
 def _files(some: str) -> str:
@@ -227,7 +268,7 @@ def _files(some: str) -> str:
     )
     joined = " ".join(f"left join {other} using (file)" for other in others)
     return f"""
-        select file, path, export, server, lower(hex(handle)) as handle, fileid, role, type, size,
+        select file, export, server, lower(hex(handle)) as handle, fileid, role, type, size,
                removed, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
                coalesce(directory_calls, 0) as directory_calls,
                coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
@@ -246,7 +287,7 @@ def _tables(ops: int) -> dict[str, str]:
     return {
         "chosen": f"""
             with {OBJECTS}, {PLACED}
-            select file, path, export, server, handle, fileid, role, type, size, removed
+            select file, hash(export) as export, server, handle, fileid, role, type, size, removed
             from placed where place = 'listed'
         """,
         "costs": f"""
@@ -287,15 +328,15 @@ def _operations(trace: Trace) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def _file_cost(row: Row, ops: tuple[str, ...]) -> FileCost:
+def _file_cost(row: Row, path: str, export: str | None, ops: tuple[str, ...]) -> FileCost:
     """Read a row of the query in `file_costs`."""
     pairs = zip(ops, row["times"], strict=True) if row["times"] else ()
     kinds = [(op, count) for op, count in pairs if count]
     kinds.sort(key=lambda kind: -kind[1])
     return FileCost(
         file=row["file"],
-        path=row["path"],
-        export=row["export"],
+        path=path,
+        export=export,
         server=row["server"],
         handle=row["handle"],
         fileid=row["fileid"],

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
@@ -122,23 +123,31 @@ def pergroup(
         raise UsageError(f"files can be grouped by {', '.join(_GROUP)}, not by {by!r}")
     selection = Selection(top=top, show_all=show_all, match=match)
     with closing(trace.cursor()) as cursor:
-        prepare(cursor, _tables(by), {"members": selection.parameters()})
+        prepare(cursor, _tables(by), {"placed": selection.parameters()})
+        cursor.execute(_STANDING)
+        tied = cursor.execute(_TIED).fetchnumpy()["example"] if by == "directory" else ()
+        paths.number(cursor, "by_path", tied, _directory)
         answer = cursor.execute(
             f"""
-            select count(*) over () as groups, costs.member, files, calls, stable_calls, time,
+            select count(*) over () as groups, costs.member, example, files, calls, stable_calls,
+                   time,
                    stable_time,
                    case when moves is null then 0 else bytes_read end as bytes_read,
                    case when moves is null then 0 else bytes_written end as bytes_written,
                    errors, revalidations, retransmitted,
                    first_frame, last_frame, first_time - $start as first,
                    last_time - $start as last
-            from costs left join bytes on bytes.member is not distinct from costs.member
+            from standing as costs left join by_path on by_path.file = example
+                 left join bytes on bytes.member is not distinct from costs.member
                  left join questions on questions.member is not distinct from costs.member
-            order by time desc, calls desc, costs.member nulls last limit {top or "all"}
+            order by standing, place, costs.member nulls last limit {top or "all"}
             """,
             {"start": trace.meta.start_ns},
         )
         rows = list(by_name(answer))
+        known = paths.of(cursor, (row["example"] for row in rows)) if by == "directory" else {}
+        for row in rows if by == "directory" else ():
+            row["member"] = _directory(known[row["example"]])
     return PerGroup(
         by=by,
         groups=tuple(_group_cost(row) for row in rows),
@@ -150,14 +159,17 @@ def pergroup(
 def _tables(by: By) -> dict[str, str]:
     """What is known of each group."""
     return {
+        "placed": f"""
+            with {OBJECTS}, {PLACED}
+            select file, {_OF_FILE.get(by, "null")} as of_file from placed where place = 'listed'
+        """,
         "members": f"""
-            with {OWNED}, {OBJECTS}, {PLACED}
+            with {OWNED}
             select owned.call, {_GROUP[by]} as member from owned join placed using (file)
-            where place = 'listed'
         """,
         "costs": f"""
             with {OWNED}
-            select member, count(distinct file) as files, {SUMS}
+            select member, min(file) as example, count(distinct file) as files, {SUMS}
             from members join owned using (call) group by member
         """,
         "bytes": f"""
@@ -173,20 +185,45 @@ def _tables(by: By) -> dict[str, str]:
     }
 
 
-_GROUP: Mapping[By, str] = {
+_OF_FILE: Mapping[By, str] = {
     "directory": """
-        case when path in ('.', '/') or not contains(path, '/') then '.'
-             when starts_with(path, '/') and not contains(path[2:], '/') then '/'
-             else regexp_replace(path, '/[^/]*$', '') end
+        hash(case when path in ('.', '/') or not contains(path, '/') then '.'
+                  when starts_with(path, '/') and not contains(path[2:], '/') then '/'
+                  else regexp_replace(path, '/[^/]*$', '') end)::varchar
     """,
-    "client": "client",
-    "uid": "uid::varchar",
     "extension": """
         nullif(lower(regexp_extract(
             parse_filename(path, false, 'forward_slash'), '^.+[.]([^.]{1,16})$', 1)), '')
     """,
 }
+"""What each file is grouped under, where that is part of its path. Directories are compared by
+numbers that are made of their paths; a file of each tells its path in the end (`_directory`)."""
+
+_GROUP: Mapping[By, str] = {
+    "directory": "of_file",
+    "client": "client",
+    "uid": "uid::varchar",
+    "extension": "of_file",
+}
 """What each call of a file is grouped under."""
+
+_STANDING = """
+    create temp table standing as
+    select *, rank() over (order by time desc, calls desc) as standing from costs
+"""
+
+_TIED = """
+    select example from standing semi join (
+        select standing from standing group by standing having count(*) > 1
+    ) using (standing)
+"""
+
+
+def _directory(path: str) -> str:
+    """The directory that a file is in."""
+    if path == "/" or "/" not in path:
+        return "."
+    return path.rpartition("/")[0] or "/"
 
 
 def _group_cost(row: Row) -> GroupCost:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import order, parts, population
+from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
@@ -72,11 +72,12 @@ _FIRST = {
 """What the order begins with, where it is a number."""
 
 _ORDER = {
-    "time": "time desc, revalidations desc, path, client, file",
-    "revalidations": "revalidations desc, time desc, path, client, file",
-    "bytes": "bytes_reread + bytes_saved desc, revalidations desc, path, client, file",
-    "name": "path, client, file",
+    "time": "time desc, revalidations desc",
+    "revalidations": "revalidations desc, time desc",
+    "bytes": "bytes_reread + bytes_saved desc, revalidations desc",
+    "name": "true",
 }
+"""Of equals, the first by path, client and number comes first."""
 
 
 class Interval(Record):
@@ -373,7 +374,6 @@ _LISTED = "(revalidations > 0 or invalidations > 0)"
 
 def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[FileCache, ...]:
     first = _FIRST.get(sort) if top else None
-    # Paths are looked up only for those that may be shown.
     enough = f"""
         and {first} >= (
             select min(least) from (
@@ -384,15 +384,10 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
     """
     rows = cursor.execute(
         f"""
-        with chosen as (
-            select * from by_file where {_LISTED} {enough if first else ""}
-        ),
-        named as (
-            select path, role, mounts.client, mounts.server, chosen.*
-            from chosen join files using (file) join mounts using (mount)
-        ),
-        most as (
-            select * from named order by {_ORDER[sort]} limit {top if top else "all"}
+        with most as (
+            select *, rank() over (order by {_ORDER[sort]}) as standing
+            from by_file where {_LISTED} {enough if first else ""}
+            {f"qualify standing <= {top}" if top else ""}
         ),
         ages as (
             select mount, file, quantile_cont({age_s(_AGE)}, 0.5) as median
@@ -406,21 +401,22 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
             where callback and operations.op = 'CB_RECALL' and operations.file is not null
             group by all
         )
-        select file, path, client, server, role, revalidations, unchanged, changed_by_self,
+        select standing, file, client, server, role, revalidations, unchanged, changed_by_self,
                changed_by_other, invalidations, median, time, bytes_reread, bytes_saved,
                coalesce(recalls, 0) as recalls
-        from most left join ages using (mount, file) left join recalls using (mount, file)
-        order by {_ORDER[sort]}
+        from most join mounts using (mount) join (select file, role from files) using (file)
+             left join ages using (mount, file) left join recalls using (mount, file)
         """
     )
-    return tuple(_file_cache(row) for row in by_name(rows))
+    shown = paths.best(cursor, list(by_name(rows)), top, then=("client", "file"))
+    return tuple(_file_cache(row, path) for row, path in shown)
 
 
-def _file_cache(row: Row) -> FileCache:
+def _file_cache(row: Row, path: str) -> FileCache:
     """Read a row of the query in `_files`."""
     return FileCache(
         file=integer(row["file"]),
-        path=str(row["path"]),
+        path=path,
         client=str(row["client"]),
         server=str(row["server"]),
         role=str(row["role"]),

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds
@@ -81,7 +81,9 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.execute(_RECALLED)
         cursor.execute(_MET, {"before": BEFORE_NS, "not_ready": list(NOT_READY)})
-        rows = by_name(cursor.execute(_BY_HOLDER, {"files": FILES_SHOWN, "examples": EXAMPLES}))
+        asked = {"files": FILES_SHOWN, "examples": EXAMPLES}
+        rows = list(by_name(cursor.execute(_BY_HOLDER, asked)))
+        told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
         booked = cursor.execute(_ROWS).fetchall()
     times: dict[tuple[str, str], dict[str, float]] = {}
     for holder, server, row, time in booked:
@@ -91,17 +93,17 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
             holder=row["holder"],
             server=row["server"],
             recalled=integer(row["recalled"]),
-            files=integer(row["files"]),
+            files=integer(row["objects"]),
             returned=integer(row["returned"]),
             total_s=seconds(row["total"]) or 0.0,
             longest_s=seconds(row["longest"]),
             waiting=tuple(row["waiting"] or ()),
             calls=integer(row["calls"]),
             time_s=times.get((row["holder"], row["server"]), {}),
-            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            paths=of_row,
             frames=tuple(row["frames"]),
         )
-        for row in rows
+        for row, of_row in zip(rows, told, strict=True)
     )
 
 
@@ -159,13 +161,12 @@ _BY_HOLDER = """
         select holder, server, list_sort(list(distinct client)) as clients, count(*) as calls
         from met group by holder, server
     )
-    select holder, server, count(*) as recalled, count(distinct file) as files,
+    select holder, server, count(*) as recalled, count(distinct file) as objects,
            count(ended) as returned, sum(ended - begun) as total, max(ended - begun) as longest,
            any_value(clients) as waiting, any_value(calls) as calls,
-           coalesce((list(path order by coalesce(ended - begun, 0) desc, frame, path)
-                filter (path is not null))[:10 * $files], []) as paths,
+           (list(file order by coalesce(ended - begun, 0) desc, frame, file))[:10 * $files]
+               as files,
            (list(frame order by coalesce(ended - begun, 0) desc, frame))[:$examples] as frames
     from recalled left join waiting using (holder, server)
-                  left join (select files.file, path from files) using (file)
     group by holder, server order by total desc nulls last, holder, server
 """

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
@@ -70,12 +70,8 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)
         rows = cursor.execute(_BY_MOUNT).fetchall()
-        places = cursor.execute(
-            _PLACES, {"places": PLACES_SHOWN, **traffic.named(trace)}
-        ).fetchall()
-    found: dict[tuple[str, str], list[str]] = {}
-    for client, server, path in places:
-        found.setdefault((client, server), []).append(str(path))
+        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN, **traffic.named(trace)}).fetchall()
+        found: dict[tuple[str, str], list[str]] = paths.most(cursor, most, PLACES_SHOWN)
     mounts = traffic.mounts(trace)
     calls = traffic.answered(trace, NFS_PROGRAMS)
     told = [
@@ -131,13 +127,10 @@ _BY_MOUNT = f"""
 """
 
 _PLACES = f"""
-    select most.client, most.server, path
+    select (client, server), file, times
     from (
         select client, server, file, count(*) as times
         from asked join {traffic.NAMED} using (mount) where again group by all
-    ) as most join files using (file)
-    qualify row_number() over (
-        partition by most.client, most.server order by times desc, path
-    ) <= $places
-    order by most.client, most.server, times desc, path
+    )
+    qualify rank() over (partition by client, server order by times desc) <= $places
 """

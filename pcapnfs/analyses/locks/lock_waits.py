@@ -16,8 +16,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import named_rows, population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -131,7 +132,10 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     if not NEEDS.met(trace):
         return ()
     _register(trace)
-    rows = named_rows.rows(trace, _WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES})
+    with closing(trace.cursor()) as cursor:
+        asked = {"files": FILES_SHOWN, "examples": EXAMPLES}
+        rows = list(by_name(cursor.execute(_WAITS, asked)))
+        told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
     return tuple(
         LockWaits(
             client=row["client"],
@@ -148,10 +152,10 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
             longest_s=seconds(row["longest"]),
             late_s=seconds(row["late"]) or 0.0,
             holders=tuple(sorted(set(row["holders"]))),
-            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            paths=of_row,
             frames=tuple(row["frames"]),
         )
-        for row in rows
+        for row, of_row in zip(rows, told, strict=True)
     )
 
 
@@ -268,10 +272,8 @@ _WAITS = """
            sum(greatest(last - coalesce(alone, begun), 0)) as waited,
            max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
            list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
-           coalesce((list(path order by last - begun desc, frame, path)
-                filter (path is not null))[:10 * $files], []) as paths,
+           (list(file order by last - begun desc, frame, file))[:10 * $files] as files,
            (list(frame order by last - begun desc, frame))[:$examples] as frames
     from judged join locks using (client, server) left join asking using (client, server)
-                left join (select files.file, path from files) using (file)
     group by client, server order by waited desc, client, server
 """

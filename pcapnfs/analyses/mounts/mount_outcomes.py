@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
@@ -134,7 +134,9 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
         cursor.execute(met)
         if cursor.execute("select 1 from met limit 1").fetchone() is None:
             return ()
-        rows = by_name(cursor.execute(_OUTCOMES, {"asked": ASKED_SHOWN, "examples": EXAMPLES}))
+        asked = {"asked": ASKED_SHOWN, "examples": EXAMPLES}
+        rows = list(by_name(cursor.execute(_OUTCOMES, asked)))
+        known = paths.of(cursor, (place["file"] for row in rows for place in row["places"]))
     return tuple(
         MountOutcome(
             client=row["client"],
@@ -143,7 +145,9 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
             calls=integer(row["calls"]),
             asked=tuple(dict.fromkeys(row["asked"]))[:ASKED_SHOWN],
             statuses=tuple(dict.fromkeys(row["answers"])),
-            paths=tuple(dict.fromkeys(row["paths"]))[:ASKED_SHOWN],
+            paths=tuple(
+                dict.fromkeys(known.get(place["file"], place["text"]) for place in row["places"])
+            )[:ASKED_SHOWN],
             flavours=tuple(dict.fromkeys(" ".join(row["allowed"]).split())),
             went_on=row["went_on"],
             tried_s=integer(row["tried"]) / NANOSECONDS,
@@ -293,10 +297,9 @@ _MET = f"""
 
 _OUTCOMES = f"""
     with told as (
-        select met.*, coalesce(mounted.text, named.path, above.path) as path
+        select met.* exclude (file), text,
+               case when text is null then coalesce(file, directory) end as file
         from met
-             left join (select file, path from files) as named on named.file = met.file
-             left join (select file, path from files) as above on above.file = met.directory
              left join (
                  select operations.call, text from operations
                  where operations.op = 'MNT' and text is not null
@@ -334,8 +337,8 @@ _OUTCOMES = f"""
                (list(asked order by call_frame, call))[:10 * $asked] as asked,
                coalesce((list(answer order by call_frame, call)
                     filter (answer is not null))[:10 * $asked], []) as answers,
-               coalesce((list(path order by call_frame, call)
-                    filter (path is not null))[:10 * $asked], []) as paths,
+               coalesce((list({{'text': text, 'file': file}} order by call_frame, call)
+                    filter (text is not null or file is not null))[:10 * $asked], []) as places,
                coalesce((list(allowed order by call_frame, call)
                     filter (allowed is not null))[:$asked], []) as allowed,
                list_sort(list_distinct(
@@ -344,7 +347,7 @@ _OUTCOMES = f"""
                list_distinct(list(flavor)) as flavors
         from told group by client, server, kind
     )
-    select client, server, kind, calls, asked, answers, paths, allowed,
+    select client, server, kind, calls, asked, answers, places, allowed,
            kind not in ('path', 'alone', 'unused') and exists (
                from worked
                where reached

@@ -28,7 +28,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import parts, population
+from pcapnfs.analyses.asking import parts, paths, population
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
@@ -149,9 +149,8 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
         cursor.execute(_UNTYPED)
-        found: dict[int, list[str]] = {}
-        for mount, path in cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall():
-            found.setdefault(mount, []).append(str(path))
+        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall()
+        found: dict[int, list[str]] = paths.most(cursor, most, PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
     return tuple(
         ListingCosts(
@@ -317,11 +316,9 @@ _UNTYPED = f"""
 """
 
 _PLACES = """
-    select mount, path
+    select mount, directory, times
     from (select mount, directory, count(*) as times from followed group by all)
-         join files on file = directory
-    qualify row_number() over (partition by mount order by times desc, path) <= $places
-    order by mount, times desc, path
+    qualify rank() over (partition by mount order by times desc) <= $places
 """
 
 _SMALL = shares.where(f"""

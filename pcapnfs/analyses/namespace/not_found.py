@@ -9,10 +9,12 @@ create something were cut off later), or that was to be made and was refused.
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import joined, population
+from pcapnfs.analyses.asking import joined, paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
@@ -135,15 +137,21 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES, **traffic.named(trace)}).fetchall()
         names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
         orders, steps = _searched(cursor)
+        known = paths.of(cursor, (place for row in (*names, *orders) for place in row[_PLACES]))
     found: dict[tuple[str, str], list[MissingName]] = {}
-    for client, server, name, searches, directories, places in names:
+    for client, server, places, name, searches, directories in names:
         found.setdefault((client, server), []).append(
-            MissingName(str(name), integer(searches), integer(directories), tuple(places))
+            MissingName(
+                str(name),
+                integer(searches),
+                integer(directories),
+                tuple(known[place] for place in places),
+            )
         )
     searched: dict[tuple[str, str], list[SearchOrder]] = {}
     for client, server, places, searches, told in orders:
         searched.setdefault((client, server), []).append(
-            SearchOrder(tuple(places), integer(searches), integer(told))
+            SearchOrder(tuple(known[place] for place in places), integer(searches), integer(told))
         )
     stepped = {
         (client, server): (integer(searched), integer(climbs))
@@ -179,7 +187,7 @@ def _searched(
     cursor.execute(_WORKED)
     cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
     return (
-        cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall(),
+        _first(cursor, cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall()),
         cursor.execute(_SEARCHED).fetchall(),
     )
 
@@ -188,6 +196,20 @@ def any_step(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Whether a name was looked for in more than one directory."""
     return cursor.execute(_STEPS).fetchone() is not None
 
+
+def _first(cursor: duckdb.DuckDBPyConnection, orders: list[Any]) -> list[Any]:
+    """The search orders that are told, the most frequent first, then in the order of their paths.
+
+    Of those as frequent as the last all are there.
+    """
+    ranks = paths.ranks(cursor, list({place for row in orders for place in row[_PLACES]}))
+    orders.sort(key=lambda row: (*row[:2], -row[3], [ranks[place] for place in row[_PLACES]]))
+    pairs = groupby(orders, key=itemgetter(0, 1))
+    return [row for _, of_pair in pairs for row in islice(of_pair, ORDERS_SHOWN)]
+
+
+_PLACES = 2
+"""Where rows of names and of orders have the directories."""
 
 _GONE = f"""
     create temp table gone as
@@ -294,13 +316,10 @@ _NAMES = """
     with places as (
         select client, server, name, directory, count(*) as searches, min(call) as first
         from missed group by client, server, name, directory
-    ),
-    located as (
-        select places.*, path from places join (select file, path from files) on file = directory
     )
-    select client, server, name, sum(searches)::bigint, count(*),
-           list(path order by first, path)[:$places]
-    from located
+    select client, server, list(directory order by first, directory)[:$places], name,
+           sum(searches)::bigint, count(*)
+    from places
     group by client, server, name
     qualify row_number() over (
         partition by client, server order by sum(searches) desc, name
@@ -350,7 +369,7 @@ _WORKED = f"""
 it, asked for its attributes. A file may have names in many."""
 
 # A search comes from one directory to the next without any use of either.
-_SEARCHES = """
+_SEARCHES = f"""
     create temp table searches as
     with after as (
         select turns.*, worked.call as worked_after
@@ -374,24 +393,23 @@ _SEARCHES = """
         from judged
     ),
     located as (
-        select parted.*, path, parent
-        from parted join (select file, path, parent from files) on file = directory
+        select parted.*, place, parent
+        from parted join {paths.HASHED} as hashed on hashed.file = directory
+             join (select file, parent from files) as below on below.file = directory
     )
     select client, server, name, count(*) as steps,
-           list(path order by call, directory)[:$places] as places,
+           list(place order by call, directory)[:$places] as places,
+           list(directory order by call, directory)[:$places] as directories,
            bool_and(not goes_on or coalesce(next = parent, false)) as climbs
     from located
     group by client, server, name, turn, part having count(*) > 1
 """
 
 _ORDERS = """
-    select client, server, places, count(*), count(distinct name)
+    select client, server, min(directories), count(*), count(distinct name)
     from searches
     group by client, server, places
-    qualify row_number() over (
-        partition by client, server order by count(*) desc, places
-    ) <= $orders
-    order by client, server, count(*) desc, places
+    qualify rank() over (partition by client, server order by count(*) desc) <= $orders
 """
 
 _SEARCHED = """

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import order, parts, population
+from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.asking.texts import among, place
@@ -56,13 +56,13 @@ Sort = Literal["time", "calls", "entries", "follow-ups", "name"]
 """What the directories are sorted by; all but the name from the largest down."""
 
 _ORDER = {
-    "time": "coalesce(time, 0) + coalesce(follow_up_time, 0) desc, entries desc nulls last, path, "
-    "directory",
-    "calls": "plain + plus + unknown desc, entries desc nulls last, path, directory",
-    "entries": "entries desc nulls last, time desc nulls last, path, directory",
-    "follow-ups": "follow_ups desc nulls last, time desc nulls last, path, directory",
-    "name": "path, directory",
+    "time": "coalesce(time, 0) + coalesce(follow_up_time, 0) desc, entries desc nulls last",
+    "calls": "plain + plus + unknown desc, entries desc nulls last",
+    "entries": "entries desc nulls last, time desc nulls last",
+    "follow-ups": "follow_ups desc nulls last, time desc nulls last",
+    "name": "true",
 }
+"""Of equals, the first by path comes first."""
 
 
 class FollowUps(Record):
@@ -460,17 +460,19 @@ def _directories(
 ) -> tuple[DirectoryListing, ...]:
     rows = cursor.execute(
         f"""
-        select directory, path, server, plain, plus, unknown, listings, entries, bytes, time, lost,
-               won, asked, asked_time, follow_ups, follow_up_time, plus_entries, untouched
-        from by_directory join files on files.file = directory
-        order by {_ORDER[sort]}
-        limit {top if top else "all"}
+        select directory, server, plain, plus, unknown, listings, entries, bytes, time, lost,
+               won, asked, asked_time, follow_ups, follow_up_time, plus_entries, untouched,
+               standing
+        from (select *, rank() over (order by {_ORDER[sort]}) as standing from by_directory) as its
+             join (select file, server from files) as named on named.file = directory
+        {f"where standing <= {top}" if top else ""}
         """
     )
-    return tuple(_directory(row) for row in by_name(rows))
+    shown = paths.best(cursor, list(by_name(rows)), top, file="directory", then=("directory",))
+    return tuple(_directory(row, path) for row, path in shown)
 
 
-def _directory(row: Row) -> DirectoryListing:
+def _directory(row: Row, path: str) -> DirectoryListing:
     """Read a row of the query in `_directories`."""
 
     def told_apart(name: str) -> int | None:
@@ -479,7 +481,7 @@ def _directory(row: Row) -> DirectoryListing:
 
     return DirectoryListing(
         file=integer(row["directory"]),
-        path=str(row["path"]),
+        path=path,
         server=str(row["server"]),
         readdir_calls=told_apart("plain"),
         readdirplus_calls=told_apart("plus"),

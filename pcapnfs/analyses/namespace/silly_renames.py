@@ -7,17 +7,20 @@ path that each file had, and whether the REMOVE that has to follow is in the cap
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -70,6 +73,7 @@ def silly_renames(trace: Trace) -> tuple[SillyRenames, ...]:
         rows = cursor.execute(
             _RENAMES, {"silly": SILLY_NAME, "files": FILES_SHOWN, "examples": EXAMPLES}
         ).fetchall()
+        known = paths.of(cursor, (each["directory"] for row in rows for each in (*row[5], *row[6])))
     return tuple(
         SillyRenames(
             client=client,
@@ -77,13 +81,20 @@ def silly_renames(trace: Trace) -> tuple[SillyRenames, ...]:
             renames=integer(renames),
             removed=integer(removed),
             longest_s=seconds(longest),
-            paths=tuple(paths),
-            left=tuple(left),
+            paths=tuple(_path(each, known) for each in old),
+            left=tuple(_path(each, known) for each in new),
             time_s=seconds(time) or 0.0,
             frames=tuple(frames),
         )
-        for client, server, renames, removed, longest, paths, left, time, frames in rows
+        for client, server, renames, removed, longest, old, new, time, frames in rows
     )
+
+
+def _path(named: Mapping[str, Any], directories: Mapping[int, str]) -> str:
+    """The path of a name in a directory; the name alone where the directory is not known."""
+    directory = directories.get(named["directory"], "")
+    inside = "" if directory in ("", ".") else f"{directory.rstrip('/')}/"
+    return f"{inside}{named['name']}"
 
 
 _RENAMES = """
@@ -112,18 +123,13 @@ _RENAMES = """
                 and renamed.renamed <= removals.removed
     ),
     placed as (
-        select told.*, coalesce(share, 0) as share,
-               case when origin.path in ('', '.') or origin.path is null then name
-                    else rtrim(origin.path, '/') || '/' || name end as path,
-               case when goal.path in ('', '.') or goal.path is null then new_name
-                    else rtrim(goal.path, '/') || '/' || new_name end as new_path
-        from told left join shares using (call)
-             left join (select file, path from files) as origin on origin.file = told.directory
-             left join (select file, path from files) as goal on goal.file = told.target
+        select told.*, coalesce(share, 0) as share from told left join shares using (call)
     )
     select client, server, count(*), count(removed), max(removed - renamed),
-           (list(path order by frame, path))[:$files],
-           coalesce((list(new_path order by frame, new_path)
+           (list({'directory': directory, 'name': name}
+                 order by frame, directory, name))[:$files],
+           coalesce((list({'directory': target, 'name': new_name}
+                          order by frame, target, new_name)
                 filter (removed is null))[:$files], []),
            sum(share), (list(frame order by frame))[:$examples]
     from placed group by client, server order by count(*) desc, client, server

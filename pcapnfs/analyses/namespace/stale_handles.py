@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.asking.texts import among
@@ -101,11 +101,16 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
         cursor.execute(_TOUCHED)
         cursor.execute(_UNBOUND)
         rows = cursor.execute(_FILES).fetchall()
+        objects = cursor.execute("select identity, file from named order by all").fetchall()
+        known = paths.of(cursor, (file for _, file in objects))
+    least: dict[int, str] = {}
+    for identity, file in objects:
+        least[identity] = min(known[file], least.get(identity, known[file]))
     shown: dict[tuple[str, str], list[StaleFile]] = {}
-    for client, server, path, calls, ops, use, unused, later, remover, removal, frame in rows:
+    for client, server, identity, calls, ops, use, unused, later, remover, removal, frame in rows:
         shown.setdefault((client, server), []).append(
             StaleFile(
-                path=path,
+                path=least[identity],
                 calls=integer(calls),
                 operations=tuple(ops),
                 last_use_frame=whole(use),
@@ -171,7 +176,7 @@ _FIRST = """
 # Few files are told. With tables of what concerns them, no later join is with all operations.
 _NAMED = """
     create temp table named as
-    select file, identity, path from files semi join first using (identity)
+    select file, identity from files semi join first using (identity)
 """
 
 _TOUCHED = """
@@ -222,7 +227,7 @@ _FILES = """
         from revived asof left join removals
              on revived.identity = removals.identity and revived.refused >= removals.removed
     )
-    select client, server, (select min(path) from named where named.identity = ended.identity),
-           calls, ops, used_frame, unused, later_frame, remover, removal, removal_frame
+    select client, server, identity, calls, ops, used_frame, unused, later_frame, remover, removal,
+           removal_frame
     from ended order by client, server, calls desc, identity
 """

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
@@ -113,6 +113,8 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
         rows = cursor.execute(
             _FAILURES, {"files": FILES_SHOWN, "users": USERS_SHOWN, "examples": EXAMPLES}
         ).fetchall()
+        # Of exports there are no files: MNT told them.
+        known = paths.of(cursor, (place["file"] for row in rows for place in row[7]))
     return tuple(
         Failures(
             client=client,
@@ -122,10 +124,10 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
             statuses=tuple(statuses),
             operations=tuple(operations),
             users=tuple(integer(user) for user in users),
-            paths=tuple(paths),
+            paths=tuple(known.get(place["file"], place["text"]) for place in places),
             frames=tuple(frames),
         )
-        for client, server, kind, calls, statuses, operations, users, paths, frames in rows
+        for client, server, kind, calls, statuses, operations, users, places, frames in rows
     )
 
 
@@ -154,17 +156,29 @@ def _most(value: str, limit: str) -> str:
          ))"""
 
 
+_PLACES = """
+    (select list({'text': text, 'file': file} order by calls desc, first)[:$files] from (
+         select any_value(text) as text, min(file) as file, count(*) as calls,
+                min((call_frame, file)) as first
+         from failed
+         where failed.client = told.client and failed.server = told.server
+               and failed.kind = told.kind and place is not null
+         group by place
+     ))"""
+"""SQL: the objects or exports that were asked for, likewise."""
+
 _FAILURES = f"""
     with failed as materialized (
         select client, server, {_kind()} as kind, status_name, op, uid, call_frame,
-               coalesce(mounted.text, named.path, above.path) as path
+               text, case when text is null then named.file end as file,
+               case when text is null then place else hash(text) end as place
         from (
                  select * replace (coalesce(status_name, rpc_status) as status_name) from calls
                  where {among("coalesce(status_name, rpc_status)", STATUSES)}
                        and not callback and not coalesce({NO_ERROR}, false)
              ) as refused
-             left join (select file, path from files) as named on named.file = refused.file
-             left join (select file, path from files) as above on above.file = refused.directory
+             left join {paths.HASHED} as named
+                  on named.file = coalesce(refused.file, refused.directory)
              left join (
                  select operations.call, text from operations
                  where operations.op = 'MNT' and text is not null
@@ -177,6 +191,6 @@ _FAILURES = f"""
         from failed group by client, server, kind
     )
     select client, server, kind, calls, {_most("status_name", "10")}, {_most("op", "10")},
-           coalesce({_most("uid", "$users")}, []), coalesce({_most("path", "$files")}, []), frames
+           coalesce({_most("uid", "$users")}, []), coalesce({_PLACES}, []), frames
     from told order by calls desc, client, server, kind
 """

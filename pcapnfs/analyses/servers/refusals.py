@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds
@@ -91,7 +91,8 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
     same_calls.register(trace)
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        rows = by_name(cursor.execute(_REFUSALS, parameters))
+        rows = list(by_name(cursor.execute(_REFUSALS, parameters)))
+        told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
     return tuple(
         Refusals(
             client=row["client"],
@@ -102,13 +103,13 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
             unfinished=integer(row["unfinished"]),
             recalled=integer(row["recalled"]),
             operations=tuple(row["operations"]),
-            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            paths=of_row,
             longest_s=seconds(row["longest"]),
             time_s=seconds(row["time"]) or 0.0,
             recalled_s=seconds(row["recalled_time"]) or 0.0,
             frames=tuple(row["frames"]),
         )
-        for row in rows
+        for row, of_row in zip(rows, told, strict=True)
     )
 
 
@@ -151,12 +152,10 @@ _REFUSALS = f"""
                    (begun - recalled <= $recall and recalled <= coalesce(ended, begun + $recall)),
                    false
                ) as was_recalled,
-               coalesce(named.path, above.path) as path
+               coalesce(waits.file, directory) as shown
         from waits asof left join recalls
              on waits.server = recalls.server and waits.file = recalls.file
                 and coalesce(waits.ended, waits.begun + $recall) >= recalls.recalled
-        left join (select file, path from files) as named on named.file = waits.file
-        left join (select file, path from files) as above on above.file = waits.directory
     ),
     operations_told as (
         select client, server, status, list(op order by calls desc, op) as operations from (
@@ -166,8 +165,8 @@ _REFUSALS = f"""
     select client, server, status, sum(calls) as calls, count(*) as waits,
            count(*) filter (ended is null) as unfinished,
            count(*) filter (was_recalled) as recalled, any_value(operations) as operations,
-           coalesce((list(path order by coalesce(ended, begun) - begun desc, frame, path)
-                filter (path is not null))[:10 * $files], []) as paths,
+           coalesce((list(shown order by coalesce(ended, begun) - begun desc, frame, shown)
+                filter (shown is not null))[:10 * $files], []) as files,
            max(ended - begun) as longest, sum(placed.time) as "time",
            sum(placed.time) filter (was_recalled) as recalled_time,
            (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples] as frames

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import closing
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
@@ -152,7 +154,7 @@ class _Call(NamedTuple):
     part: int
     call_frame: int
     reply_frame: int
-    path: str | None
+    file: int | None
 
 
 def stalled_calls(trace: Trace) -> tuple[StalledCalls, ...]:
@@ -162,10 +164,19 @@ def stalled_calls(trace: Trace) -> tuple[StalledCalls, ...]:
     found: defaultdict[str, list[_Call]] = defaultdict(list)
     for server, *values in trace.rows(_TOLD):
         found[server].append(_Call(*values))
+    shown = {
+        server: dict.fromkeys(call.file for call in calls if call.file is not None)
+        for server, calls in found.items()
+    }
+    with closing(trace.cursor()) as cursor:
+        told = paths.told(
+            cursor, (islice(files, 10 * FILES_SHOWN) for files in shown.values()), FILES_SHOWN
+        )
+    named = dict(zip(shown, told, strict=True))
     beside = {server: values for server, *values in trace.rows(_BESIDE)}
     meanwhile = dict(trace.rows(_MEANWHILE))
     return tuple(
-        _of_server(server, calls, *beside[server], meanwhile=meanwhile[server])
+        _of_server(server, calls, named[server], *beside[server], meanwhile=meanwhile[server])
         for server, calls in sorted(found.items(), key=lambda each: (-each[1][0].took, each[0]))
     )
 
@@ -212,7 +223,13 @@ def any_long(trace: Trace) -> bool:
 
 
 def _of_server(
-    server: str, calls: list[_Call], asked: int, others: int | None, *, meanwhile: int
+    server: str,
+    calls: list[_Call],
+    names: tuple[str, ...],
+    asked: int,
+    others: int | None,
+    *,
+    meanwhile: int,
 ) -> StalledCalls:
     """What there is to tell of calls, of which the longest comes first."""
     longest = calls[0]
@@ -227,9 +244,7 @@ def _of_server(
         asked=integer(asked),
         moments=_moments(calls),
         operations=tuple(sorted(named, key=lambda op: (-named[op], op))),
-        paths=tuple(dict.fromkeys(call.path for call in calls if call.path is not None))[
-            :FILES_SHOWN
-        ],
+        paths=names,
         longest_op=longest.op,
         longest_s=seconds(longest.took) or 0.0,
         usual_s=(seconds(longest.usual) or 0.0) if longest.alike else None,
@@ -324,11 +339,9 @@ _BY_CLIENT = f"""
 
 _TOLD = f"""
     select stalled.server, stalled.client, stalled.op, row, begun, took, usual, alike, part,
-           call_frame, reply_frame, coalesce(objects.path, above.path)
+           call_frame, reply_frame, coalesce(file, directory)
     from {TABLE} as stalled
          join (select call, call_frame, reply_frame, file, directory from calls) as its using (call)
-         left join files as objects on objects.file = its.file
-         left join files as above on above.file = its.directory
     order by took desc, call
 """
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds
@@ -90,7 +91,9 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
     if not silent_calls.any_found(trace):
         return ()
     with closing(trace.cursor()) as cursor:
-        rows = by_name(cursor.execute(_PAIRS, {"files": FILES_SHOWN, "examples": EXAMPLES}))
+        asked = {"files": FILES_SHOWN, "examples": EXAMPLES}
+        rows = list(by_name(cursor.execute(_PAIRS, asked)))
+        told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
     return tuple(
         Unanswered(
             client=row["client"],
@@ -102,7 +105,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             answered_elsewhere=integer(row["answered_elsewhere"]),
             answered_again=integer(row["answered_again"]),
             operations=tuple(row["operations"]),
-            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            paths=of_row,
             large=integer(row["large"]),
             resent=integer(row["resent"]),
             unreceived=integer(row["unreceived"]),
@@ -116,7 +119,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             time_s=seconds(row["share"]) or 0.0,
             frames=tuple(row["frames"]),
         )
-        for row in rows
+        for row, of_row in zip(rows, told, strict=True)
     )
 
 
@@ -148,10 +151,8 @@ _PAIRS = """
         group by client, server
     ),
     named as (
-        select silent.*, coalesce(share, 0) as share, coalesce(objects.path, above.path) as path
+        select silent.*, coalesce(share, 0) as share, coalesce(file, directory) as shown
         from silent left join shares using (call)
-             left join (select file, path from files) as objects on objects.file = silent.file
-             left join (select file, path from files) as above on above.file = silent.directory
     ),
     kinds as (
         select client, server, list(op order by calls desc, op)[:10] as operations
@@ -162,8 +163,8 @@ _PAIRS = """
            any_value(answered) as answered, any_value(answered_later) as answered_later,
            any_value(answered_elsewhere) as answered_elsewhere,
            any_value(answered_again) as answered_again, any_value(operations) as operations,
-           coalesce((list(path order by call_frame, path)
-                filter (path is not null))[:10 * $files], []) as paths,
+           coalesce((list(shown order by call_frame, shown)
+                filter (shown is not null))[:10 * $files], []) as files,
            count(*) filter (large) as large, any_value(of_connections.resent) as resent,
            count(*) filter (named.unreceived > 0) as unreceived,
            any_value(of_connections.unreceived_bytes) as unreceived_bytes,

@@ -5,11 +5,12 @@ A long call says little by itself: 400 ms are nothing for a lock that waits, and
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import order
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, number, text
+from pcapnfs.analyses.asking import order, paths
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, number
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -62,28 +63,16 @@ def slowest(trace: Trace, *, top: int = 20) -> tuple[SlowCall, ...]:
         UsageError: `top` is negative.
     """
     order.check("calls", top=top)
-    rows = trace.rows(
-        """
-        with usual as (
-            select protocol, op, count(srt) as answered,
-                   quantile_cont(srt, 0.5) as p50, quantile_cont(srt, 0.99) as p99
-            from calls where not callback and srt is not null group by protocol, op
-        )
-        select protocol, op, client, calls.server, path, call_frame, reply_frame, srt,
-               transmissions, answered, p50, p99
-        from calls join usual using (protocol, op) left join files on files.file = calls.file
-        where not callback and srt is not null
-        order by srt desc, call limit $top
-        """,
-        {"top": top or None},
-    )
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(_SLOWEST, {"top": top or None}).fetchall()
+        known = paths.of(cursor, (row[4] for row in rows))
     return tuple(
         SlowCall(
             version=str(row[0]),
             op=str(row[1]),
             client=str(row[2]),
             server=str(row[3]),
-            path=text(row[4]),
+            path=known.get(row[4]),
             call_frame=integer(row[5]),
             reply_frame=integer(row[6]),
             srt_s=number(row[7]) / NANOSECONDS,
@@ -94,3 +83,17 @@ def slowest(trace: Trace, *, top: int = 20) -> tuple[SlowCall, ...]:
         )
         for row in rows
     )
+
+
+_SLOWEST = """
+    with usual as (
+        select protocol, op, count(srt) as answered,
+               quantile_cont(srt, 0.5) as p50, quantile_cont(srt, 0.99) as p99
+        from calls where not callback and srt is not null group by protocol, op
+    )
+    select protocol, op, client, server, file, call_frame, reply_frame, srt,
+           transmissions, answered, p50, p99
+    from calls join usual using (protocol, op)
+    where not callback and srt is not null
+    order by srt desc, call limit $top
+"""

@@ -126,7 +126,7 @@ impl Writer {
 }
 
 /// Bytes of the texts of an array, where each stands by itself.
-fn text_bytes(array: &dyn Array) -> usize {
+pub fn text_bytes(array: &dyn Array) -> usize {
     let texts = array.as_string_opt::<i32>().map(GenericByteArray::value_offsets);
     let offsets = texts.or_else(|| array.as_binary_opt::<i32>().map(GenericByteArray::value_offsets));
     let ends = offsets.and_then(|offsets| offsets.first().zip(offsets.last()));

@@ -1,0 +1,63 @@
+"""Paths are those of their files, in the order that was asked for, however many they are."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from pcapnfs import spilled
+from pcapnfs.analyses.asking import paths
+from pcapnfs.trace import Trace
+from tests.unit.rows import trace_of
+
+MANY = 50
+
+
+@pytest.fixture(params=[1, 1000], ids=["many", "few"])
+def trace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Trace:
+    """Files 0 to 49, of which each path is that of two."""
+    monkeypatch.setattr(paths, "HELD", request.param)
+    monkeypatch.setattr(spilled, "HELD_BYTES", 40)
+    return trace_of(files=[{"file": file, "path": path(file)} for file in range(MANY)])
+
+
+def path(file: int) -> str:
+    return f"{(file * 7 % MANY) // 2:02}/ö\n"
+
+
+def test_paths_are_those_of_the_files(trace: Trace) -> None:
+    with closing(trace.cursor()) as cursor:
+        assert paths.of(cursor, [3, None, 40, 3]) == {3: path(3), 40: path(40)}
+        assert paths.of(cursor, []) == {}
+        asked = np.array([40, 3, 17])
+        assert list(paths.along(cursor, asked)) == [path(40), path(3), path(17)]
+
+
+def test_the_order_is_that_of_paths_and_numbers(trace: Trace) -> None:
+    with closing(trace.cursor()) as cursor:
+        found = list(paths.ordered(cursor, range(MANY)))
+        assert found == sorted((path(file), file) for file in range(MANY))
+        ranks = paths.ranks(cursor, range(MANY))
+        assert all(
+            (ranks[one] < ranks[other]) == (path(one) < path(other))
+            for one in range(MANY)
+            for other in range(MANY)
+        )
+        paths.number(cursor, "numbered", range(MANY))
+        rows = cursor.execute("select file from numbered order by place").fetchall()
+    assert [file for (file,) in rows] == [file for _, file in found]
+
+
+def test_equals_come_in_the_order_of_their_paths(trace: Trace) -> None:
+    rows = [("one", file, 5 if file == 8 else 1) for file in range(MANY)]
+    with closing(trace.cursor()) as cursor:
+        told = paths.most(cursor, [*rows, ("other", 4, 1)], 3)
+        first = sorted(path(file) for file in range(MANY) if file != 8)[:2]
+        assert told == {"one": [path(8), *first], "other": [path(4)]}
+        standing = [{"file": file, "standing": times} for _, file, times in rows]
+        shown = paths.best(cursor, standing, 2, then=("file",))
+    assert [each for _, each in shown] == sorted(path(file) for file in range(MANY) if file != 8)[
+        :2
+    ]

@@ -113,7 +113,7 @@ def run(*arguments: str) -> tuple[subprocess.CompletedProcess[str], int]:
         "perfile {} --top 0 --json",
         "perfile {} --by directory --json",
         "compare {} {} --json",
-        "sequence {} --file f7 --json",
+        "sequence {} --file f8 --json",
         "show {} 100 --json",
     ],
 )

@@ -32,6 +32,7 @@ class Batch:
     def __init__(self, table: str, relation: duckdb.DuckDBPyRelation) -> None:
         self.table = table
         self.rows = len(relation)
+        self.text_bytes = 0  # Texts are short.
         self._relation = relation
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 
@@ -35,20 +36,28 @@ fn looked_for_as(many: usize, beginning: &str) -> Names {
     names
 }
 
-#[test]
-fn objects_are_written_some_at_a_time() {
-    let names = looked_for(2 * BATCH_ROWS);
+/// The table of files as it leaves, batch by batch.
+fn files(names: &Names) -> Vec<(&'static str, RecordBatch)> {
     let mut tables = Tables::default();
-    let mut ending = tables.ending(&names).unwrap();
+    let mut ending = tables.ending(names).unwrap();
     let mut written = Vec::new();
     let mut more = true;
     while more {
-        more = tables.append_files(&mut ending, &names, &["10.0.0.1".to_owned()]);
-        for (table, batch) in tables.take(!more).unwrap() {
-            let numbers = batch.column_by_name("file").unwrap().as_primitive::<UInt32Type>().clone();
-            written.push((table, numbers.value(0), numbers.len()));
-        }
+        more = tables.append_files(&mut ending, names, &["10.0.0.1".to_owned()]);
+        written.extend(tables.take(!more).unwrap());
     }
+    written
+}
+
+#[test]
+fn objects_are_written_some_at_a_time() {
+    let written: Vec<_> = files(&looked_for(2 * BATCH_ROWS))
+        .iter()
+        .map(|(table, batch)| {
+            let numbers = batch.column_by_name("file").unwrap().as_primitive::<UInt32Type>();
+            (*table, numbers.value(0), numbers.len())
+        })
+        .collect();
     let rows = BATCH_ROWS as u32;
     assert_eq!(written, [("files", 0, BATCH_ROWS), ("files", rows, BATCH_ROWS), ("files", 2 * rows, 1)]);
 }
@@ -58,15 +67,7 @@ fn of_long_paths_a_few_are_written_at_a_time() {
     const LONG: usize = 4000;
     let many = 3 * PATHS_BYTES / LONG;
     let names = looked_for_as(many, &"n".repeat(LONG));
-    let mut tables = Tables::default();
-    let mut ending = tables.ending(&names).unwrap();
-    let mut written = Vec::new();
-    let mut more = true;
-    while more {
-        more = tables.append_files(&mut ending, &names, &["10.0.0.1".to_owned()]);
-        let batches = tables.take(!more).unwrap();
-        written.extend(batches.iter().map(|(_, batch)| batch.num_rows()));
-    }
+    let written: Vec<_> = files(&names).iter().map(|(_, batch)| batch.num_rows()).collect();
     assert_eq!(written.iter().sum::<usize>(), many + 1);
     assert!(written.iter().all(|rows| rows * LONG < PATHS_BYTES + 2 * LONG), "{written:?}");
 }

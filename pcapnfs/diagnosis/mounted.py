@@ -63,21 +63,6 @@ def judged(material: Material, wanted: Callable[[tuple[str, ...]], bool]) -> Ite
                 yield Judged(mount, verdict, questions)
 
 
-def is_linux(material: Material, client: str) -> bool:
-    """Whether a client says that it is Linux: what others take by themselves is not its case."""
-    told = [kind.software for kind in material.software.clients if client in kind.addresses]
-    return bool(told) and all(software.startswith("Linux") for software in told)
-
-
-def is_other_server(material: Material, server: str) -> bool:
-    """Whether a server says that it is something else than Linux, whose tools it does not have.
-
-    That of Linux itself says nothing.
-    """
-    told = [kind.software for kind in material.software.servers if server in kind.addresses]
-    return bool(told) and not any(software.startswith("Linux") for software in told)
-
-
 def is_attribute_cache(options: tuple[str, ...]) -> bool:
     """Whether a verdict is about how long attributes are kept."""
     return any("noac" in option or option.startswith("ac") for option in options)

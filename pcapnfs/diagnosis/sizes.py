@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed
-from pcapnfs.diagnosis.mounted import CHANGE, CHECK, is_linux
+from pcapnfs.diagnosis.mounted import CHANGE, CHECK
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_linux
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import Record
 

@@ -10,8 +10,9 @@ from pcapnfs.analyses.caching.questions import FILE_FRESH_S
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE, is_linux
+from pcapnfs.diagnosis.mounted import CHANGE
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_linux
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:

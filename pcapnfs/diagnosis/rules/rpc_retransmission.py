@@ -118,17 +118,6 @@ def _advice(pair: ResentCalls) -> tuple[Advice, ...]:
             ),
         )
     advice = [
-        *(
-            (
-                Advice(
-                    "Look at the way from the capture point to the client: a link or path that is "
-                    "down in one direction, a firewall that does not know the connection, an MTU "
-                    "too small for answers."
-                ),
-            )
-            if pair.lost
-            else ()
-        ),
         Advice(
             "Compare with a capture at the other end: calls that are missing there are lost on "
             "the way; those that arrive and are answered late are the server's."
@@ -138,6 +127,15 @@ def _advice(pair: ResentCalls) -> tuple[Advice, ...]:
             "server is still working on."
         ),
     ]
+    if pair.lost:
+        advice.insert(
+            0,
+            Advice(
+                "Look at the way from the capture point to the client: a link or path that is down "
+                "in one direction, a firewall that does not know the connection, an MTU too small "
+                "for answers."
+            ),
+        )
     if "UDP" in pair.transports:
         advice.insert(
             0,

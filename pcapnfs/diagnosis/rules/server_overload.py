@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.servers.server_queue import ALONE, NEARLY_ALL
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
-from pcapnfs.diagnosis.mounted import is_other_server
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:

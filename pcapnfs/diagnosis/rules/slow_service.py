@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
-from pcapnfs.diagnosis.mounted import is_other_server
 from pcapnfs.diagnosis.rules.server_overload import queues
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_other_client
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -147,8 +148,7 @@ def _held_advice(material: Material, held: Sequence[LossRate]) -> tuple[Advice, 
 
 def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
     """That more connections carry more, where there are calls for them and the client can."""
-    told = [kind.software for kind in material.software.clients if rate.client in kind.addresses]
-    if not all(software.startswith("Linux") for software in told):
+    if is_other_client(material, rate.client):
         return
     for pair in material.caps.pairs:
         if (pair.client, pair.server) != (rate.client, rate.server) or pair.mean < AT_ONCE:

@@ -7,7 +7,6 @@ A file with several handles is one file. Callbacks are left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -48,27 +47,31 @@ READS = columns.together(
 FILES_AT_A_TIME = 10_000
 """Files fetched from the database together."""
 
+_DOWN, _UP = "'desc nulls last'", "'asc nulls last'"
+"""SQL: the way that a value of an order goes."""
+
 _ORDER: Mapping[Sort, str] = {
-    "time": "time desc, calls desc",
-    "calls": "calls desc, time desc",
-    "stable": "stable_calls desc, time desc",
-    "stable-time": "stable_time desc, time desc",
-    "unstable-time": "time - stable_time desc, time desc",
-    "bytes": "coalesce(bytes_read, 0) + coalesce(bytes_written, 0) desc, time desc",
-    "read": "bytes_read desc nulls last, time desc",
-    "written": "bytes_written desc nulls last, time desc",
-    "size": "size desc nulls last, time desc",
-    "errors": "errors desc, time desc",
-    "revalidations": "revalidations desc, time desc",
-    "resent": "retransmitted desc, time desc",
-    "parent": "directory_calls desc, time desc",
-    "first": "first_time nulls last",
-    "last": "last_time desc nulls last",
-    "lifetime": "last_time - first_time desc nulls last, time desc",
-    "name": "true",
-    "type": "role, time desc",
+    "time": f"time, {_DOWN}, calls, {_DOWN}",
+    "calls": f"calls, {_DOWN}, time, {_DOWN}",
+    "stable": f"stable_calls, {_DOWN}, time, {_DOWN}",
+    "stable-time": f"stable_time, {_DOWN}, time, {_DOWN}",
+    "unstable-time": f"time - stable_time, {_DOWN}, time, {_DOWN}",
+    "bytes": f"coalesce(bytes_read, 0) + coalesce(bytes_written, 0), {_DOWN}, time, {_DOWN}",
+    "read": f"bytes_read, {_DOWN}, time, {_DOWN}",
+    "written": f"bytes_written, {_DOWN}, time, {_DOWN}",
+    "size": f"size, {_DOWN}, time, {_DOWN}",
+    "errors": f"errors, {_DOWN}, time, {_DOWN}",
+    "revalidations": f"revalidations, {_DOWN}, time, {_DOWN}",
+    "resent": f"retransmitted, {_DOWN}, time, {_DOWN}",
+    "parent": f"directory_calls, {_DOWN}, time, {_DOWN}",
+    "first": f"first_time, {_UP}",
+    "last": f"last_time, {_DOWN}",
+    "lifetime": f"last_time - first_time, {_DOWN}, time, {_DOWN}",
+    "name": f"true, {_UP}",
+    "type": f"role, {_UP}, time, {_DOWN}",
 }
-"""Of equals, the first by its path comes first."""
+"""SQL: what files are sorted by, each value with its way. Of equals, the first by its path comes
+first."""
 
 
 class FileCost(Record):
@@ -197,7 +200,7 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         # Some at a time: the database does not spill all that it joins with.
         many = parts.number(trace, entries=True)
         pieces = [parts.within("file", range(part, part + 1), many) for part in range(many)]
-        standing = f"{_standing(selection.sort)} as standing"
+        standing = f"create_sort_key({_ORDER[selection.sort]}) as standing"
         cursor.execute(
             f"create temp table most as select file, {standing} from ({_files('false')})"
         )
@@ -227,16 +230,6 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         with closing(trace.cursor()) as other:
             for row, path in zip(rows, paths.along(other, files), strict=True):
                 yield _file_cost(row, path, exports.get(row["export"]), ops)
-
-
-def _standing(sort: Sort) -> str:
-    """SQL: what rows are sorted by, as one value."""
-    keys = []
-    for key in re.split(r", (?![^(]*[)])", _ORDER[sort]):
-        value = key.removesuffix(" nulls last")
-        way = "desc" if value.endswith(" desc") else "asc"
-        keys += [value.removesuffix(" desc"), f"'{way} nulls last'"]
-    return f"create_sort_key({', '.join(keys)})"
 
 
 _TIED = """

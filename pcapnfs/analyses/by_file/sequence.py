@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Numbers
+from contextlib import closing
 from math import ceil
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given, lookup, named_rows, owners
+from pcapnfs.analyses.asking import given, lookup, named_rows, owners, paths
 from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.by_file import steps
@@ -272,12 +273,9 @@ def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> Iterator[FileS
 
 
 def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
-    rows = trace.rows(
-        "select path from files where list_contains($files, file) "
-        "order by list_position($files, file)",
-        {"files": list(files)},
-    )
-    return tuple(str(row[0]) for row in rows)
+    with closing(trace.cursor()) as cursor:
+        known = paths.of(cursor, files)
+    return tuple(known[file] for file in files)
 
 
 def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSequence]:

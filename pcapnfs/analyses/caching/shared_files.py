@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
@@ -92,7 +92,7 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
         cursor.execute(_KNOWN)
         rows = cursor.execute(_ROWS, {"asking": [*READ_OPERATIONS, "GETATTR", "ACCESS"]}).fetchall()
         shown = [most["file"] for each in found.values() for most in each["most"][:FILES_SHOWN]]
-        paths = dict(cursor.execute(_PATHS, {"files": shown}).fetchall())
+        known = paths.of(cursor, shown)
     times: dict[str, dict[str, float]] = {}
     for server, row, time in rows:
         times.setdefault(server, {})[row] = seconds(time) or 0.0
@@ -104,7 +104,7 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
             most_turns=integer(each["most"][0]["turns"]),
             shown=tuple(
                 SharedFile(
-                    path=str(paths[most["file"]]),
+                    path=known[most["file"]],
                     clients=tuple(clients[client] for client in most["clients"]),
                     turns=integer(most["turns"]),
                 )
@@ -143,8 +143,6 @@ _KNOWN = """
     select call, server, op, stability from calls semi join walked using (call)
 """
 """The first uses after turns, by clients that had used the file before."""
-
-_PATHS = "select file, path from files where file in $files"
 
 _ROWS = """
     select server, stability as row, sum(share)

@@ -18,6 +18,7 @@ from pcapnfs.analyses.forecasts.what_if import (
     Base,
     Change,
     Scenario,
+    part_of_other,
     scenario,
 )
 from pcapnfs.analyses.times.call_times import slow_s
@@ -147,7 +148,6 @@ def _what_if(
         shorter = network * RTT_PART
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
     if told:
-        moved = clock.budget.transfer_s * costs.concurrency
-        part = min(moved / costs.other_s, 1.0) if costs.other_s > 0 else 0.0
-        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved=part)
+        moving = part_of_other(clock.budget.transfer_s * costs.concurrency, costs)
+        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved=moving)
         yield on_top("local", None, local)

@@ -15,6 +15,7 @@ from pcapnfs.analyses.forecasts.what_if import (
     Base,
     Change,
     Scenario,
+    part_of_other,
     scenario,
 )
 
@@ -85,11 +86,12 @@ def scenarios(
         yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
         yield on_top(name, value, change)
-    moved, other = 0.0, base.costs.other_s
-    if measured is not None and measured.files and other > 0:
-        moved = min(measured.transfer_s / measured.files / other, 1.0)
     if measured is not None and not resent:
+        moving_s = measured.transfer_s / measured.files if measured.files else 0.0
         nothing = Change(
-            rtt_added_s=-network, persist_s=0.0, other_saved=moved, moving_s=-asked.moving_s
+            rtt_added_s=-network,
+            persist_s=0.0,
+            other_saved=part_of_other(moving_s, base.costs),
+            moving_s=-asked.moving_s,
         )
         yield on_top("local", None, nothing)

@@ -262,6 +262,11 @@ def scenario(
     )
 
 
+def part_of_other(time_s: float, costs: Costs[float]) -> float:
+    """Which part a time of each file has of that beyond round trips and persistence, 0 to 1."""
+    return min(time_s / costs.other_s, 1.0) if costs.other_s > 0 else 0.0
+
+
 def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
     """The inputs, and with a round trip that is a tick longer or shorter.
 

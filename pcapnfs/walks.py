@@ -88,6 +88,13 @@ def joined(parts: list[Batch]) -> Batch:
     return _core.joined(parts)
 
 
+def put(cursor: duckdb.DuckDBPyConnection, table: str, rows: Batch) -> None:
+    """Add the rows that a walk gave to a table with columns of these names."""
+    cursor.register("walked", rows)
+    cursor.execute(f"insert into {table} by name from walked")
+    cursor.unregister("walked")
+
+
 def held(moves: duckdb.DuckDBPyRelation, *, visit_s: float) -> Batch:
     """What clients read again of each file, and what they were spared: `reread`, `saved`, in bytes.
 

@@ -226,9 +226,7 @@ def of_learned(
     cursor.execute(_MOVED)
     cursor.execute(_HELD)
     for moves in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
-        cursor.register("walked", walks.held(moves, visit_s=TOGETHER_S))
-        cursor.execute("insert into held from walked")
-        cursor.unregister("walked")
+        walks.put(cursor, "held", walks.held(moves, visit_s=TOGETHER_S))
     cursor.execute(_BY_FILE)
     (totals,) = by_name(cursor.execute(_TOTALS))
     compared = sum(integer(totals[name]) for name in ("unchanged", *_CHANGED))

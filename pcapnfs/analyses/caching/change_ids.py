@@ -115,9 +115,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
         cursor.execute(_TABLES)
         asked_about = []
         for learned, asked in _walked(trace, cursor, all_rows=all_rows):
-            cursor.register("walked", learned)
-            cursor.execute("insert into learned by name from walked")
-            cursor.unregister("walked")
+            walks.put(cursor, "learned", learned)
             asked_about.append(asked)
         cursor.register("asked_counts", walks.joined(asked_about))
         cursor.execute(_ASKED_ABOUT)

@@ -181,9 +181,7 @@ def _ask_one_by_one(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     """Fill the table of calls that ask for entries one by one."""
     walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
     for rows in parts.of(trace, cursor, _ASKED, by="mount, directory", entries=True):
-        cursor.register("walked", walk.asked(rows))
-        cursor.execute("insert into one_by_one from walked")
-        cursor.unregister("walked")
+        walks.put(cursor, "one_by_one", walk.asked(rows))
 
 
 _LISTED = f"""

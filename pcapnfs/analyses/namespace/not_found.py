@@ -19,6 +19,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
@@ -53,9 +54,6 @@ and resource fork."""
 
 MAKES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "LINK", "RENAME")
 """Operations that give something a name."""
-
-LISTS = ("READDIR", "READDIRPLUS")
-"""Operations that list a directory."""
 
 NAMES_SHOWN = 5
 """Names that are told."""
@@ -363,7 +361,7 @@ _WORKED = f"""
     select distinct directory, call from used join there using (file)
     union all
     select file, call from used semi join concerned on file = directory
-    where {joined.condition(among("op", LISTS), other="file")}
+    where {joined.condition(among("op", LISTING), other="file")}
 """
 """Calls that listed a directory, or that were about a regular file there: found it, opened, read
 it, asked for its attributes. A file may have names in many."""

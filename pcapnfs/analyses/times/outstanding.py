@@ -370,30 +370,27 @@ def _lost(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:
     """Places of calls whose answer was lost on the way to the client, and when they came again."""
     if not lost_replies.any_again(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    found = trace.arrays(
-        f"""
-        select call, again
-        from ({lost_replies.ROWS}) semi join (
-            select call from calls where {traffic.asked(trace)}
-        ) using (call)
-        """
-    )
-    return find(call, found["call"]), span.since_start(found["again"])
+    return _later(trace, span, call, f"select call, again as later from ({lost_replies.ROWS})")
 
 
 def _offloaded(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:
     """Places of COPYs that went on once they were answered, and when the server told their end."""
     if not offloads.register(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    told = trace.arrays(
+    return _later(trace, span, call, f"select call, done as later from {offloads.TABLE}")
+
+
+def _later(trace: Trace, span: _Span, call: Calls, rows: str) -> tuple[Places, Times]:
+    """Places of those calls of clients that a query tells, with `later`, and that moment."""
+    found = trace.arrays(
         f"""
-        select call, done
-        from {offloads.TABLE} semi join (
+        select call, later
+        from ({rows}) semi join (
             select call from calls where {traffic.asked(trace)}
         ) using (call)
         """
     )
-    return find(call, told["call"]), span.since_start(told["done"])
+    return find(call, found["call"]), span.since_start(found["later"])
 
 
 _REFUSED = f"(reply_time is not null and coalesce({among('status_name', NOT_READY)}, false))"

@@ -92,7 +92,7 @@ def block(
     still: Mapping[str, float] | None = None,
 ) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total, paths, locks, still or {})]
+    parts: list[RenderableType] = [_clock(total, paths, locks, still)]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -116,7 +116,7 @@ def _clock(
     budget: Budget,
     paths: Sequence[SlowerPath],
     locks: Sequence[LockGaps],
-    still: Mapping[str, float],
+    still: Mapping[str, float] | None,
 ) -> RenderableType:
     rows = [
         [title(row, budget), units.duration(time_s), units.share(share), _bar(share)]

@@ -59,6 +59,9 @@ class CaptureFile(Record):
     mistimed_packets: int = 0
     """Packets that state a time that cannot be: that of the packet before stands for it; 0
     likewise."""
+    late_packets: int = 0
+    """Packets that stood behind others that came later, and were taken in order of time; 0
+    likewise."""
     set_back: int = 0
     """How often the clock of the capturing host was set back; times are counted on; 0 likewise."""
     set_back_ns: int = 0

@@ -408,7 +408,7 @@ def _sound(told: meta.Meta) -> meta.Meta:
         texts += [vain.client, vain.server]
     for file in told.files:
         counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
-        counts += [file.followers, file.passed_bytes]
+        counts += [file.followers, file.passed_bytes, file.late_packets]
         counts += [file.mistimed_packets, file.set_back, file.set_back_ns]
         counts += [file.set_forward, file.set_forward_ns, file.untold_pause_ns]
         maybe = (

@@ -198,6 +198,7 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "last_frame": file.last_frame,
         "untimed_packets": file.untimed_packets,
         "mistimed_packets": file.mistimed_packets,
+        "late_packets": file.late_packets,
         "set_back": file.set_back,
         "set_back_ns": file.set_back_ns,
         "set_back_frame": file.set_back_frame,

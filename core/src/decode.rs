@@ -15,6 +15,7 @@ use crate::capture::{LinkType, Packet, Set, Untold};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::foresight::{self, AT_ONCE};
+use crate::order::{Order, Placed};
 use crate::packet::{self, Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::assembler::{Piece, Stamp};
@@ -65,6 +66,8 @@ pub struct FileSummary {
     pub untimed_packets: u64,
     /// Packets whose times cannot be: that of the packet before stands for it.
     pub mistimed_packets: u64,
+    /// Packets that stood behind others that came later, and were put before them ([`crate::order`]).
+    pub late_packets: u64,
     /// How often the capture's clock was set back; times are counted on.
     pub set_back: u64,
     /// By how much, in all, nanoseconds.
@@ -149,6 +152,7 @@ pub type Batch = (&'static str, RecordBatch);
 /// Decodes captures.
 pub struct Decoder {
     captures: Merge,
+    order: Order,
     dissector: Dissector,
     connections: Connections,
     conversations: Conversations,
@@ -179,6 +183,7 @@ impl Decoder {
         let files = captures.paths().map(file).collect();
         Ok(Self {
             captures,
+            order: Order::default(),
             dissector: Dissector::default(),
             connections: Connections::default(),
             conversations: Conversations::new(RPC_PORTS.iter().chain(ports).copied().collect(), witness),
@@ -237,33 +242,44 @@ impl Decoder {
     #[allow(clippy::inline_always)] // It is the body of a loop.
     fn read_packet(&mut self) -> bool {
         loop {
+            if self.order.holding() && self.take_held(true) {
+                return true;
+            }
             match self.captures.next() {
                 Some(Next::Packet(file, packet)) => {
                     self.frames += 1;
-                    let stamp = Stamp { frame: self.frames, time_ns: packet.time_ns };
                     if let Some(file) = self.meta.files.get_mut(file) {
                         file.count(&packet, self.frames);
                     }
-                    let Self { dissector, connections, conversations, tally, meta, .. } = self;
-                    give_up(stamp, dissector, connections, conversations);
-                    if take_next(&packet, stamp, dissector, connections, conversations) {
-                        tally.tcp += 1;
-                    } else {
-                        tally.count(take(
-                            packet,
-                            stamp,
-                            dissector,
-                            connections,
-                            conversations,
-                            &mut meta.around,
-                        ));
+                    if self.order.holds(packet.time_ns) {
+                        self.order.hold(file, self.frames, &packet);
+                        continue;
                     }
+                    let Self { dissector, connections, conversations, tally, meta, .. } = self;
+                    let around = &mut meta.around;
+                    let frame = self.frames;
+                    take_packet(packet, frame, dissector, connections, conversations, tally, around);
                     return true;
                 }
                 Some(Next::End(file, error)) => self.close(file, error.as_ref()),
-                None => return false,
+                None => return self.order.holding() && self.take_held(false),
             }
         }
+    }
+
+    /// Takes a packet that was held because the capture mixed up its packets. `more`: it may have others.
+    #[cold]
+    #[inline(never)]
+    fn take_held(&mut self, more: bool) -> bool {
+        let Self { order, dissector, connections, conversations, tally, meta, .. } = self;
+        let Some(Placed { file, frame, place, late, packet }) = order.release(more) else { return false };
+        // Who writes the packets anew, in order of time, numbers them so.
+        let frame = if conversations.witness().is_some() { place } else { frame };
+        if let Some(file) = meta.files.get_mut(file) {
+            file.late_packets += u64::from(late);
+        }
+        take_packet(packet, frame, dissector, connections, conversations, tally, &mut meta.around);
+        true
     }
 
     fn close(&mut self, index: usize, error: Option<&ReadError>) {
@@ -337,7 +353,7 @@ fn take_overdue(
     connections: &mut Connections,
     conversations: &mut Conversations,
 ) {
-    let stamp = |(frame, time_ns)| Stamp { frame, time_ns };
+    let stamp = |(frame, time_ns)| Stamp { time_ns, frame };
     while let Some(part) = dissector.overdue(now_ns) {
         take_datagram(&part.datagram, stamp(part.last), Reason::Missing, connections, conversations);
     }
@@ -351,7 +367,7 @@ fn take_datagram(
     conversations: &mut Conversations,
 ) -> ConnectionId {
     let (id, side) = connections.datagram(datagram, last);
-    let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
+    let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { time_ns, frame });
     let Payload { bytes, length } = datagram.payload;
     if let Some(connection) = connections.get(id) {
         let record = Record { bytes, behind: None, length, open: false, limit, first, last, place: &[] };
@@ -381,6 +397,27 @@ fn give_up(
         });
     }
     take_overdue(Some(stamp.time_ns), dissector, connections, conversations);
+}
+
+/// One packet through all stages.
+#[inline(always)]
+#[allow(clippy::inline_always)] // Into the loop.
+fn take_packet(
+    packet: Packet<'_>,
+    frame: u64,
+    dissector: &mut Dissector,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+    tally: &mut Tally,
+    around: &mut Around,
+) {
+    let stamp = Stamp { frame, time_ns: packet.time_ns };
+    give_up(stamp, dissector, connections, conversations);
+    if take_next(&packet, stamp, dissector, connections, conversations) {
+        tally.tcp += 1;
+    } else {
+        tally.count(take(packet, stamp, dissector, connections, conversations, around));
+    }
 }
 
 /// One packet through all stages, if its headers are plain and it goes on with a stream: most do.

@@ -38,6 +38,8 @@ mod conversation;
 
 mod foresight;
 
+pub mod order;
+
 pub mod decode;
 
 pub mod redact;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "error",
     "cursor",
     "wire_enum",
@@ -24,6 +24,7 @@ const ORDER: [&str; 19] = [
     "witness",
     "conversation",
     "foresight",
+    "order",
     "decode",
     "redact",
     "annotate",

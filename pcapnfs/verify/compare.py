@@ -272,6 +272,7 @@ class _Comparison:
             self._differ("reply without call", message.frame, why)
 
     def _differ(self, kind: str, frame: int, reason: str | None) -> None:
+        reason = reason or self._situation.otherwise
         self.tally.differences[kind, reason].add(frame)
 
 

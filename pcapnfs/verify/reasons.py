@@ -47,6 +47,8 @@ TEXTS = {
     "before it only",
     "odd_time": "a packet states a time that cannot be, or the clock of the capture was set: "
     "pcapnfs goes by the packets around it, or by their timestamps",
+    "mixed_up": "packets stand behind others that came later: pcapnfs takes them in order of time, "
+    "tshark as they stand (reordercap puts them in order for both)",
     "xid_again": "the call has the xid of another one on its connection that was answered before: "
     "tshark takes it for that one, sent again",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
@@ -102,10 +104,17 @@ class Situation(Record):
     """Bytes of some connection are missing."""
     odd_times: bool = False
     """Packets state times that cannot be, or the clock was set back or forward."""
+    mixed_up: bool = False
+    """Packets were taken in order of time, which is not that of the file."""
     orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
     used_again: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of calls whose xid was that of another call, which was answered before."""
+
+    @property
+    def otherwise(self) -> str | None:
+        """Why they differ about any call of this capture, where it has no reason of its own."""
+        return "mixed_up" if self.mixed_up else None
 
     @property
     def impatient(self) -> bool:

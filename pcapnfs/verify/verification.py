@@ -211,6 +211,7 @@ def _situation(trace: Trace) -> Situation:
         odd_times=any(
             file.mistimed_packets or file.set_back or file.set_forward for file in trace.meta.files
         ),
+        mixed_up=any(file.late_packets for file in trace.meta.files),
     )
 
 

@@ -59,10 +59,10 @@ def volume(size_bytes: int | None) -> str:
 
 
 def frames(first: int | None, last: int | None) -> str:
-    """A span of frames; a single one stands alone."""
+    """A span of frames, the lower one first; a single one stands alone."""
     if first is None or last is None:
         return units.UNKNOWN
-    return str(first) if first == last else f"{first}-{last}"
+    return str(first) if first == last else f"{min(first, last)}-{max(first, last)}"
 
 
 def totals(lines: Iterable[tuple[str, Total]]) -> RenderableType:

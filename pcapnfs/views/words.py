@@ -43,7 +43,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
         trust.set_back, trust.set_forward, trust.clock_tick_s, capture.limits_hit,
-        capture.followers, trust.untold_pause_s,
+        capture.followers, trust.untold_pause_s, trust.late_packets,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -53,6 +53,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         one_way(trust),
         _untimed(trust, capture),
         _mistimed(trust),
+        _late(trust),
         _set_back(trust),
         _set_forward(trust),
         _untold_pause(trust),
@@ -255,6 +256,17 @@ def _mistimed(trust: Trust) -> str:
 
 _INSTEAD = "that of the packet before stands for it"
 """What is done about a time that is not there, or cannot be."""
+
+
+def _late(trust: Trust) -> str:
+    if not trust.late_packets:
+        return ""
+    stand = units.counted(trust.late_packets, "packet stands", "packets stand")
+    was = "was" if trust.late_packets == 1 else "were"
+    return (
+        f"{stand} behind others that came later, and {was} taken in order of time; frame numbers "
+        "are those of the file. Wireshark needs reordercap for that."
+    )
 
 
 def _set_back(trust: Trust) -> str:

@@ -83,6 +83,15 @@ def test_a_reply_that_one_side_does_not_pair() -> None:
     assert held([], [orphan], orphans={(12, 7)}) == {}
 
 
+def test_where_packets_were_mixed_up_that_is_why_what_has_no_other_reason_differs() -> None:
+    wrong = replace(OURS, srt_ns=501)
+    assert held([wrong], mixed_up=True) == {("service time", "mixed_up"): [10]}
+    assert held([], [CALL, REPLY], mixed_up=True) == {("only tshark", "mixed_up"): [10]}
+    assert held([], [replace(CALL, program=200_000)], mixed_up=True) == {
+        ("only tshark", "other_program"): [10]
+    }
+
+
 def test_a_call_sent_again_on_another_connection_is_one() -> None:
     """To tshark it is another call, timed from its own frame."""
     ours = replace(OURS, transmissions=3, reply_frame=40, reply_first_frame=40, srt_ns=9_000)

@@ -156,6 +156,7 @@ def trust() -> Trust:
         dropped_packets=None,
         untimed_packets=0,
         mistimed_packets=0,
+        late_packets=0,
         lacking_share=0.0,
         set_back=0,
         set_back_s=0.0,

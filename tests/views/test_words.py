@@ -270,3 +270,11 @@ def test_one_is_not_many() -> None:
         "1 reply without call, as the capture began.",
         "Limits of the decoder were reached: record_limit 1 time.",
     ]
+
+
+def test_packets_that_were_mixed_up_are_told() -> None:
+    told = replace(samples.trust(), late_packets=1)
+    assert trust_sentences(told, samples.capture())[0] == (
+        "1 packet stands behind others that came later, and was taken in order of time; frame "
+        "numbers are those of the file. Wireshark needs reordercap for that."
+    )

@@ -26,11 +26,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::capture::merge::{Merge, Next};
+use crate::capture::merge::Merge;
 use crate::capture::output::{Failure, Output, Packing};
 use crate::capture::{Container, LinkType, Reader};
 use crate::decode::{Decoder, FileSummary};
 use crate::error::ReadError;
+use crate::order::Order;
+use crate::packet;
 use crate::table::Choice;
 use frames::Frames;
 use journal::Journal;
@@ -104,12 +106,13 @@ pub fn redact(
     let (container, link) = common(paths)?;
     let snaplen = files.iter().map(|file| file.snaplen).max().unwrap_or(0);
     let mut output = Output::begin(to, options.packing, container, snaplen, link)?;
-    let mut captures = Merge::open(paths)?;
-    let mut packets = 0;
-    while let Some(next) = captures.next() {
-        // Where reading ends early is in the summary of the first reading.
-        let Next::Packet(_, packet) = next else { continue };
-        output.packet(&packet, frames.next(&packet)?)?;
+    // Asked as by the decoder, so that both readings take the packets in the same order.
+    let mut captures = Merge::open(paths)?.asking(packet::timestamps);
+    let (mut order, mut packets) = (Order::default(), 0);
+    // Where reading ends early is in the summary of the first reading.
+    while let Some(written) = order.next(&mut captures, |packet| output.packet(packet, frames.next(packet)?))
+    {
+        written?;
         packets += 1;
         if packets % PACKETS_PER_TURN == 0 && !go_on(0.5 + captures.done() / 2.0) {
             return Err(Failure::Stopped);

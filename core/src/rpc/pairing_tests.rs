@@ -247,7 +247,7 @@ proptest! {
 }
 
 fn at(time_ns: i64) -> Stamp {
-    Stamp { frame: 1, time_ns }
+    Stamp { time_ns, frame: 1 }
 }
 
 fn reply_at(pairing: &mut Pairing, xid: u32, time_ns: i64) -> ReplyOutcome {

@@ -9,13 +9,14 @@ use std::collections::VecDeque;
 use crate::packet::{Part, Payload};
 use crate::stream::seq::SeqNumber;
 
-/// Frame number and time of a packet.
+/// Time and frame number of a packet, in the order of both: where a capture mixed up its packets, their
+/// times tell which came first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// Frame number; counts on over the files of one decode.
-    pub frame: u64,
     /// Nanoseconds since 1970 UTC.
     pub time_ns: i64,
+    /// Frame number; counts on over the files of one decode.
+    pub frame: u64,
 }
 
 /// A piece of the byte stream: what one segment contributed.

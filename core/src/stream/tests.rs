@@ -590,7 +590,7 @@ fn outcome(steps: &[Step], shortcut: bool) -> (Vec<String>, String, bool, usize)
             ..Segment::EMPTY
         };
         let side = if step.low { Side::Low } else { Side::High };
-        let stamp = Stamp { frame, time_ns };
+        let stamp = Stamp { time_ns, frame };
         let mut sink = |_: &Connection, side: Side, event: Event<'_>| {
             told.push(format!("{side:?} {event:?}"));
         };

@@ -138,6 +138,9 @@ class Trust(Record):
     mistimed_packets: int
     """Packets that state a time that cannot be, before or after all around them: that of the packet
     before stands for it, so that what lasted in between is not known."""
+    late_packets: int
+    """Packets that stand behind others that came later, and were taken in order of time: Wireshark
+    sees the same once reordercap put them in order. Frame numbers are those of the file."""
     lacking_share: float | None
     """The share of the bytes of captured directions that are missing, or that of calls (by replies
     without one, but as the capture began), whichever is larger, 0…1; None without calls.
@@ -295,6 +298,7 @@ def trust(trace: Trace) -> Trust:
         dropped_packets=sum(dropped) if dropped else None,
         untimed_packets=untimed,
         mistimed_packets=mistimed,
+        late_packets=sum(file.late_packets for file in trace.meta.files),
         lacking_share=max(_share(lost, integer(seen) + lost), _share(without, calls + orphans))
         if calls
         else None,

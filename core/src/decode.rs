@@ -273,7 +273,7 @@ impl Decoder {
     fn take_held(&mut self, more: bool) -> bool {
         let Self { order, dissector, connections, conversations, tally, meta, .. } = self;
         let Some(Placed { file, frame, place, late, packet }) = order.release(more) else { return false };
-        // Who writes the packets anew, in order of time, numbers them so.
+        // Who takes the packets once more takes them in this order, and counts them so.
         let frame = if conversations.witness().is_some() { place } else { frame };
         if let Some(file) = meta.files.get_mut(file) {
             file.late_packets += u64::from(late);

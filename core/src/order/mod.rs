@@ -13,6 +13,8 @@
 //! Takes packets with their numbers; gives them back, with the same numbers. Promises: memory is
 //! [`BYTES_LIMIT`] and one packet; a packet that nothing is late around is never copied.
 
+mod restore;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::SocketAddr;
@@ -24,6 +26,8 @@ use crate::capture::merge::{Merge, Next};
 use crate::capture::{LinkType, Packet};
 use crate::packet::outline::{Carried, outline};
 use crate::stream::seq::SeqNumber;
+
+pub use restore::Restore;
 
 /// Bytes of packets that are held at most, and one packet.
 const BYTES_LIMIT: usize = 16 << 20;
@@ -85,6 +89,14 @@ struct Held {
 }
 
 impl Held {
+    /// A packet, in a buffer that serves again.
+    fn of(file: usize, frame: u64, packet: &Packet<'_>, mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        bytes.extend_from_slice(packet.bytes);
+        let Packet { number, time_ns, stated_ns, link, wire_length, .. } = *packet;
+        Self { file, frame, late: false, number, time_ns, stated_ns, link, wire_length, bytes }
+    }
+
     fn packet(&self) -> Packet<'_> {
         Packet {
             number: self.number,
@@ -198,10 +210,7 @@ impl Order {
         if bytes.capacity() > SPARE + 2 * packet.bytes.len() {
             bytes = Vec::new(); // Small packets in large buffers would take more than they count.
         }
-        bytes.clear();
-        bytes.extend_from_slice(packet.bytes);
-        let Packet { number, time_ns, stated_ns, link, wire_length, .. } = *packet;
-        let held = Held { file, frame, late: false, number, time_ns, stated_ns, link, wire_length, bytes };
+        let held = Held::of(file, frame, packet, bytes);
         (self.read, self.bytes) = (frame, self.bytes.saturating_add(held.size()));
         if self.mode == Mode::Sorting { self.sort(held) } else { self.held.push_back(held) }
     }
@@ -251,22 +260,23 @@ impl Order {
     }
 
     /// Gives the next packet of the captures to `take`; `None` at their end. Why a file ends is not told.
-    pub fn next<T>(&mut self, captures: &mut Merge, take: impl FnOnce(&Packet<'_>) -> T) -> Option<T> {
+    pub fn next<T>(&mut self, captures: &mut Merge, take: impl FnOnce(&Placed<'_>) -> T) -> Option<T> {
         loop {
             // What is given is lent, so that this cannot be asked and answered in one.
             if self.holding() && self.ready(true) {
-                return self.release(true).map(|placed| take(&placed.packet));
+                return self.release(true).map(|placed| take(&placed));
             }
             match captures.next() {
                 Some(Next::Packet(file, packet)) => {
                     self.read += 1;
+                    let frame = self.read;
                     if !self.holds(packet.time_ns) {
-                        return Some(take(&packet));
+                        return Some(take(&Placed { file, frame, place: frame, late: false, packet }));
                     }
-                    self.hold(file, self.read, &packet);
+                    self.hold(file, frame, &packet);
                 }
                 Some(Next::End(..)) => {}
-                None => return self.release(false).map(|placed| take(&placed.packet)),
+                None => return self.release(false).map(|placed| take(&placed)),
             }
         }
     }

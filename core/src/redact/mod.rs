@@ -28,10 +28,10 @@ use std::path::PathBuf;
 
 use crate::capture::merge::Merge;
 use crate::capture::output::{Failure, Output, Packing};
-use crate::capture::{Container, LinkType, Reader};
+use crate::capture::{Container, LinkType, Packet, Reader};
 use crate::decode::{Decoder, FileSummary};
 use crate::error::ReadError;
-use crate::order::Order;
+use crate::order::{Order, Restore};
 use crate::packet;
 use crate::table::Choice;
 use frames::Frames;
@@ -108,9 +108,11 @@ pub fn redact(
     let mut output = Output::begin(to, options.packing, container, snaplen, link)?;
     // Asked as by the decoder, so that both readings take the packets in the same order.
     let mut captures = Merge::open(paths)?.asking(packet::timestamps);
-    let (mut order, mut packets) = (Order::default(), 0);
+    let (mut order, mut restore, mut packets) = (Order::default(), Restore::default(), 0);
+    let mut write = |packet: &Packet<'_>| output.packet(packet, packet.bytes);
     // Where reading ends early is in the summary of the first reading.
-    while let Some(written) = order.next(&mut captures, |packet| output.packet(packet, frames.next(packet)?))
+    while let Some(written) =
+        order.next(&mut captures, |placed| restore.put(placed, frames.next(&placed.packet)?, &mut write))
     {
         written?;
         packets += 1;
@@ -118,6 +120,7 @@ pub fn redact(
             return Err(Failure::Stopped);
         }
     }
+    restore.end(write)?;
     output.end(files.iter().filter_map(|file| file.dropped_packets).reduce(u64::saturating_add))?;
     let removed_bytes = frames.removed;
     let replaced = frames.into_values().into_replaced();

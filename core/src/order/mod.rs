@@ -39,6 +39,9 @@ pub const HELD_LIMIT: usize = 1 << 14;
 /// Packets that are looked at to know how to take them.
 const LOOKED_AT: usize = 1 << 12;
 
+/// Where none of the first so many is late, no more are looked at.
+const FIRST: usize = 1 << 9;
+
 /// After so many packets without a late one, they are taken as they stand.
 const QUIET: u64 = 1 << 15;
 
@@ -239,7 +242,8 @@ impl Order {
     /// Whether it is the turn of a packet that is held.
     fn ready(&mut self, more: bool) -> bool {
         if self.mode == Mode::Looking {
-            let full = self.held.len() >= LOOKED_AT || self.bytes >= BYTES_LIMIT / 2;
+            let enough = if self.late == 0 { FIRST } else { LOOKED_AT };
+            let full = self.held.len() >= enough || self.bytes >= BYTES_LIMIT / 2;
             if more && !full {
                 return false;
             }

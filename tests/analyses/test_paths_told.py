@@ -50,16 +50,17 @@ def test_the_order_is_that_of_paths_and_numbers(trace: Trace) -> None:
 
 
 def test_equals_come_in_the_order_of_their_paths(trace: Trace) -> None:
-    rows = [("one", file, 5 if file == 8 else 1) for file in range(MANY)]
+    rows = [(1, file, 5 if file == 8 else 1) for file in range(MANY)]
+    keys, files, times = (np.array(each) for each in zip(*rows, (2, 4, 1), strict=True))
     with closing(trace.cursor()) as cursor:
-        told = paths.most(cursor, [*rows, ("other", 4, 1)], 3)
+        told = paths.most(cursor, {"key": keys, "file": files, "times": times}, 3)
         first = sorted(path(file) for file in range(MANY) if file != 8)[:2]
-        assert told == {"one": [path(8), *first], "other": [path(4)]}
+        assert told == {1: [path(8), *first], 2: [path(4)]}
         standing = "select file, case when file = 8 then 5 else 1 end as standing from files"
         best = [list(paths.best(cursor, standing, top, then=("file",))) for top in (2, 0)]
-    files = sorted((file == 8, path(file), file) for file in range(MANY))
+    expected = sorted((file == 8, path(file), file) for file in range(MANY))
     assert [(row["file"], told) for row, told in best[1]] == [
-        (file, path(file)) for _, _, file in files
+        (file, path(file)) for _, _, file in expected
     ]
     assert best[0] == best[1][:2]
 

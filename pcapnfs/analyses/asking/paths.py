@@ -10,10 +10,10 @@ What is to be in an order of paths is sorted outside of the database (spilled.py
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Files = Sequence[int] | NDArray[Any]
     """Numbers of files, each once."""
-
-Key = TypeVar("Key")
 
 TOGETHER = 100_000
 """Numbers of files that are handed over together: as a text, they take less than 1 MB."""
@@ -84,26 +82,37 @@ def told(
 
 
 def most(
-    cursor: duckdb.DuckDBPyConnection, rows: Iterable[tuple[Key, int, int]], number: int
-) -> dict[Key, list[str]]:
+    cursor: duckdb.DuckDBPyConnection, rows: Mapping[str, NDArray[Any]], number: int
+) -> dict[int, list[str]]:
     """The paths of the files that come most often, of equals those that come first as paths.
 
     Args:
         cursor: A connection to the trace.
-        rows: For each key files, and how often they come: all that come as often as the last that
-            is wanted, at least.
+        rows: For each `key`, a number, every `file` and how many `times` it comes: all that come as
+            often as the last that is wanted, at least.
         number: How many of each key.
     """
-    wanted: dict[int, list[tuple[Key, int]]] = {}
-    for key, file, times in rows:
-        wanted.setdefault(file, []).append((key, times))
-    found: dict[Key, list[tuple[int, str]]] = {}
-    for file, path in each(cursor, list(wanted)):
-        for key, times in wanted[file]:
-            best = found.setdefault(key, [])
-            insort(best, (-times, path))
+    files, places = _placed(rows["file"])
+    found: dict[int, list[tuple[int, str]]] = {}
+    for file, path in each(cursor, files):
+        for place in places(file):
+            best = found.setdefault(int(rows["key"][place]), [])
+            insort(best, (-int(rows["times"][place]), path))
             del best[number:]
     return {key: [path for _, path in best] for key, best in found.items()}
+
+
+def _placed(files: NDArray[Any]) -> tuple[NDArray[Any], Callable[[int], list[int]]]:
+    """Each file once, and what tells in which places it was."""
+    order = np.argsort(files, kind="stable")
+    own, begins = np.unique(files[order], return_index=True)
+    ends = np.append(begins[1:], len(files))
+
+    def places(file: int) -> list[int]:
+        at = np.searchsorted(own, file)
+        return [int(place) for place in order[begins[at] : ends[at]]]
+
+    return own, places
 
 
 def best(
@@ -203,16 +212,9 @@ def along(
         files: The files; one may be there several times.
         part: SQL: what of a path is wanted.
     """
-    order = np.argsort(files, kind="stable")
-    own, begins = np.unique(files[order], return_index=True)
-    ends = np.append(begins[1:], len(files))
-
-    def placed() -> Iterator[tuple[int, str]]:
-        for file, path in each(cursor, own, part):
-            at = np.searchsorted(own, file)
-            yield from ((place, path) for place in order[begins[at] : ends[at]].tolist())
-
-    return (path for _, path in spilled.ordered(placed()))
+    own, places = _placed(files)
+    rows = ((place, path) for file, path in each(cursor, own, part) for place in places(file))
+    return (path for _, path in spilled.ordered(rows))
 
 
 def number(cursor: duckdb.DuckDBPyConnection, table: str, files: Files, part: str = "path") -> None:

@@ -110,7 +110,8 @@ def open(
         CaptureError: A file cannot be opened, or is no capture; a trace is damaged, or of another
             version. A capture that breaks off is no error: see `Trace.meta`.
         UsageError: No capture was named, or ports though there are only traces; a port, or the
-            limit of memory, is none.
+            limit of memory, is none; or it is too little for what is known of files while captures
+            are decoded, which cannot wait on the disk.
         WriteError: The tables of captures are to be kept in files, and the disk is full.
     """
     named = decoding.named(paths)
@@ -120,6 +121,8 @@ def open(
         raise UsageError(f"memory is {memory}: a byte is the least")
     decoding.demand_ports(ports)
     limit = limits.default_limit() if memory is None else memory
+    if memory is not None:
+        progress = watched(memory, progress)
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())
@@ -172,6 +175,24 @@ def open(
         if isinstance(error, _core.ReadError):
             raise CaptureError(str(error)) from error
         raise
+
+
+def watched(limit: int, progress: Progress | None) -> Progress:
+    """Have decoding come to an end where it takes more than a limit allows that was asked for."""
+    begun, growth = limits.resident(), limits.growth(limit)
+
+    def watch(done: int, whole: int) -> None:
+        if limits.resident() - begun > growth:
+            # Of a stream or a compressed file, nobody knows how much there is.
+            share = f" after {units.share(min(done / whole, 1))} of what is read" if whole else ""
+            raise UsageError(
+                f"a limit of {units.size(limit)} is too little to decode this: what is known of "
+                f"its files, names and connections takes more{share}; name a larger one"
+            )
+        if progress is not None:
+            progress(done, whole)
+
+    return watch
 
 
 def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:

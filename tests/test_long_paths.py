@@ -111,9 +111,11 @@ def run(*arguments: str) -> tuple[subprocess.CompletedProcess[str], int]:
     "command",
     [
         "summarize {}",
+        "perfile {} --top 0",
         "perfile {} --top 0 --json",
         "perfile {} --by directory --json",
         "compare {} {} --json",
+        "compare {} {} --top 0",
         "sequence {} --file f8 --json",
         "show {} 100 --json",
     ],

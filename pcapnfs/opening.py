@@ -122,7 +122,7 @@ def open(
     decoding.demand_ports(ports)
     limit = limits.default_limit() if memory is None else memory
     if memory is not None:
-        progress = watched(memory, progress)
+        progress = decoding.watched(memory, progress)
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())
@@ -175,24 +175,6 @@ def open(
         if isinstance(error, _core.ReadError):
             raise CaptureError(str(error)) from error
         raise
-
-
-def watched(limit: int, progress: Progress | None) -> Progress:
-    """Have decoding come to an end where it takes more than a limit allows that was asked for."""
-    begun, growth = limits.resident(), limits.growth(limit)
-
-    def watch(done: int, whole: int) -> None:
-        if limits.resident() - begun > growth:
-            # Of a stream or a compressed file, nobody knows how much there is.
-            share = f" after {units.share(min(done / whole, 1))} of what is read" if whole else ""
-            raise UsageError(
-                f"a limit of {units.size(limit)} is too little to decode this: what is known of "
-                f"its files, names and connections takes more{share}; name a larger one"
-            )
-        if progress is not None:
-            progress(done, whole)
-
-    return watch
 
 
 def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:

@@ -86,7 +86,7 @@ def export(
             if not told.nfs_calls:
                 options.open_trace(paths, named.ports, memory, options.READS).close()
 
-        from pcapnfs import opening
+        from pcapnfs import decoding
 
         with progress() as report:
             told = exports.decode_to_file(
@@ -95,7 +95,7 @@ def export(
                 target,
                 ports=named.ports,
                 accept=accept,
-                progress=report if limit is None else opening.watched(limit, report),
+                progress=report if limit is None else decoding.watched(limit, report),
             )
         options.opened(named, told)
         return

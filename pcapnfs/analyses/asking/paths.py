@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import database, spilled
-from pcapnfs.analyses.asking import given, named_rows
+from pcapnfs.analyses.asking import arrays, given, named_rows
 
 if TYPE_CHECKING:
     from typing import Any
@@ -105,7 +105,8 @@ def most(
 def _placed(files: NDArray[Any]) -> tuple[NDArray[Any], Callable[[int], list[int]]]:
     """Each file once, and what tells in which places it was."""
     order = np.argsort(files, kind="stable")
-    own, begins = np.unique(files[order], return_index=True)
+    own = arrays.distinct(files)
+    begins = np.searchsorted(files, own, sorter=order)
     ends = np.append(begins[1:], len(files))
 
     def places(file: int) -> list[int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcapnfs import columns, spilled, walks
-from pcapnfs.analyses.asking import given, order, owners, parts, paths
+from pcapnfs.analyses.asking import arrays, given, order, owners, parts, paths
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import Total
@@ -347,7 +347,7 @@ def _witnesses(cursor: duckdb.DuckDBPyConnection, walk: walks.Patterns) -> Itera
     """Of each class in its turn two files: the one that came first, and the slowest."""
     names = ("example", "slowest")
     files = np.fromiter((each[name] for each in walk.classes() for name in names), dtype=np.uint32)
-    asked = {"files": given.text(np.unique(files).tolist())}
+    asked = {"files": given.text(arrays.distinct(files).tolist())}
     about = cursor.execute(_WITNESSES, asked).fetchnumpy()
     told = np.searchsorted(about["file"], files)
     for place, file, path in zip(told, files.tolist(), paths.along(cursor, files), strict=True):

@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -359,7 +359,7 @@ def _json_type(hint: object) -> tuple[str, type | None, str]:
         return f"{kind} or null", result, suffix
     if origin is typing.Literal:
         return " or ".join(f"`{value}`" for value in arguments), None, ""
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         kind, result, suffix = _json_type(arguments[0])
         return f"list of {kind}", result, "[]" + suffix
     if isinstance(origin, type) and issubclass(origin, Mapping):

@@ -1,6 +1,6 @@
 """The typed face of the decoder, which is written in Rust."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol, Self, final
 
 import numpy as np
@@ -133,7 +133,6 @@ class Patterns:
     def examples(self) -> list[int]: ...
     def finish(self, top: int | None) -> tuple[int, int]: ...
     def shown(self, begin: int, end: int) -> str: ...
-    def counted(self, words: Mapping[int, str]) -> list[tuple[int, str, bool, int, int]]: ...
 
 @final
 class SharedFiles:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pcapnfs
-from pcapnfs import digests, memory, meta, numbering, placement, schema, store
+from pcapnfs import digests, memory, meta, numbering, placement, schema, store, units
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.record import Record
 from pcapnfs.text import some
@@ -319,6 +319,24 @@ def write(
     )
     store.write_meta(stored, tool=f"pcapnfs {pcapnfs.__version__}", ports=ports, told=told)
     return stored
+
+
+def watched(limit: int, progress: Progress | None) -> Progress:
+    """Have decoding come to an end where it takes more than a limit allows that was asked for."""
+    begun, growth = memory.resident(), memory.growth(limit)
+
+    def watch(done: int, whole: int) -> None:
+        if memory.resident() - begun > growth:
+            # Of a stream or a compressed file, nobody knows how much there is.
+            share = f" after {units.share(min(done / whole, 1))} of what is read" if whole else ""
+            raise UsageError(
+                f"a limit of {units.size(limit)} is too little to decode this: what is known of "
+                f"its files, names and connections takes more{share}; name a larger one"
+            )
+        if progress is not None:
+            progress(done, whole)
+
+    return watch
 
 
 def ahead(decoder: Decoder, steps: int) -> Steps:

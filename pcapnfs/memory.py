@@ -17,6 +17,14 @@ DECODING_BYTES = 128 << 20
 """What a process takes beside the database: Python and its libraries, and the decoder with what it
 holds of a usual capture. Measured on 1.1 GB: 120 MB."""
 
+LEAST_BYTES = 128 << 20
+"""The least limit that commands take, and keep: a process takes some 120 MB before it is asked
+anything, and the database needs 64 MB and what it does not count of them. With less, captures of
+long paths took more than is allowed beside the limit, or came to an end half-way."""
+
+BEYOND_BYTES = 150 << 20
+"""What a process may take beside its limit."""
+
 CALL_BYTES = 100
 """What an analysis holds of each call beside the database, at most: when it was outstanding, with
 whom, and which share of the time is its own. Measured on 1.5 million calls."""
@@ -84,6 +92,24 @@ def default_limit() -> int | None:
 def free() -> int | None:
     """Bytes that this process could still take; None where the system does not tell."""
     return min((max(room, 0) for room in _rooms()), default=None)
+
+
+def resident() -> int:
+    """Bytes that this process has in memory; 0 where the system does not tell."""
+    try:
+        _, pages, *_ = _OWN_SIZE.read_text().split()
+    except OSError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def growth(limit: int) -> int:
+    """By how much the process may still grow, in bytes; what it had before may be anybody's.
+
+    Args:
+        limit: That of the whole process, in bytes.
+    """
+    return max(limit, LEAST_BYTES) + BEYOND_BYTES - min(resident(), DECODING_BYTES)
 
 
 def of_database(limit: int, calls: int = 0) -> int:

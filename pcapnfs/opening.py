@@ -110,7 +110,8 @@ def open(
         CaptureError: A file cannot be opened, or is no capture; a trace is damaged, or of another
             version. A capture that breaks off is no error: see `Trace.meta`.
         UsageError: No capture was named, or ports though there are only traces; a port, or the
-            limit of memory, is none.
+            limit of memory, is none; or it is too little for what is known of files while captures
+            are decoded, which cannot wait on the disk.
         WriteError: The tables of captures are to be kept in files, and the disk is full.
     """
     named = decoding.named(paths)
@@ -120,6 +121,8 @@ def open(
         raise UsageError(f"memory is {memory}: a byte is the least")
     decoding.demand_ports(ports)
     limit = limits.default_limit() if memory is None else memory
+    if memory is not None:
+        progress = decoding.watched(memory, progress)
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())

@@ -9,9 +9,12 @@ summary. That msgspec does it is known here only; type checkers take records for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import NODEFAULT, Struct, StructMeta, structs
+from msgspec import NODEFAULT, Struct, StructMeta, json, structs
+
+Value = TypeVar("Value")
 
 if TYPE_CHECKING:
     from dataclasses import replace as replace
@@ -54,6 +57,26 @@ def plain(record: Record) -> dict[str, Any]:
     return {
         name: plain(value) if isinstance(value, Record) else value for name, value in values.items()
     }
+
+
+def values(record: Record) -> tuple[Any, ...]:
+    """The values of its fields, in their order."""
+    found: tuple[Any, ...] = structs.astuple(record)  # type: ignore[arg-type]  # a Struct
+    return found
+
+
+def encoded(value: Record | tuple[Any, ...]) -> bytes:
+    """A record, or a tuple of numbers and texts, in one line."""
+    return json.encode(value)
+
+
+def decoder(kind: type[Value]) -> Callable[[bytes], Value]:
+    """What makes values of such lines again.
+
+    Args:
+        kind: A record's class, whose hints name what its module imports when it runs; or `tuple`.
+    """
+    return json.Decoder(kind).decode
 
 
 def _signature(cls: StructMeta) -> Signature:

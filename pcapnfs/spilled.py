@@ -1,101 +1,195 @@
-"""Rows with long texts, in order or as they came: some are in memory, the others in files.
+"""Rows that may be too many for memory, in order or as they came: then they are in files.
 
-Takes rows of numbers and texts; gives them again. The files have no name, so that nothing of them
-stays behind, however the process ends.
+Takes rows of numbers and texts, or records; gives them again. The files have no name, so that
+nothing of them stays behind, however the process ends.
 """
 
 from __future__ import annotations
 
 import heapq
-import json
+import os
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from typing import IO, Any, Generic, TypeVar
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from itertools import chain, islice
+from typing import IO, Any, Generic, TypeVar, cast, overload
 
 from pcapnfs.errors import WriteError, said
+from pcapnfs.record import Record, decoder, encoded, names
 
-Row = TypeVar("Row", bound=tuple[Any, ...])
+Row = TypeVar("Row", bound=Record | tuple[Any, ...])
+Values = TypeVar("Values", bound=tuple[Any, ...])
 
 HELD_BYTES = 16 << 20
-"""Characters of rows that are in memory at a time."""
+"""What rows take that are in memory at a time, as far as it can be told from their texts."""
+
+VALUE_BYTES = 56
+"""What a value of a row takes besides its text: Python's object, and its place in the row."""
+
+READ_BYTES = 128 << 10
+"""What is read of a file at a time."""
+
+MARKED = 1024
+"""One of so many rows of a file, of which it is known where it begins."""
+
+RUNS = 64
+"""Files that are merged at a time; each is open."""
 
 
-class Kept(Generic[Row]):
-    """Rows that are gone over again and again, by one at a time."""
+class Kept(Sequence[Row]):
+    """Rows that are gone over again and again, by several at the same time if need be."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], kind: type[Row] | None = None) -> None:
         """Keep the rows.
+
+        Args:
+            rows: The rows.
+            kind: What each is; None: tuples of numbers and texts.
 
         Raises:
             WriteError: The disk is full.
         """
-        self._held: list[Row] = []
-        self._runs: list[IO[str]] = []
-        files = ExitStack()
-        weakref.finalize(self, files.close)
-        for part in _parts(rows):
-            if self._held:
-                self._runs.append(files.enter_context(_run(self._held)))
-            self._held = part
+        coming = iter(rows)
+        self._held = next(_parts(coming), [])
+        following = list(islice(coming, 1))
+        self._file = None
+        if following:
+            self._file = _File(chain(self._held, following, coming), kind)
+            self._held = []
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether they were few enough."""
+        return self._file is None
+
+    def __len__(self) -> int:
+        """How many they are."""
+        return len(self._held) if self._file is None else self._file.rows
 
     def __iter__(self) -> Iterator[Row]:
         """The rows as they came."""
-        for run in self._runs:
-            run.seek(0)
-            yield from _rows(run)
-        yield from self._held
+        return self._from(0)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Row, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Row | tuple[Row, ...]:
+        """A row, or some of them, in ascending order."""
+        if isinstance(place, slice):
+            begin, end, step = place.indices(len(self))
+            return tuple(islice(self._from(begin), 0, max(end - begin, 0), step))
+        if self._file is None:
+            return self._held[place]
+        return next(self._from(range(len(self))[place]))
+
+    def _from(self, begin: int) -> Iterator[Row]:
+        """The rows from one on."""
+        return iter(self._held[begin:]) if self._file is None else self._file.read(begin)
 
     def __repr__(self) -> str:
         """All of the rows."""
         return f"Kept({list(self)})"
 
 
-def ordered(rows: Iterable[Row]) -> Iterator[Row]:
+def listed(rows: Iterable[Row], kind: type[Row]) -> Sequence[Row]:
+    """A tuple of records; of more than are to be in memory, something that is gone over alike.
+
+    Raises:
+        WriteError: The disk is full.
+    """
+    kept = Kept(rows, kind)
+    return tuple(kept) if kept.in_memory else kept
+
+
+def ordered(rows: Iterable[Values]) -> Iterator[Values]:
     """The rows in ascending order.
 
     Raises:
         WriteError: The disk is full.
     """
     with ExitStack() as stack:
-        runs: list[Iterator[Row]] = []
-        held: list[Row] = []
-        for part in _parts(rows):
+        runs: list[_File[Values]] = []
+        held: list[Values] = []
+        for part in _parts(iter(rows)):
+            if len(runs) == RUNS:
+                merged = _File(heapq.merge(*(run.read(0) for run in runs)))
+                stack.close()
+                runs = [stack.enter_context(closing(merged))]
             if held:
-                runs.append(_rows(stack.enter_context(_run(sorted(held)))))
+                runs.append(stack.enter_context(closing(_File(sorted(held)))))
             held = part
         held.sort()
-        yield from heapq.merge(held, *runs)
+        yield from heapq.merge(held, *(run.read(0) for run in runs))
 
 
-def _parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """The rows, as many together as are in memory at a time."""
-    part: list[Row] = []
-    size = 0
-    for row in rows:
-        part.append(row)
-        size += sum(len(value) for value in row if isinstance(value, str))
-        if size >= HELD_BYTES:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+class _File(Generic[Row]):
+    """Rows in a file without a name."""
+
+    def __init__(self, rows: Iterable[Row], kind: type[Row] | None = None) -> None:
+        self.rows = 0
+        # Without a kind, rows are tuples.
+        self._decode = decoder(cast("type[Row]", kind or tuple))
+        self._marks = array("Q")
+        with _disk():
+            file = tempfile.TemporaryFile("w+b")  # noqa: SIM115  # `close` does it.
+        # Who still reads holds this, too.
+        self.close = weakref.finalize(self, file.close)
+        self._descriptor = file.fileno()
+        self._write(file, rows)
+
+    def _write(self, file: IO[bytes], rows: Iterable[Row]) -> None:
+        size = 0
+        for row in rows:
+            if self.rows % MARKED == 0:
+                self._marks.append(size)
+            line = encoded(row) + b"\n"
+            with _disk():
+                file.write(line)
+            size += len(line)
+            self.rows += 1
+        with _disk():
+            file.flush()
+
+    def read(self, begin: int) -> Iterator[Row]:
+        """The rows from one on; whoever else reads does not matter."""
+        lines = self._lines(self._marks[begin // MARKED]) if begin < self.rows else iter(())
+        return map(self._decode, islice(lines, begin % MARKED, None))
+
+    def _lines(self, place: int) -> Iterator[bytes]:
+        rest = b""
+        while piece := os.pread(self._descriptor, READ_BYTES, place):
+            place += len(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from lines
 
 
-def _run(part: list[Row]) -> IO[str]:
-    """A file that holds rows."""
+@contextmanager
+def _disk() -> Iterator[None]:
+    """Say of a failure to write where other room may be."""
     try:
-        run = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  # Whoever asks has it.
-        run.writelines(f"{json.dumps(row)}\n" for row in part)
-        run.seek(0)
+        yield
     except OSError as error:
         raise WriteError(
             f"{tempfile.gettempdir()}: {said(error)}; TMPDIR names another place for temporary "
             "tables"
         ) from error
-    return run
 
 
-def _rows(run: IO[str]) -> Iterator[Any]:
-    return (tuple(json.loads(line)) for line in run)
+def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """The rows, as many together as are in memory at a time."""
+    part: list[Row] = []
+    size = 0
+    for row in rows:
+        part.append(row)
+        values = len(row) if isinstance(row, tuple) else len(names(row))
+        size += len(encoded(row)) + (values + 1) * VALUE_BYTES
+        if size >= HELD_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part

@@ -372,8 +372,7 @@ class Patterns:
     def finish(self, top: int) -> tuple[int, int]:
         """Files and classes in all; nothing can be added then.
 
-        `classes` and `counted` give as many classes as asked for, those that took longest first; 0:
-        all.
+        `classes` gives as many classes as asked for, those that took longest first; 0: all.
         """
         return self._walk.finish(top or None)
 
@@ -388,14 +387,6 @@ class Patterns:
             if not some:
                 return
             yield from some
-
-    def counted(self, words: Mapping[int, str]) -> list[tuple[int, str, bool, int, int]]:
-        """Of each its kind, its steps, whether there were more, files and sum of service times, ns.
-
-        Args:
-            words: The step of each code.
-        """
-        return self._walk.counted(words)
 
 
 class Transfers:

@@ -5,7 +5,9 @@ Takes frame numbers; gives a filter as Wireshark 3.6 and later read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from pcapnfs.spilled import ordered
 
 
 def frames(numbers: Iterable[int]) -> str:
@@ -14,13 +16,33 @@ def frames(numbers: Iterable[int]) -> str:
     Raises:
         ValueError: There is no frame.
     """
-    spans: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
-        if spans and spans[-1][1] == number - 1:
-            spans[-1] = (spans[-1][0], number)
-        else:
-            spans.append((number, number))
-    if not spans:
+    return "".join(pieces(numbers))
+
+
+def pieces(numbers: Iterable[int]) -> Iterator[str]:
+    """The same piece by piece, of any number of frames.
+
+    Raises:
+        ValueError: There is no frame.
+    """
+    between = "frame.number in {"
+    for first, last in _spans(number for (number,) in ordered((number,) for number in numbers)):
+        yield f"{between}{first}" if first == last else f"{between}{first}..{last}"
+        between = ", "
+    if between != ", ":
         raise ValueError("a filter needs at least one frame")
-    parts = [str(first) if first == last else f"{first}..{last}" for first, last in spans]
-    return f"frame.number in {{{', '.join(parts)}}}"
+    yield "}"
+
+
+def _spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of numbers that follow each other, of ascending ones."""
+    begin = last = None
+    for number in numbers:
+        if begin is None or last is None:
+            begin = number
+        elif number > last + 1:
+            yield begin, last
+            begin = number
+        last = number
+    if begin is not None and last is not None:
+        yield begin, last

@@ -130,9 +130,9 @@ def test_classes_are_counted_as_they_are_told(different: Trace) -> None:
     told = pcapnfs.patterns(different, top=0)
     counted = patterns.counted(different)
     assert len(counted) == told.class_count == 1 << BITS
-    assert [(each.kind, each.pattern, each.files, each.time_s) for each in counted] == [
+    assert [(each.kind, each.pattern, each.files, each.time_s) for each in counted] == sorted(
         (each.kind, each.pattern, each.files, each.time_s) for each in told.classes
-    ]
+    )
     assert {each.time_per_file_s for each in counted} == {
         each.time_per_file_s for each in told.classes
     }

@@ -1,6 +1,5 @@
 //! Walks over rows that the database gives.
 
-use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 
@@ -19,7 +18,7 @@ use pcapnfs_core::walk::transfers::shapes::Written;
 use pcapnfs_core::walk::transfers::spared::Spared;
 use pcapnfs_core::walk::transfers::{self, Spans};
 use pcapnfs_core::walk::turns::{Shared, Turns};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -362,21 +361,7 @@ impl Patterns {
         let some = classes.get(begin..end.min(classes.len())).unwrap_or_default();
         Ok(Value::Array(some.iter().map(class).collect()).to_string())
     }
-
-    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
-    fn counted(&self, words: HashMap<u64, String>) -> PyResult<Vec<Counted>> {
-        let counted = |class: &Class| {
-            let word =
-                |code: &u64| words.get(code).map(String::as_str).ok_or_else(|| PyKeyError::new_err(*code));
-            let steps = class.codes.iter().map(word).collect::<PyResult<Vec<_>>>()?;
-            Ok((class.kind, steps.join(" "), class.cut, class.files, class.time))
-        };
-        self.inner.lock().map_err(|_| poisoned())?.classes()?.iter().map(counted).collect()
-    }
 }
-
-/// Kind, pattern, whether it was cut, files and the sum of their service times (ns).
-type Counted = (u32, String, bool, u64, i64);
 
 fn class(class: &Class) -> Value {
     json!({

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,11 +97,11 @@ def compare(
 
     result = comparing.of_sides(gathered(first), gathered(second), top=top)
     if to is not None:
-        text = _written(result, to)
+        pieces = _written(result, to)
         if str(to) == placement.STANDARD_OUTPUT:
-            output.write_document([text])
+            output.write_document(pieces)
         else:
-            files.replace(to, text, force=force)
+            files.replace(to, pieces, force=force)
         return
     output.answer(result, lambda: views.compare.screen(result), json=json)
 
@@ -116,14 +117,14 @@ def _demand_ending(path: Path) -> None:
         raise UsageError(f"a comparison is no {ending} file; name it .html or .md")
 
 
-def _written(result: Comparison, path: Path) -> str:
-    """The text of the file, by its ending."""
+def _written(result: Comparison, path: Path) -> Iterable[str]:
+    """The text of the file, by its ending, piece by piece."""
     from pcapnfs.views.report import compared, markdown, page
 
     title, sections = compared.title(result), compared.sections(result)
     if path.suffix.lower() in MARKDOWN:
-        return markdown.of_sections(title, sections, "comparison")
-    return page.of_sections(title, sections, "comparison")
+        return markdown.pieces(title, sections, "comparison")
+    return [page.of_sections(title, sections, "comparison")]
 
 
 def _sides(

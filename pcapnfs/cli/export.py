@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pcapnfs import columns, units
+from pcapnfs import columns
 from pcapnfs.cli import options, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
@@ -68,8 +68,7 @@ def export(
     names = exports.tables()
     if table not in names:
         raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")
-    if memory is not None:
-        units.parse_size(memory)
+    limit = options.limit_of(memory)
     stream = target is None or str(target) == placement.STANDARD_OUTPUT
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]
@@ -87,6 +86,8 @@ def export(
             if not told.nfs_calls:
                 options.open_trace(paths, named.ports, memory, options.READS).close()
 
+        from pcapnfs import decoding
+
         with progress() as report:
             told = exports.decode_to_file(
                 named.paths,
@@ -94,7 +95,7 @@ def export(
                 target,
                 ports=named.ports,
                 accept=accept,
-                progress=report,
+                progress=report if limit is None else decoding.watched(limit, report),
             )
         options.opened(named, told)
         return

@@ -6,6 +6,7 @@ Takes a path and text; writes the file whole or not at all, and never over anoth
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from pcapnfs import placement
@@ -33,8 +34,8 @@ def refuse(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path} exists; --force overwrites it")
 
 
-def replace(path: Path, text: str, *, force: bool) -> None:
-    """Write the file beside its place, then move it there: nobody sees half of it.
+def replace(path: Path, pieces: Iterable[str], *, force: bool) -> None:
+    """Write the pieces of a file beside its place, then move it there: nobody sees half of it.
 
     Raises:
         UsageError: The file has come into being meanwhile.
@@ -42,7 +43,8 @@ def replace(path: Path, text: str, *, force: bool) -> None:
     """
     try:
         with placement.placed_file(path) as fresh:
-            fresh.write_text(text, encoding="utf-8", newline="\n")
+            with fresh.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(pieces)
             refuse(path, force=force)
     except OSError as error:
         raise WriteError(f"{path} cannot be written: {said(error)}") from error

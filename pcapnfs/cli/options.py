@@ -74,7 +74,8 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory to take, as in 512M or 4G, else half of what is free; beyond that, the disk.",
+        help="Memory to take, as in 512M or 4G (at least 128M), else half of what is free; beyond "
+        "that, the disk.",
         show_default=False,
     ),
 ]
@@ -93,6 +94,25 @@ Strict = Annotated[bool, typer.Option("--strict", help="Also replace endings suc
 
 READS = columns.of(calls="call callback program protocol", operations="call text", notes="reason")
 """The columns that show whether a capture holds NFS, or a mount."""
+
+
+def limit_of(memory: str | None) -> int | None:
+    """The limit of memory in bytes; None: none was given.
+
+    Raises:
+        UsageError: It is no size, or less than any command keeps to.
+    """
+    if memory is None:
+        return None
+    from pcapnfs.memory import LEAST_BYTES
+
+    limit = units.parse_memory(memory)
+    if limit < LEAST_BYTES:
+        raise UsageError(
+            f"--memory {memory} is less than a command needs whatever is asked: "
+            f"{LEAST_BYTES >> 20}M is the least"
+        )
+    return limit
 
 
 def demand_one_form(form: str | None, *, json: bool, of_json: str = "json") -> None:
@@ -130,7 +150,7 @@ def open_trace(
         CaptureError: A capture cannot be read, or there is no NFS in it, nor a mount.
         UsageError: No capture is named or remembered, or the memory limit is no size.
     """
-    limit = None if memory is None else units.parse_memory(memory)
+    limit = limit_of(memory)
     chosen = named(captures, ports)
     from pcapnfs import opening, redacted
 

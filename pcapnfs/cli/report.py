@@ -82,7 +82,7 @@ def report(
     if str(target) == placement.STANDARD_OUTPUT:
         output.write_document([text])
         return
-    files.replace(target, text, force=force)
+    files.replace(target, [text], force=force)
     if to is None:
         output.tell(f"written to {target}; -o names another file")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -65,7 +66,7 @@ def sequence(
         meant = analysis.wanted(trace, file=file, name=name, top=top, calls=calls)
         found = analysis.of_files(trace, meant.files, calls=meant.calls)
         if wireshark:
-            output.write([views.sequence.display_filter(found) + "\n"])
+            output.write(chain(views.sequence.display_filter(found), ["\n"]))
         elif json:
             output.warn(trusting.trust(trace))
             head = {"matches": meant.matches, "others": meant.others}

@@ -6,18 +6,24 @@ Takes what both sides list; gives what is on both, and what came or went.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from pcapnfs import spilled
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
-from pcapnfs.record import Record
+from pcapnfs.record import Record, values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.by_file.patterns import Counted
     from pcapnfs.comparison.side import FileCost, Side
     from pcapnfs.diagnosis.finding import Finding
+
+Key = TypeVar("Key")
+Matched = TypeVar("Matched")
+Values = TypeVar("Values", bound=tuple[Any, ...])
 
 Where = Literal["both", "came", "went"]
 """On both sides, only after, or only before."""
@@ -63,7 +69,7 @@ class FileChanges(Record):
     """Service time of those only before, seconds."""
     only_after_s: float
     """Service time of those only after, seconds."""
-    files: tuple[FileChange, ...]
+    files: Sequence[FileChange]
     """Paths of both sides whose time differs most, the largest difference first."""
 
 
@@ -95,7 +101,7 @@ class PatternChanges(Record):
     """Patterns only after."""
     went: int
     """Patterns only before."""
-    patterns: tuple[PatternChange, ...]
+    patterns: Sequence[PatternChange]
     """Those of most files first."""
 
 
@@ -133,8 +139,10 @@ def file_changes(before: Iterable[FileCost], after: Iterable[FileCost], *, top: 
                     only[side][0] += 1
                     only[side][1] += cost[3]
 
-    rows = changes()
-    shown = heapq.nsmallest(top, rows, key=_moved) if top else sorted(rows, key=_moved)
+    # Of those whose time differs alike, the first by path comes first.
+    rows = ((_moved(row), place, *values(row)) for place, row in enumerate(changes()))
+    shown = (FileChange(*told) for _, _, *told in _first(rows, top))
+    listed = spilled.listed(shown, FileChange)
     return FileChanges(
         both=both[0],
         only_before=only[0][0],
@@ -143,18 +151,41 @@ def file_changes(before: Iterable[FileCost], after: Iterable[FileCost], *, top: 
         both_after_s=both[2] / NANOSECONDS,
         only_before_s=only[0][1] / NANOSECONDS,
         only_after_s=only[1][1] / NANOSECONDS,
-        files=tuple(shown),
+        files=listed,
     )
+
+
+def _first(rows: Iterable[Values], top: int) -> Iterable[Values]:
+    """The first rows in ascending order; with 0 all, of which some are in memory."""
+    return heapq.nsmallest(top, rows) if top else spilled.ordered(rows)
 
 
 def _by_path(
     before: Iterable[FileCost], after: Iterable[FileCost]
 ) -> Iterator[dict[int, FileCost]]:
     """What each path cost before (0) and after (1), path by path."""
-    first = ((cost[0], 0, cost) for cost in before)
-    second = ((cost[0], 1, cost) for cost in after)
-    for _, sides in groupby(heapq.merge(first, second), itemgetter(0)):
-        yield {side: cost for _, side, cost in sides}
+    return _matched(((cost[0], cost) for cost in before), ((cost[0], cost) for cost in after))
+
+
+def _by_pattern(
+    before: Iterable[Counted], after: Iterable[Counted]
+) -> Iterator[dict[int, Counted]]:
+    """The same of classes of files, pattern by pattern."""
+    first, second = (
+        (((one.kind, one.pattern), one) for one in classes) for classes in (before, after)
+    )
+    return _matched(first, second)
+
+
+def _matched(
+    before: Iterable[tuple[Key, Matched]], after: Iterable[tuple[Key, Matched]]
+) -> Iterator[dict[int, Matched]]:
+    """What has one key before (0) and after (1); both are in the order of their keys."""
+    first = ((key, 0, one) for key, one in before)
+    second = ((key, 1, one) for key, one in after)
+    merged = heapq.merge(first, second, key=itemgetter(0, 1))
+    for _, sides in groupby(merged, itemgetter(0)):
+        yield {side: one for _, side, one in sides}
 
 
 def _moved(row: FileChange) -> float:
@@ -174,15 +205,11 @@ def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
         (files.both_before_s, files.both_before_s + files.only_before_s),
         (files.both_after_s, files.both_after_s + files.only_after_s),
     )
-    kinds = [{(one.kind, one.pattern) for one in side.classes} for side in (before, after)]
-    both = kinds[0] & kinds[1]
-    patterns = (
-        (
-            sum(one.files for one in side.classes if (one.kind, one.pattern) in both),
-            sum(one.files for one in side.classes),
-        )
-        for side in (before, after)
-    )
+    patterns = [[0, 0], [0, 0]]
+    for sides in _by_pattern(before.classes, after.classes):
+        for side, one in sides.items():
+            patterns[side][0] += one.files if len(sides) == 2 else 0
+            patterns[side][1] += one.files
     shares = [part / whole for part, whole in (*paths, *patterns) if whole > 0]
     # A pattern of one version is none of another.
     versions = [{version for version, _ in side.times} & VERSIONS for side in (before, after)]
@@ -191,21 +218,25 @@ def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
 
 
 def pattern_changes(
-    before: tuple[Counted, ...], after: tuple[Counted, ...], *, top: int
+    before: Iterable[Counted], after: Iterable[Counted], *, top: int
 ) -> PatternChanges:
-    """Match patterns of one kind of file. `top` of them, or all with 0."""
-    first = {(one.kind, one.pattern): one for one in before}
-    second = {(one.kind, one.pattern): one for one in after}
-    rows = sorted(
-        (_pattern(first.get(key), second.get(key)) for key in first.keys() | second.keys()),
-        key=lambda row: (-max(row.files_before, row.files_after), row.pattern, row.kind),
+    """Match patterns of one kind of file, in the order of both. `top` of them, or all with 0."""
+    count: Counter[Where] = Counter()
+
+    def changes() -> Iterator[PatternChange]:
+        for sides in _by_pattern(before, after):
+            change = _pattern(sides.get(0), sides.get(1))
+            count[change.where] += 1
+            yield change
+
+    rows = (
+        (-max(row.files_before, row.files_after), row.pattern, row.kind, *values(row))
+        for row in changes()
     )
-    count = {where: sum(row.where == where for row in rows) for where in ("both", "came", "went")}
+    shown = (PatternChange(*told) for _, _, _, *told in _first(rows, top))
+    listed = spilled.listed(shown, PatternChange)
     return PatternChanges(
-        both=count["both"],
-        came=count["came"],
-        went=count["went"],
-        patterns=tuple(rows[: top or None]),
+        both=count["both"], came=count["came"], went=count["went"], patterns=listed
     )
 
 

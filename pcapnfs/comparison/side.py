@@ -130,8 +130,8 @@ class Side(Record):
     """Paths of the files that were written, as numbers that are made of them."""
     written_by: Mapping[str, frozenset[int]]
     """The same of each client, by address."""
-    classes: tuple[Counted, ...]
-    """Classes of files by pattern, all of them."""
+    classes: Kept[Counted]
+    """Classes of files by pattern, all of them, in the order of kinds and patterns."""
     mounts: tuple[Mount, ...]
     """What the questions of the clients say of mount options."""
     findings: tuple[Finding, ...]

@@ -241,7 +241,7 @@ _FILE_COLUMNS = (
 def _files(result: Cache) -> RenderableType:
     several = len(result.mounts) > 1
     parts: list[RenderableType] = [
-        FittedTable(_FILE_COLUMNS, [_file_row(row, several) for row in result.files], indent=2)
+        FittedTable(_FILE_COLUMNS, (_file_row(row, several) for row in result.files), indent=2)
     ]
     listed = (result.objects or 0) + (result.unasked or 0)
     if len(result.files) < listed:

@@ -10,19 +10,22 @@ between words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat, zip_longest
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs.record import Record
+from pcapnfs.spilled import Kept
 from pcapnfs.views.prose import wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+Told = TypeVar("Told")
 
 GAP = 2
 """Blanks between columns."""
@@ -53,20 +56,38 @@ class Column(Record):
     """Where cells are shortened; `wrap`: not at all, they go on in further lines."""
 
 
+class Below(Generic[Told]):
+    """What stands below the rows of a table, made when it is drawn."""
+
+    def __init__(self, told: Iterable[Told], lines: Callable[[Told], Sequence[Text]]) -> None:
+        """Keep what the rows are about, and what makes lines of it."""
+        self._told = told
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[Sequence[Text]]:
+        """The lines, row by row."""
+        return map(self._lines, self._told)
+
+
 class FittedTable:
     """Columns and rows of text, laid out when the width is known."""
 
     def __init__(
         self,
         columns: Sequence[Column],
-        rows: Sequence[Sequence[str]],
+        rows: Iterable[Sequence[str]],
         *,
         indent: int = 0,
-        below: Sequence[Sequence[Text]] = (),
+        below: Iterable[Sequence[Text]] = (),
     ) -> None:
-        """Keep the cells; each row has one for each column, and may have lines below it."""
+        """Keep the cells; each row has one for each column, and may have lines below it.
+
+        Rows that are no sequence are gone over once, here, and may be any number: widths are known
+        when all were seen, and until then what does not fit into memory is in a file. What stands
+        below is gone over each time that the table is drawn.
+        """
         self._columns = columns
-        self._rows = rows
+        self._rows = rows if isinstance(rows, Sequence) else Kept(map(tuple, rows))
         self._indent = indent
         self._below = below
 
@@ -81,25 +102,35 @@ class FittedTable:
             width: How wide the table may be.
         """
         titles = [column.title for column in self._columns]
-        content = [
-            max((_cells(row[place]) for row in self._rows), default=0)
-            for place in range(len(titles))
-        ]
+        content, telling = self._measured()
         widths = {
             place: max(_cells(titles[place]), width)
             for place, width in enumerate(content)
             if width or not self._rows
         }
-        hollow = {place for place in widths if all(row[place] in NOTHING for row in self._rows)}
+        hollow = widths.keys() - telling
         kept = _fit(self._columns, widths, hollow, width - self._indent)
         fits = self._indent + _total(kept) <= width
         if any(titles[place] for place in kept):
             yield self._line(titles, kept, fits, "bold")
-        for place, row in enumerate(self._rows):
+        for row, below in zip(self._rows, self._below or repeat(()), strict=False):
             for line in self._lines(row, kept):
                 yield self._line(line, kept, fits)
-            for text in self._below[place] if self._below else ():
+            for text in below:
                 yield Padding(text, (0, 0, 0, self._indent + BELOW), expand=False)
+
+    def _measured(self) -> tuple[list[int], set[int]]:
+        """How wide the cells of each column are at most, and where any says something."""
+        places = range(len(self._columns))
+        content = [0] * len(places)
+        telling: set[int] = set()
+        for row in self._rows:
+            for place in places:
+                cell = row[place]
+                content[place] = max(content[place], _cells(cell))
+                if cell not in NOTHING:
+                    telling.add(place)
+        return content, telling
 
     def _lines(self, row: Sequence[str], kept: dict[int, int]) -> list[Sequence[str]]:
         """The row's cells, line by line: more than one where some of them wrap."""

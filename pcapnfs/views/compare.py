@@ -254,7 +254,7 @@ def _files(result: Comparison) -> list[RenderableType]:
         Column("difference"),
         Column("path", align="left", least=20),
     ]
-    rows = [
+    rows = (
         [
             _both(units.count(row.calls_before), units.count(row.calls_after)),
             _both(units.count(row.stable_before), units.count(row.stable_after)),
@@ -263,7 +263,7 @@ def _files(result: Comparison) -> list[RenderableType]:
             escape(row.path),
         ]
         for row in files.files
-    ]
+    )
     return [note(told), FittedTable(columns, rows, indent=2)]
 
 
@@ -278,7 +278,7 @@ def _patterns(result: Comparison) -> list[RenderableType]:
         Column("kind", 2, align="left"),
         Column("pattern", align="left", least=24, cut="end"),
     ]
-    rows = [
+    rows = (
         [
             "" if row.where == "both" else row.where,
             _both(units.count(row.files_before), units.count(row.files_after)),
@@ -290,7 +290,7 @@ def _patterns(result: Comparison) -> list[RenderableType]:
             escape(row.pattern),
         ]
         for row in patterns.patterns
-    ]
+    )
     return [note(told), FittedTable(columns, rows, indent=2)]
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from pcapnfs.record import Record, names
+from pcapnfs.spilled import Kept
 
 
 def document(result: object) -> object:
@@ -31,7 +33,7 @@ def document(result: object) -> object:
         }
     if isinstance(result, Mapping):
         return {str(key): document(value) for key, value in result.items()}
-    if isinstance(result, tuple | list):
+    if isinstance(result, tuple | list | Kept):
         return [document(value) for value in result]
     if isinstance(result, str | bool | int | float):
         return result
@@ -106,10 +108,30 @@ def _fields(result: object) -> object:
     if not isinstance(result, Record):
         return document(result)
     return {
-        name: value if isinstance(value, tuple) and len(value) > FEW else document(value)
+        name: _later(value)
+        if isinstance(value, tuple | Kept) and len(value) > FEW
+        else document(value)
         for name in names(result)
         for value in (getattr(result, name),)
     }
+
+
+def _later(items: tuple[object, ...] | Kept[Any]) -> tuple[object, ...] | list[object]:
+    return _Streamed(items) if isinstance(items, Kept) else items
+
+
+class _Streamed(list[object]):
+    """Rows as the encoder takes them: as a list, which it goes over by its iterator."""
+
+    def __init__(self, rows: Kept[Any]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Iterator[str]:

@@ -249,18 +249,17 @@ def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
 
 
 def _directories(result: Readdir) -> RenderableType:
-    rows = [_directory_row(row) for row in result.shown]
     columns = _DIRECTORY_COLUMNS
     if not result.unknown_calls:
         columns = tuple(column for column in columns if column.title != "unknown")
-        rows = [
-            [
-                cell
-                for column, cell in zip(_DIRECTORY_COLUMNS, row, strict=True)
-                if column in columns
-            ]
-            for row in rows
+    rows = (
+        [
+            cell
+            for column, cell in zip(_DIRECTORY_COLUMNS, _directory_row(row), strict=True)
+            if column in columns
         ]
+        for row in result.shown
+    )
     return FittedTable(columns, rows, indent=2)
 
 

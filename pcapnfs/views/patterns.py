@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames, totals
 from pcapnfs.views.prose import Prose
 
@@ -55,15 +55,8 @@ def screen(result: Patterns) -> RenderableType:
     """All classes asked for, and the totals."""
     parts: list[RenderableType] = []
     if result.classes:
-        below = [
-            [
-                Text(steps(each.runs, cut=each.pattern.endswith("…")), style="cyan"),
-                Prose(_examples(each), style="dim"),
-            ]
-            for each in result.classes
-        ]
-        rows = [_row(each) for each in result.classes]
-        parts += [FittedTable(_COLUMNS, rows, below=below), Text("")]
+        rows = (_row(each) for each in result.classes)
+        parts += [FittedTable(_COLUMNS, rows, below=Below(result.classes, _below)), Text("")]
     lines = []
     hidden = (result.class_count or 0) - len(result.classes)
     if hidden:
@@ -135,6 +128,13 @@ def _row(each: PatternClass) -> list[str]:
         units.duration(each.stable_s),
         units.duration(each.lifetime_s),
         units.count(each.calls),
+    ]
+
+
+def _below(each: PatternClass) -> list[Text]:
+    return [
+        Text(steps(each.runs, cut=each.pattern.endswith("…")), style="cyan"),
+        Prose(_examples(each), style="dim"),
     ]
 
 

@@ -71,7 +71,7 @@ _GROUPS = {
 
 def files(result: PerFile) -> RenderableType:
     """A row for each file."""
-    rows = [_file_row(file) for file in result.files]
+    rows = (_file_row(file) for file in result.files)
     more = (result.shown.files or 0) < (result.listed.files or 0)
     return Group(
         FittedTable(_FILE_COLUMNS, rows),
@@ -85,7 +85,7 @@ def groups(result: PerGroup) -> RenderableType:
     title = _GROUPS[result.by][0]
     columns = (Column(title, align="left", least=30), *_GROUP_COLUMNS[1:])
     parts: list[RenderableType] = [
-        FittedTable(columns, [_group_row(result.by, group) for group in result.groups])
+        FittedTable(columns, (_group_row(result.by, group) for group in result.groups))
     ]
     hidden = result.group_count - len(result.groups)
     if hidden:

@@ -7,6 +7,7 @@ longest call of the file fills the column.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -15,7 +16,7 @@ from rich.text import Text
 from pcapnfs import units, wireshark
 from pcapnfs.errors import UsageError
 from pcapnfs.text import escape
-from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames
 from pcapnfs.views.prose import Prose
 
@@ -87,9 +88,10 @@ def screens(
 
 
 def _file(file: FileSequence) -> list[RenderableType]:
+    askers = {(step.client, step.uid) for step in file.steps}
     parts: list[RenderableType] = [
         Text(escape(file.path), style="bold", overflow="fold"),
-        Prose(_facts(file)),
+        Prose(_facts(file, askers)),
     ]
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
         parts += [Text(_name(name), overflow="fold") for name in file.names[:NAMES_SHOWN]]
@@ -98,18 +100,16 @@ def _file(file: FileSequence) -> list[RenderableType]:
     if not file.steps:
         parts.append(Text("No call is about it; it was only listed, or named in other calls."))
         return parts
-    askers = {(step.client, step.uid) for step in file.steps}
     longest = max((step.srt_s or 0.0 for step in file.steps), default=0.0)
-    rows = [_row(step, longest, several=len(askers) > 1) for step in file.steps]
-    below = [_compound(step) for step in file.steps]
-    parts.append(FittedTable(_COLUMNS, rows, below=below))
+    rows = (_row(step, longest, several=len(askers) > 1) for step in file.steps)
+    parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound)))
     if hidden := max(0, file.calls - len(file.steps)):
         more = units.counted(hidden, "more call")
         parts.append(Text(f"{more} (--calls 0 shows all)", style="dim"))
     return parts
 
 
-def _facts(file: FileSequence) -> str:
+def _facts(file: FileSequence, askers: set[tuple[str, int | None]]) -> str:
     facts = [units.counted(file.calls, "call")]
     if file.stable_calls:
         facts.append(f"{units.count(file.stable_calls)} stable (█)")
@@ -122,12 +122,12 @@ def _facts(file: FileSequence) -> str:
         facts.append(f"fileid {file.fileid}")
     if len(file.handles) > 1:
         facts.append(f"{len(file.handles)} handles")
-    who = sorted({step.client for step in file.steps})
-    users = sorted({step.uid for step in file.steps if step.uid is not None})
+    who = {client for client, _ in askers}
+    users = {user for _, user in askers if user is not None}
     if len(who) == 1:
-        facts.append(f"by {escape(who[0])}")
+        facts.append(f"by {escape(*who)}")
     if len(users) == 1:
-        facts.append(f"uid {users[0]}")
+        facts.append("uid {}".format(*users))
     return ", ".join(facts)
 
 
@@ -211,13 +211,15 @@ def _operation(each: Operation) -> str:
     return f"{text}!" if failed else text
 
 
-def display_filter(files: Iterable[FileSequence]) -> str:
+def display_filter(files: Iterable[FileSequence]) -> Iterator[str]:
     """Wireshark's filter for the first and last frames of the calls and replies of files.
+
+    Piece by piece, as there may be millions.
 
     Raises:
         UsageError: No call is shown.
     """
-    numbers = {
+    numbers = (
         frame
         for file in files
         for step in file.steps
@@ -228,7 +230,8 @@ def display_filter(files: Iterable[FileSequence]) -> str:
             step.reply_frame,
         )
         if frame is not None
-    }
-    if not numbers:
+    )
+    first = next(numbers, None)
+    if first is None:
         raise UsageError("there is no call to filter for: the file was only listed")
-    return wireshark.frames(numbers)
+    return wireshark.pieces(chain([first], numbers))

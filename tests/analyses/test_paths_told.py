@@ -46,18 +46,27 @@ def test_the_order_is_that_of_paths_and_numbers(trace: Trace) -> None:
             for other in range(MANY)
         )
         paths.number(cursor, "numbered", range(MANY))
-        rows = cursor.execute("select file from numbered order by place").fetchall()
-    assert [file for (file,) in rows] == [file for _, file in found]
+        assert dict(cursor.execute("select file, place from numbered").fetchall()) == ranks
 
 
 def test_equals_come_in_the_order_of_their_paths(trace: Trace) -> None:
-    rows = [("one", file, 5 if file == 8 else 1) for file in range(MANY)]
+    rows = [(1, file, 5 if file == 8 else 1) for file in range(MANY)]
+    keys, files, times = (np.array(each) for each in zip(*rows, (2, 4, 1), strict=True))
     with closing(trace.cursor()) as cursor:
-        told = paths.most(cursor, [*rows, ("other", 4, 1)], 3)
+        told = paths.most(cursor, {"key": keys, "file": files, "times": times}, 3)
         first = sorted(path(file) for file in range(MANY) if file != 8)[:2]
-        assert told == {"one": [path(8), *first], "other": [path(4)]}
-        standing = [{"file": file, "standing": times} for _, file, times in rows]
-        shown = paths.best(cursor, standing, 2, then=("file",))
-    assert [each for _, each in shown] == sorted(path(file) for file in range(MANY) if file != 8)[
-        :2
+        assert told == {1: [path(8), *first], 2: [path(4)]}
+        standing = "select file, case when file = 8 then 5 else 1 end as standing from files"
+        best = [list(paths.best(cursor, standing, top, then=("file",))) for top in (2, 0)]
+    expected = sorted((file == 8, path(file), file) for file in range(MANY))
+    assert [(row["file"], told) for row, told in best[1]] == [
+        (file, path(file)) for _, _, file in expected
     ]
+    assert best[0] == best[1][:2]
+
+
+def test_a_file_that_comes_again_has_its_path_again(trace: Trace) -> None:
+    with closing(trace.cursor()) as cursor:
+        asked = np.array([40, 3, 40, 17, 3])
+        assert list(paths.along(cursor, asked)) == [path(file) for file in asked]
+        assert list(paths.along(cursor, np.array([], dtype=np.uint32))) == []

@@ -420,9 +420,11 @@ def test_an_answer_needs_each_of_its_columns(
 _each_path = paths.each
 
 
-def each_path(cursor: duckdb.DuckDBPyConnection, files: paths.Files) -> Iterator[tuple[int, str]]:
+def each_path(
+    cursor: duckdb.DuckDBPyConnection, files: paths.Files, part: str = "path"
+) -> Iterator[tuple[int, str]]:
     """The paths of files, asked for also where there is no file to tell."""
-    found = list(_each_path(cursor, files if len(files) else [0]))
+    found = list(_each_path(cursor, files if len(files) else [0], part))
     return iter(found if len(files) else [])
 
 

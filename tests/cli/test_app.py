@@ -267,6 +267,8 @@ def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
         (["summarize", "--port", "70000", "c"], "--port"),
         (["summarize", "--memory", "lots", "c"], "is no size"),
         (["summarize", "--memory", "5", "c"], "too few for any work"),
+        (["summarize", "--memory", "127M", "c"], "--memory 127M is less than a command needs"),
+        (["export", "--memory", "64M", "c"], "128M is the least"),
         (["nothing"], "No such command"),
         (["perfile"], "name a capture"),
         (["sql", "select 1"], "name a capture"),

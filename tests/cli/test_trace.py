@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs import memory
 from pcapnfs.cli.app import run
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.trace import close_all, interrupt_all
@@ -126,6 +127,29 @@ def test_nothing_is_left_behind_after_a_failure(
     with pytest.raises(KeyboardInterrupt):
         pcapnfs.open(capture)
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 65 << 20], ids=["memory", "files"])
+def test_decoding_ends_where_it_takes_more_than_a_limit_allows(
+    capture: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    with capture.open("a") as stream:
+        stream.write(" " * size)
+    taken = iter([300 << 20, 300 << 20])
+    monkeypatch.setattr(memory, "resident", lambda: next(taken, 900 << 20))
+    with pytest.raises(UsageError, match=r"^a limit of 300 MiB is too little to decode this: "):
+        pcapnfs.open(capture, memory="300M")
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_a_process_had_before_does_not_count(
+    capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "resident", lambda: 9 << 30)
+    pcapnfs.open(capture, memory="300M").close()
+    taken = iter([0, 0])
+    monkeypatch.setattr(memory, "resident", lambda: next(taken, 449 << 20))
+    pcapnfs.open(capture, memory="300M").close()
 
 
 def test_no_capture_is_wrong_usage() -> None:

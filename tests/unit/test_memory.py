@@ -144,3 +144,14 @@ def test_a_limit_is_tight_where_calls_would_fill_much_of_it() -> None:
 def test_this_machine_tells() -> None:
     free = memory.free()
     assert free is None or free > 0
+    assert memory.resident() > 0
+
+
+def test_what_a_process_takes_anyhow_is_part_of_what_it_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "resident", lambda: 50 << 20)
+    assert memory.growth(GB) == GB + memory.BEYOND_BYTES - (50 << 20)
+    assert memory.growth(1) == memory.LEAST_BYTES + memory.BEYOND_BYTES - (50 << 20)
+    monkeypatch.setattr(memory, "resident", lambda: 9 * GB)
+    assert memory.growth(GB) == GB + memory.BEYOND_BYTES - memory.DECODING_BYTES

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+import tracemalloc
+from typing import IO
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from pcapnfs import spilled
 from pcapnfs.errors import WriteError
+from pcapnfs.record import Record
 
 ROWS = st.lists(st.tuples(st.text(st.characters(codec="utf-8"), max_size=9), st.integers(0, 9)))
 
@@ -30,6 +33,65 @@ def test_rows_come_back() -> None:
         assert list(spilled.ordered(iter(rows))) == sorted(rows)
 
     come_back()
+
+
+class Told(Record):
+    name: str
+    share: float | None
+    within: tuple[int, ...]
+
+
+@pytest.mark.usefixtures("held")
+def test_records_come_back_as_records() -> None:
+    told = tuple(Told(f"nàme\n{number}", number / 3, (number, 1)) for number in range(40))
+    kept = spilled.listed(iter(told), Told)
+    assert tuple(kept) == told
+    assert len(kept) == 40
+    assert (kept[0], kept[-1], kept[38:]) == (told[0], told[-1], told[38:])
+    assert (kept[3:30:4], kept[5:5]) == (told[3:30:4], ())
+    assert isinstance(kept, tuple) == (spilled.HELD_BYTES > 1000)
+    with pytest.raises(IndexError):
+        kept[40]
+
+
+@pytest.mark.usefixtures("held")
+def test_several_go_over_the_same_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "READ_BYTES", 7)
+    monkeypatch.setattr(spilled, "MARKED", 3)
+    rows = [(number, "x" * number) for number in range(20)]
+    kept = spilled.Kept(iter(rows))
+    assert list(zip(kept, kept, strict=True)) == list(zip(rows, rows, strict=True))
+    assert [kept[place] for place in range(20)] == rows
+
+
+def test_few_files_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "HELD_BYTES", 1)
+    monkeypatch.setattr(spilled, "RUNS", 4)
+    made = tempfile.TemporaryFile
+    files: list[IO[bytes]] = []
+
+    def counted(mode: str) -> IO[bytes]:
+        files.append(made(mode))
+        assert sum(not file.closed for file in files) <= 5
+        return files[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", counted)
+    rows = [(number * 7 % 50, number) for number in range(50)]
+    assert list(spilled.ordered(iter(rows))) == sorted(rows)
+    assert all(file.closed for file in files)
+
+
+def test_rows_take_no_more_memory_the_more_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "HELD_BYTES", 1 << 20)
+    tracemalloc.start()
+    try:
+        for of_rows in (spilled.Kept, spilled.ordered):
+            tracemalloc.reset_peak()
+            number = sum(1 for _ in of_rows((-place, "", None, 0.5) for place in range(30_000)))
+            assert number == 30_000
+            assert tracemalloc.get_traced_memory()[1] < 3 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

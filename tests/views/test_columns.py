@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,9 @@ from rich.cells import cell_len
 from rich.console import Group
 from rich.text import Text
 
+from pcapnfs import spilled
 from pcapnfs.cli import output
-from pcapnfs.views.columns import Column, FittedTable, shorten
+from pcapnfs.views.columns import Below, Column, FittedTable, shorten
 from tests.views.samples import render
 
 COLUMNS = (
@@ -28,6 +31,27 @@ def test_shows_everything_when_there_is_room() -> None:
         "a/very/long/path/to/somewhere  1 234      22          333",
         "b                                  5                    -",
     ]
+
+
+def test_rows_that_come_one_by_one_are_drawn_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = render(FittedTable(COLUMNS, ROWS * 5), 40)
+    for held in (1, 1 << 20):
+        monkeypatch.setattr(spilled, "HELD_BYTES", held)
+        table = FittedTable(COLUMNS, (row for row in ROWS * 5))
+        assert render(table, 40) == render(table, 40) == expected
+
+
+def test_rows_are_not_held_while_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "HELD_BYTES", 1 << 20)
+    rows = ([f"{number}" + "x" * 4000, "1", "2", "3"] for number in range(5000))
+    tracemalloc.start()
+    try:
+        below = Below(range(5000), lambda number: [Text(f"{number}")])
+        lines = FittedTable(COLUMNS, rows, below=below).lines(80)
+        assert sum(1 for _ in lines) == 10_001
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_drops_columns_by_priority_then_shortens() -> None:

@@ -124,7 +124,7 @@ def _with_checksum(trace: Trace, checksum: int) -> Iterator[int]:
 
 
 def _nothing_like(trace: Trace, wanted: str) -> str:
-    rows = trace.rows(
+    rows = trace.arrays(
         """
         with alike as (
             select min(file) as file, any_value(likeness) as likeness
@@ -135,12 +135,12 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
             where likeness >= $least
             group by place
         )
-        select null, file, rank() over (order by likeness) as nearness from alike
+        select 0 as key, file, rank() over (order by likeness) as times from alike
         qualify rank() over (order by likeness desc) <= $nearest
         """,
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
     )
-    if not rows:
+    if not len(rows["file"]):
         return f"no file {wanted!r} in the capture, nor any like it; perfile lists them"
     with closing(trace.cursor()) as cursor:
         ((_, nearest),) = paths.most(cursor, rows, NEAREST).items()

@@ -10,16 +10,15 @@ What is to be in an order of paths is sorted outside of the database (spilled.py
 from __future__ import annotations
 
 from bisect import insort
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import database, spilled
-from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking import arrays, given, named_rows
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     Files = Sequence[int] | NDArray[Any]
     """Numbers of files, each once."""
 
-Key = TypeVar("Key")
-
 TOGETHER = 100_000
 """Numbers of files that are handed over together: as a text, they take less than 1 MB."""
 
@@ -45,18 +42,27 @@ HASHED = "(select file, hash(path) as place from files)"
 """SQL: a number for the path of each file, to group by."""
 
 
-def each(cursor: duckdb.DuckDBPyConnection, files: Files) -> Iterator[tuple[int, str]]:
-    """Files and their paths, in any order; nothing else may be asked of the cursor meanwhile."""
+def each(
+    cursor: duckdb.DuckDBPyConnection, files: Files, part: str = "path"
+) -> Iterator[tuple[int, str]]:
+    """Files and their paths, in any order; nothing else may be asked of the cursor meanwhile.
+
+    Args:
+        cursor: A connection to the trace.
+        files: The files.
+        part: SQL: what of a path is wanted.
+    """
     # Without parameters: the database holds the whole result of a query that has any.
     if len(files) <= HELD:
         if len(files):
-            yield from cursor.execute(_PATHS.format(given.text(files))).fetchall()
+            few = f"select file, {part} from files where file in ({given.text(files)})"
+            yield from cursor.execute(few).fetchall()
         return
     with closing(cursor.cursor()) as own:
         own.execute(database.AHEAD)
         wanted = np.zeros(int(max(files)) + 1, dtype=np.bool_)
         wanted[files] = True
-        own.execute(f"select file, path from files where file < {len(wanted)}")
+        own.execute(f"select file, {part} from files where file < {len(wanted)}")
         while rows := own.fetchmany(HELD):
             yield from (row for row in rows if wanted[row[0]])
 
@@ -76,118 +82,169 @@ def told(
 
 
 def most(
-    cursor: duckdb.DuckDBPyConnection, rows: Iterable[tuple[Key, int, int]], number: int
-) -> dict[Key, list[str]]:
+    cursor: duckdb.DuckDBPyConnection, rows: Mapping[str, NDArray[Any]], number: int
+) -> dict[int, list[str]]:
     """The paths of the files that come most often, of equals those that come first as paths.
 
     Args:
         cursor: A connection to the trace.
-        rows: For each key files, and how often they come: all that come as often as the last that
-            is wanted, at least.
+        rows: For each `key`, a number, every `file` and how many `times` it comes: all that come as
+            often as the last that is wanted, at least.
         number: How many of each key.
     """
-    wanted: dict[int, list[tuple[Key, int]]] = {}
-    for key, file, times in rows:
-        wanted.setdefault(file, []).append((key, times))
-    found: dict[Key, list[tuple[int, str]]] = {}
-    for file, path in each(cursor, list(wanted)):
-        for key, times in wanted[file]:
-            best = found.setdefault(key, [])
-            insort(best, (-times, path))
+    files, places = _placed(rows["file"])
+    found: dict[int, list[tuple[int, str]]] = {}
+    for file, path in each(cursor, files):
+        for place in places(file):
+            best = found.setdefault(int(rows["key"][place]), [])
+            insort(best, (-int(rows["times"][place]), path))
             del best[number:]
     return {key: [path for _, path in best] for key, best in found.items()}
 
 
+def _placed(files: NDArray[Any]) -> tuple[NDArray[Any], Callable[[int], list[int]]]:
+    """Each file once, and what tells in which places it was."""
+    order = np.argsort(files, kind="stable")
+    own = arrays.distinct(files)
+    begins = np.searchsorted(files, own, sorter=order)
+    ends = np.append(begins[1:], len(files))
+
+    def places(file: int) -> list[int]:
+        at = np.searchsorted(own, file)
+        return [int(place) for place in order[begins[at] : ends[at]]]
+
+    return own, places
+
+
 def best(
     cursor: duckdb.DuckDBPyConnection,
-    rows: list[Row],
+    query: str,
     top: int,
     *,
     file: str = "file",
     then: Sequence[str] = (),
-) -> list[tuple[Row, str]]:
+) -> Iterator[tuple[Row, str]]:
     """The first rows in the order of their `standing`, of equals in that of paths; each with its.
+
+    Any number of them, one after the other; nothing else may be asked of the cursor meanwhile.
 
     Args:
         cursor: A connection to the trace.
-        rows: Rows about files: all that stand like the last that is wanted, at least.
+        query: A query without parameters about files: all rows that stand like the last that is
+            wanted, at least.
         top: How many are wanted; 0 for all.
         file: The name of their column with the file.
         then: Columns that tell which comes first of those with the same path.
     """
-    order: Mapping[int, str | int]
+    cursor.execute(f"create or replace temp table candidates as {query}")
+    few = cursor.execute(f"from candidates limit {HELD + 1}")
+    rows = list(named_rows.by_name(few))
     if len(rows) <= HELD:
-        order = of(cursor, (row[file] for row in rows))
-    else:
-        stand = Counter(row["standing"] for row in rows)
-        tied = list({row[file]: None for row in rows if stand[row["standing"]] > 1})
-        order = defaultdict(int, ranks(cursor, tied))
-    rows.sort(key=lambda row: (row["standing"], order[row[file]], *(row[name] for name in then)))
-    told = rows[: top or None]
-    known = of(cursor, (row[file] for row in told))
-    return [(row, known[row[file]]) for row in told]
+        known = of(cursor, (row[file] for row in rows))
+        rows.sort(
+            key=lambda row: (row["standing"], known[row[file]], *(row[name] for name in then))
+        )
+        yield from ((row, known[row[file]]) for row in rows[: top or None])
+        return
+    rows.clear()
+    tied = cursor.execute(_TIED.format(file=file)).fetchnumpy()[file]
+    number(cursor, "by_path", tied)
+    keys = ", ".join(("standing", "place", *then))
+    limit = top or "all"
+    cursor.execute(
+        f"create or replace temp table told_first as select its.* "
+        f"from candidates as its left join by_path on by_path.file = its.{file} "
+        f"order by {keys} limit {limit}"
+    )
+    files = cursor.execute(f"select {file} from told_first").fetchnumpy()[file]
+    yield from in_order(cursor, "from told_first", files)
+
+
+def in_order(
+    cursor: duckdb.DuckDBPyConnection, query: str, files: NDArray[Any], part: str = "path"
+) -> Iterator[tuple[Row, str]]:
+    """The rows of a query in its order, each with the path of its file.
+
+    Any number of them, one after the other; nothing else may be asked of the cursor meanwhile.
+
+    Args:
+        cursor: A connection to the trace.
+        query: A query without parameters, whose rows have an order.
+        files: The file of each row.
+        part: SQL: what of a path is wanted.
+    """
+    rows = named_rows.each(cursor.execute(query), HELD)
+    with closing(cursor.cursor()) as other:
+        yield from zip(rows, along(other, files, part), strict=True)
+
+
+_TIED = """
+    select distinct {file} from candidates semi join (
+        select standing from candidates group by standing having count(*) > 1
+    ) using (standing)
+"""
 
 
 def ranks(cursor: duckdb.DuckDBPyConnection, files: Files) -> dict[int, int]:
     """The place of each file's path in the order of paths; the same where paths are."""
-    found: dict[int, int] = {}
-    before, rank = "", 0
-    for path, file in ordered(cursor, files):
-        rank += path != before
-        before = path
-        found[file] = rank
-    return found
+    return {file: rank for rank, file in _ranked(ordered(cursor, files))}
 
 
 def ordered(
-    cursor: duckdb.DuckDBPyConnection, files: Files, part: Callable[[str], str] = str
+    cursor: duckdb.DuckDBPyConnection, files: Files, part: str = "path"
 ) -> Iterator[tuple[str, int]]:
     """Any number of files in the order of their paths, those that share one by their numbers.
 
     Args:
         cursor: A connection to the trace.
         files: The files.
-        part: What of a path counts.
+        part: SQL: what of a path counts.
     """
-    return spilled.ordered((part(path), file) for file, path in each(cursor, files))
+    return spilled.ordered((path, file) for file, path in each(cursor, files, part))
 
 
-def along(cursor: duckdb.DuckDBPyConnection, files: NDArray[Any]) -> Iterator[str]:
-    """The paths of any number of files, in the order that these are given in."""
-    place = np.zeros(int(files.max(initial=0)) + 1, dtype=np.uint32)
-    place[files] = np.arange(len(files), dtype=np.uint32)
-    return (
-        path
-        for _, path in spilled.ordered((int(place[f]), path) for f, path in each(cursor, files))
-    )
+def along(
+    cursor: duckdb.DuckDBPyConnection, files: NDArray[Any], part: str = "path"
+) -> Iterator[str]:
+    """The paths of any number of files, in the order that these are given in, again and again.
+
+    Args:
+        cursor: A connection to the trace.
+        files: The files; one may be there several times.
+        part: SQL: what of a path is wanted.
+    """
+    own, places = _placed(files)
+    rows = ((place, path) for file, path in each(cursor, own, part) for place in places(file))
+    return (path for _, path in spilled.ordered(rows))
 
 
-def number(
-    cursor: duckdb.DuckDBPyConnection,
-    table: str,
-    files: Files,
-    part: Callable[[str], str] = str,
-) -> None:
-    """Make a temporary table of files and the `place` that each has in the order of paths.
+def number(cursor: duckdb.DuckDBPyConnection, table: str, files: Files, part: str = "path") -> None:
+    """Make a temporary table of files and the `place` that each path has in the order of paths.
 
     Args:
         cursor: A connection to the trace.
         table: The name of the table.
         files: The files.
-        part: What of a path counts.
+        part: SQL: what of a path counts.
     """
-    cursor.execute(f"create temp table {table} (place uinteger, file uinteger)")
-    place = 0
+    cursor.execute(f"create or replace temp table {table} (place uinteger, file uinteger)")
     with closing(cursor.cursor()) as other:
-        sorted_files = (file for _, file in ordered(other, files, part))
-        while some := list(islice(sorted_files, TOGETHER)):
-            asked = {"files": given.text(some), "place": place}
+        ranked = _ranked(ordered(other, files, part))
+        while some := list(islice(ranked, TOGETHER)):
+            places, numbers = zip(*some, strict=True)
+            asked = {"places": given.text(places), "files": given.text(numbers)}
             cursor.execute(f"insert into {table} {_NUMBERED}", asked)
-            place += len(some)
+
+
+def _ranked(ordered_files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, int]]:
+    """The place of each path in their order, the same of equal ones, and the file."""
+    before, rank = "", 0
+    for path, file in ordered_files:
+        rank += path != before
+        before = path
+        yield rank, file
 
 
 _NUMBERED = f"""
-    select $place + {given.places("files")}, {given.rows("files", "uinteger")}
+    select {given.rows("places", "uinteger")}, {given.rows("files", "uinteger")}
 """
-
-_PATHS = "select file, path from files where file in ({})"

@@ -8,11 +8,14 @@ thousands of files become a few lines. All of it happens in the database, which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import given, order, owners, parts, paths
+import numpy as np
+
+from pcapnfs import columns, spilled, walks
+from pcapnfs.analyses.asking import arrays, given, order, owners, parts, paths
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import Total
@@ -20,9 +23,10 @@ from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.record import Record
+from pcapnfs.spilled import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import duckdb
 
@@ -135,7 +139,7 @@ class Counted(Record):
 class Patterns(Record):
     """Classes of files, those that took longest first."""
 
-    classes: tuple[PatternClass, ...]
+    classes: Sequence[PatternClass]
     """The classes shown."""
     class_count: int | None
     """All classes; None when no file is known, but there are calls that do not tell."""
@@ -164,15 +168,15 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     with closing(trace.cursor()) as cursor:
         walk, kinds, words = _folded(trace, cursor)
         files, class_count = walk.finish(top)
-        named = {each[which] for each in walk.classes() for which in ("example", "slowest")}
-        found = paths.of(cursor, named)
-        witnesses = {
-            row[0]: _example(row, found[row[0]]) for row in _asked(cursor, _WITNESSES, named)
-        }
+        witnesses = _witnesses(cursor, walk)
+        classes = spilled.listed(
+            (
+                _class(each, kinds, words, (example, slowest), files, total.time_s)
+                for each, example, slowest in zip(walk.classes(), witnesses, witnesses, strict=True)
+            ),
+            PatternClass,
+        )
     unless = untold(trace).unplaced
-    classes = tuple(
-        _class(each, kinds, words, witnesses, files, total.time_s) for each in walk.classes()
-    )
     among_shown = sum(each.files for each in classes)
     shown = Total.of(classes, files=among_shown)
     others = Total(
@@ -191,18 +195,24 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     )
 
 
-def counted(trace: Trace) -> tuple[Counted, ...]:
-    """All classes, those that took longest first, without what `patterns` tells of them besides.
+def counted(trace: Trace) -> Kept[Counted]:
+    """All classes in the order of kinds and patterns, without what else `patterns` tells of them.
 
-    Of 41,000 files in 39,000 classes that takes a tenth of the memory.
+    Any number of them: there may be as many as files.
     """
     with closing(trace.cursor()) as cursor:
         walk, kinds, words = _folded(trace, cursor)
     walk.finish(0)
-    return tuple(
-        Counted(kinds[kind], _pattern(steps, cut=cut), files, time / NANOSECONDS)
-        for kind, steps, cut, files, time in walk.counted(words)
+    rows = spilled.ordered(
+        (
+            str(kinds[each["kind"]]),
+            _pattern(" ".join(words[code] for code in each["codes"]), cut=each["cut"]),
+            integer(each["files"]),
+            seconds(each["time"]) or 0.0,
+        )
+        for each in walk.classes()
     )
+    return Kept((Counted(*row) for row in rows), Counted)
 
 
 def _folded(
@@ -268,14 +278,15 @@ _WORDS = f"""
 
 _WITNESSES = f"""
     with owned as ({_OF_FILES})
-    select file, min(call_first_frame), max(coalesce(reply_frame, call_frame)),
-           coalesce(sum(srt), 0)
-    from owned group by file
+    select file, min(call_first_frame) as first_frame,
+           max(coalesce(reply_frame, call_frame)) as last_frame,
+           coalesce(sum(srt), 0)::bigint as time
+    from owned group by file order by file
 """
 
 
 def _asked(cursor: duckdb.DuckDBPyConnection, query: str, files: Iterable[int]) -> list[Any]:
-    """The rows of a query about a few files, or about one of each class."""
+    """The rows of a query about a few files."""
     return cursor.execute(query, {"files": given.text(files)}).fetchall()
 
 
@@ -301,7 +312,7 @@ def _class(
     found: dict[str, Any],
     kinds: dict[int, str],
     words: dict[int, str],
-    witnesses: dict[int, Example],
+    witnesses: tuple[Example, Example],
     all_files: int,
     all_time_s: float,
 ) -> PatternClass:
@@ -327,17 +338,23 @@ def _class(
         time_per_file_s=time_s / number,
         stable_s=seconds(found["stable_time"]) or 0.0,
         lifetime_s=(seconds(found["lifetime"]) or 0.0) / number,
-        example=witnesses[found["example"]],
-        slowest=witnesses[found["slowest"]],
+        example=witnesses[0],
+        slowest=witnesses[1],
     )
 
 
-def _example(row: tuple[Any, ...], path: str) -> Example:
-    file, first_frame, last_frame, time = row
-    return Example(
-        file=integer(file),
-        path=path,
-        first_frame=integer(first_frame),
-        last_frame=integer(last_frame),
-        time_s=seconds(time) or 0.0,
-    )
+def _witnesses(cursor: duckdb.DuckDBPyConnection, walk: walks.Patterns) -> Iterator[Example]:
+    """Of each class in its turn two files: the one that came first, and the slowest."""
+    names = ("example", "slowest")
+    files = np.fromiter((each[name] for each in walk.classes() for name in names), dtype=np.uint32)
+    asked = {"files": given.text(arrays.distinct(files).tolist())}
+    about = cursor.execute(_WITNESSES, asked).fetchnumpy()
+    told = np.searchsorted(about["file"], files)
+    for place, file, path in zip(told, files.tolist(), paths.along(cursor, files), strict=True):
+        yield Example(
+            file=file,
+            path=path,
+            first_frame=int(about["first_frame"][place]),
+            last_frame=int(about["last_frame"][place]),
+            time_s=int(about["time"][place]) / NANOSECONDS,
+        )

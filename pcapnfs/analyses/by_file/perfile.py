@@ -7,12 +7,12 @@ A file with several handles is one file. Callbacks are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
-from pcapnfs.analyses.asking import named_rows, parts, paths
+from pcapnfs import columns, spilled
+from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import seconds, whole
 from pcapnfs.analyses.by_file import costs
@@ -43,9 +43,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-FILES_AT_A_TIME = 10_000
-"""Files fetched from the database together."""
 
 _DOWN, _UP = "'desc nulls last'", "'asc nulls last'"
 """SQL: the way that a value of an order goes."""
@@ -140,7 +137,7 @@ class FileCost(Record):
 class PerFile(Record):
     """The files, and totals in which every call of a client is counted once."""
 
-    files: tuple[FileCost, ...]
+    files: Sequence[FileCost]
     """The files shown, in the order asked for."""
     sort: str
     """What they are sorted by."""
@@ -179,7 +176,7 @@ def perfile(
         UsageError: `sort` is unknown, or `top` is negative.
     """
     selection = Selection(top, sort, show_all, match)
-    files = tuple(file_costs(trace, selection))
+    files = spilled.listed(file_costs(trace, selection), FileCost)
     return PerFile(
         files=files, sort=sort, shown=Total.of(files, files=len(files)), **totals(trace, selection)
     )
@@ -200,36 +197,32 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         # Some at a time: the database does not spill all that it joins with.
         many = parts.number(trace, entries=True)
         pieces = [parts.within("file", range(part, part + 1), many) for part in range(many)]
-        standing = f"create_sort_key({_ORDER[selection.sort]}) as standing"
-        cursor.execute(
-            f"create temp table most as select file, {standing} from ({_files('false')})"
-        )
+        told = f"select *, create_sort_key({_ORDER[selection.sort]}) as standing"
+        cursor.execute(f"create temp table told as {told} from ({_files('false')})")
         for some in pieces:
-            cursor.execute(f"insert into most select file, {standing} from ({_files(some)})")
+            cursor.execute(f"insert into told {told} from ({_files(some)})")
         best = f"""
             where standing <= (
                 select max(standing) from (
-                    select standing from most order by standing limit {selection.top}
+                    select standing from told order by standing limit {selection.top}
                 )
             )
         """
-        cursor.execute(f"create temp table placed as from most {best if selection.top else ''}")
+        cursor.execute(
+            f"create temp table placed as "
+            f"select file, standing from told {best if selection.top else ''}"
+        )
         paths.number(cursor, "by_path", cursor.execute(_TIED).fetchnumpy()["file"])
         cursor.execute(
             f"create temp table shown as select file, row_number() over () as row from ("
             f"select file from placed left join by_path using (file) "
             f"order by standing, place, file limit {selection.top or 'all'})"
         )
-        cursor.execute(f"create temp table told as {_files('false')}")
-        for some in pieces:
-            cursor.execute(f"insert into told from ({_files(some)}) semi join shown using (file)")
         exports = dict(cursor.execute(_EXPORTS).fetchall())
         files = cursor.execute("select file from shown order by row").fetchnumpy()["file"]
-        cursor.execute(_SHOWN, {"start": trace.meta.start_ns})
-        rows = named_rows.each(cursor, FILES_AT_A_TIME)
-        with closing(trace.cursor()) as other:
-            for row, path in zip(rows, paths.along(other, files), strict=True):
-                yield _file_cost(row, path, exports.get(row["export"]), ops)
+        shown = _SHOWN.format(start=trace.meta.start_ns)
+        for row, path in paths.in_order(cursor, shown, files):
+            yield _file_cost(row, path, exports.get(row["export"]), ops)
 
 
 _TIED = """
@@ -241,7 +234,10 @@ _TIED = """
 _EXPORTS = "select hash(export), any_value(export) from files where export is not null group by 1"
 
 _SHOWN = """
-    select told.* replace (first_time - $start as first_time, last_time - $start as last_time),
+    select told.* replace (
+               lower(hex(handle)) as handle, first_time - {start} as first_time,
+               last_time - {start} as last_time
+           ),
            last_time - first_time as lifetime, times
     from shown join told using (file)
          left join (select file, times from costs) as counted using (file)
@@ -261,7 +257,7 @@ def _files(some: str) -> str:
     )
     joined = " ".join(f"left join {other} using (file)" for other in others)
     return f"""
-        select file, export, server, lower(hex(handle)) as handle, fileid, role, type, size,
+        select file, export, server, handle, fileid, role, type, size,
                removed, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
                coalesce(directory_calls, 0) as directory_calls,
                coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,

@@ -5,13 +5,12 @@ Calls, time, bytes and errors are those of `perfile`, added up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
-from pcapnfs import columns
-from pcapnfs.analyses.asking import paths
-from pcapnfs.analyses.asking.named_rows import by_name
+from pcapnfs import columns, spilled
+from pcapnfs.analyses.asking import named_rows, paths
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.by_file import costs
@@ -30,6 +29,8 @@ from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.analyses.asking.named_rows import Row
     from pcapnfs.trace import Trace
 
@@ -83,7 +84,7 @@ class PerGroup(Record):
 
     by: str
     """What files are grouped by: `directory`, `client`, `uid` or `extension`."""
-    groups: tuple[GroupCost, ...]
+    groups: Sequence[GroupCost]
     """The groups shown, longest time first."""
     group_count: int
     """All groups."""
@@ -126,34 +127,36 @@ def pergroup(
         prepare(cursor, _tables(by), {"placed": selection.parameters()})
         cursor.execute(_STANDING)
         tied = cursor.execute(_TIED).fetchnumpy()["example"] if by == "directory" else ()
-        paths.number(cursor, "by_path", tied, _directory)
-        answer = cursor.execute(
+        paths.number(cursor, "by_path", tied, _DIRECTORY)
+        cursor.execute(
             f"""
-            select count(*) over () as groups, costs.member, example, files, calls, stable_calls,
-                   time,
-                   stable_time,
+            create temp table shown as
+            select costs.member, example, files, calls, stable_calls, time, stable_time,
                    case when moves is null then 0 else bytes_read end as bytes_read,
                    case when moves is null then 0 else bytes_written end as bytes_written,
                    errors, revalidations, retransmitted,
-                   first_frame, last_frame, first_time - $start as first,
-                   last_time - $start as last
+                   first_frame, last_frame, first_time - {trace.meta.start_ns} as first,
+                   last_time - {trace.meta.start_ns} as last
             from standing as costs left join by_path on by_path.file = example
                  left join bytes on bytes.member is not distinct from costs.member
                  left join questions on questions.member is not distinct from costs.member
             order by standing, place, costs.member nulls last limit {top or "all"}
-            """,
-            {"start": trace.meta.start_ns},
+            """
         )
-        rows = list(by_name(answer))
-        known = paths.of(cursor, (row["example"] for row in rows)) if by == "directory" else {}
-        for row in rows if by == "directory" else ():
-            row["member"] = _directory(known[row["example"]])
-    return PerGroup(
-        by=by,
-        groups=tuple(_group_cost(row) for row in rows),
-        group_count=integer(rows[0]["groups"]) if rows else 0,
-        **totals(trace, selection),
-    )
+        groups = spilled.listed(_shown(cursor, by), GroupCost)
+        ((count,),) = cursor.execute("select count(*) from costs").fetchall()
+    return PerGroup(by=by, groups=groups, group_count=integer(count), **totals(trace, selection))
+
+
+def _shown(cursor: duckdb.DuckDBPyConnection, by: By) -> Iterator[GroupCost]:
+    """The groups that are told, in their order."""
+    if by != "directory":
+        rows = named_rows.each(cursor.execute("from shown"), paths.HELD)
+        yield from (_group_cost(row, row["member"]) for row in rows)
+        return
+    files = cursor.execute("select example from shown").fetchnumpy()["example"]
+    for row, directory in paths.in_order(cursor, "from shown", files, _DIRECTORY):
+        yield _group_cost(row, directory)
 
 
 def _tables(by: By) -> dict[str, str]:
@@ -185,19 +188,22 @@ def _tables(by: By) -> dict[str, str]:
     }
 
 
+_DIRECTORY = """
+    case when path in ('.', '/') or not contains(path, '/') then '.'
+         when starts_with(path, '/') and not contains(path[2:], '/') then '/'
+         else regexp_replace(path, '/[^/]*$', '') end
+"""
+"""SQL: the directory that a file is in."""
+
 _OF_FILE: Mapping[By, str] = {
-    "directory": """
-        hash(case when path in ('.', '/') or not contains(path, '/') then '.'
-                  when starts_with(path, '/') and not contains(path[2:], '/') then '/'
-                  else regexp_replace(path, '/[^/]*$', '') end)::varchar
-    """,
+    "directory": f"hash({_DIRECTORY})::varchar",
     "extension": """
         nullif(lower(regexp_extract(
             parse_filename(path, false, 'forward_slash'), '^.+[.]([^.]{1,16})$', 1)), '')
     """,
 }
 """What each file is grouped under, where that is part of its path. Directories are compared by
-numbers that are made of their paths; a file of each tells its path in the end (`_directory`)."""
+numbers that are made of their paths; of a file of each, the path is asked for in the end."""
 
 _GROUP: Mapping[By, str] = {
     "directory": "of_file",
@@ -219,16 +225,9 @@ _TIED = """
 """
 
 
-def _directory(path: str) -> str:
-    """The directory that a file is in."""
-    if path == "/" or "/" not in path:
-        return "."
-    return path.rpartition("/")[0] or "/"
-
-
-def _group_cost(row: Row) -> GroupCost:
+def _group_cost(row: Row, group: str | None) -> GroupCost:
     return GroupCost(
-        group=row["member"],
+        group=group,
         files=integer(row["files"]),
         calls=integer(row["calls"]),
         stable_calls=integer(row["stable_calls"]),

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Numbers
 from contextlib import closing
+from itertools import groupby, islice
 from math import ceil
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
+from pcapnfs import columns, database, spilled
 from pcapnfs.analyses.asking import given, lookup, named_rows, owners, paths
 from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
@@ -152,7 +154,7 @@ class FileSequence(Record):
     """Size when last seen, bytes; None when it never was."""
     removed: bool
     """It was removed or replaced during the capture."""
-    names: tuple[KnownName, ...]
+    names: Numbers[KnownName]
     """The names it had, in order of time: more than one after a rename or with hard links."""
     calls: int
     """Its calls, also those not among the steps."""
@@ -164,7 +166,7 @@ class FileSequence(Record):
     """The stable calls' part of it, seconds."""
     lifetime_s: float | None
     """From the first call's first frame to the last reply, seconds; None without calls."""
-    steps: tuple[Step, ...]
+    steps: Numbers[Step]
     """Its first calls, up to the number asked for."""
 
 
@@ -306,7 +308,8 @@ def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSeq
     names = _names(trace, files)
     calls = {file: integer(told["calls"]) for file, told in about.items()}
     for some in _few_steps(files, calls, limit, max(STEPS_TOGETHER, trace.meta.calls // PASSES)):
-        steps = _steps(trace, some, limit)
+        by_file = groupby(_steps(trace, some, limit), itemgetter(0))
+        steps = {file: spilled.listed((step for _, step in its), Step) for file, its in by_file}
         for file in some:
             yield _file(about[file], names.get(file, ()), steps.get(file, ()))
 
@@ -325,7 +328,7 @@ def _few_steps(
     yield files[begin:]
 
 
-def _file(about: Row, names: tuple[KnownName, ...], steps: tuple[Step, ...]) -> FileSequence:
+def _file(about: Row, names: Numbers[KnownName], steps: Numbers[Step]) -> FileSequence:
     return FileSequence(
         file=about["file"],
         path=str(about["path"]),
@@ -346,10 +349,28 @@ def _file(about: Row, names: tuple[KnownName, ...], steps: tuple[Step, ...]) -> 
     )
 
 
-def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Step, ...]]:
-    answer = named_rows.rows(
-        trace,
-        f"""
+def _steps(trace: Trace, files: Numbers[int], limit: int) -> Iterator[tuple[int, Step]]:
+    """The steps of some files, file by file; a file may have any number of them."""
+    with closing(trace.cursor()) as cursor:
+        # The answer to a query with parameters would be held as a whole.
+        cursor.execute(
+            f"create temp table told as {_told(limit)}",
+            {"files": given.text(files), "start": trace.meta.start_ns},
+        )
+        cursor.execute(database.AHEAD)
+        # Those of several files are few enough, and not one after the other in the tables.
+        together = STEPS_TOGETHER if len(files) == 1 else None
+        rows = named_rows.each(cursor.execute("from told"), STEPS_TOGETHER)
+        while some := list(islice(rows, together)):
+            operations = _operations(trace, [integer(row["call"]) for row in some])
+            for row in some:
+                step = _step(row, operations.get(integer(row["call"]), ()))
+                yield integer(row["file"]), step
+
+
+def _told(limit: int) -> str:
+    """SQL: what is told of each call of the files, up to so many; 0: all."""
+    return f"""
         with {OWNED}, {STEPS}, {WANTED}
         select file, call, step, protocol, call_first_frame, call_frame, reply_first_frame,
                reply_frame, call_time - $start as start,
@@ -364,16 +385,7 @@ def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Ste
         window in_order as (partition by file order by call_time, call)
         {f"qualify row_number() over in_order <= {limit}" if limit else ""}
         order by file, call_time, call
-        """,
-        {"files": given.text(files), "start": trace.meta.start_ns},
-    )
-    rows = list(answer)
-    operations = _operations(trace, [integer(row["call"]) for row in rows])
-    found: dict[int, list[Step]] = {}
-    for row in rows:
-        step = _step(row, operations.get(integer(row["call"]), ()))
-        found.setdefault(integer(row["file"]), []).append(step)
-    return {file: tuple(steps) for file, steps in found.items()}
+    """
 
 
 def _step(row: Row, operations: tuple[Operation, ...]) -> Step:
@@ -415,11 +427,12 @@ def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ..
         f"""
         select call, op, executed, status_name, stability, name, new_name, "offset", requested,
                {done}, set_size
-        from operations semi join (select {given.rows("calls", "ubigint")} as call)
-            using (call) {ended}
+        from (from operations where call between $least and $most) as operations
+             semi join (select {given.rows("calls", "ubigint")} as call) using (call) {ended}
         order by call, position
         """,
-        {"calls": given.text(calls)},
+        # Where these are few of all, most of the table need not be read.
+        {"calls": given.text(calls), "least": min(calls), "most": max(calls)},
     )
     found: dict[int, list[Operation]] = {}
     for call, op, executed, status, stability, name, new_name, *data in rows:
@@ -443,50 +456,56 @@ def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ..
     return {call: tuple(operations) for call, operations in found.items()}
 
 
-def _names(trace: Trace, files: Numbers[int]) -> dict[int, tuple[KnownName, ...]]:
+def _names(trace: Trace, files: Numbers[int]) -> dict[int, Numbers[KnownName]]:
     """Each name from the reply that taught it to the one by which it denotes something else."""
-    rows = trace.rows(
-        f"""
-        with {WANTED},
-        bound as (select * from names where file in (
-            select files.file from files semi join wanted on wanted.file = files.identity
-        )),
-        events as (
-            select names.call, names.position, directory, name, identity,
-                   coalesce(reply_frame, call_frame) as frame,
-                   coalesce(reply_time, call_time) - $start as time
-            from names semi join bound using (directory, name)
-                 join calls using (call) left join files on files.file = names.file
-        ),
-        changes as (
-            select *, lag(identity) over its_name as before from events
-            window its_name as (partition by directory, name order by call, position)
-            qualify identity is distinct from before
-        ),
-        spans as (
-            select *, lead(frame) over its_name as until_frame, lead(time) over its_name as until
-            from changes
-            window its_name as (partition by directory, name order by call, position)
-        )
-        select spans.identity,
-               case when parents.path = '.' then spans.name
-                    else rtrim(parents.path, '/') || '/' || spans.name end,
-               frame, time, until_frame, until
-        from spans join files as parents on parents.file = directory
-        where spans.identity in (select file from wanted)
-        order by call, spans.position
-        """,
-        {"files": given.text(files), "start": trace.meta.start_ns},
+    with closing(trace.cursor()) as cursor:
+        asked = {"files": given.text(files), "start": trace.meta.start_ns}
+        cursor.execute(f"create temp table spans as {_SPANS}", asked)
+        directories = cursor.execute("select directory from spans").fetchnumpy()["directory"]
+        rows = paths.in_order(cursor, "from spans", directories)
+        by_file = groupby(rows, lambda row: integer(row[0]["identity"]))
+        return {
+            file: spilled.listed((_known_name(*each) for each in its), KnownName)
+            for file, its in by_file
+        }
+
+
+_SPANS = f"""
+    with {WANTED},
+    bound as (select * from names where file in (
+        select files.file from files semi join wanted on wanted.file = files.identity
+    )),
+    events as (
+        select names.call, names.position, directory, name, identity,
+               coalesce(reply_frame, call_frame) as frame,
+               coalesce(reply_time, call_time) - $start as time
+        from names semi join bound using (directory, name)
+             join calls using (call) left join files on files.file = names.file
+    ),
+    changes as (
+        select *, lag(identity) over its_name as before from events
+        window its_name as (partition by directory, name order by call, position)
+        qualify identity is distinct from before
+    ),
+    spans as (
+        select *, lead(frame) over its_name as until_frame, lead(time) over its_name as until
+        from changes
+        window its_name as (partition by directory, name order by call, position)
     )
-    found: dict[int, list[KnownName]] = {}
-    for file, path, frame, time, until_frame, until in rows:
-        found.setdefault(integer(file), []).append(
-            KnownName(
-                path=str(path),
-                from_frame=integer(frame),
-                from_s=seconds(time) or 0.0,
-                until_frame=whole(until_frame),
-                until_s=seconds(until),
-            )
-        )
-    return {file: tuple(names) for file, names in found.items()}
+    select identity, directory, name, frame, time, until_frame, until
+    from spans semi join (select file as directory from files) using (directory)
+    where identity in (select file from wanted)
+    order by identity, call, position
+"""
+"""Each name and for how long it was a file's, file by file."""
+
+
+def _known_name(row: Row, directory: str) -> KnownName:
+    within = "" if directory == "." else f"{directory.rstrip('/')}/"
+    return KnownName(
+        path=within + str(row["name"]),
+        from_frame=integer(row["frame"]),
+        from_s=seconds(row["time"]) or 0.0,
+        until_frame=whole(row["until_frame"]),
+        until_s=seconds(row["until"]),
+    )

@@ -8,10 +8,11 @@ and the like are observations: they can show that somebody else changed the file
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from pcapnfs import columns, walks
+from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
@@ -197,7 +198,7 @@ class Cache(Record):
     """Each pair of client and server: what its questions say of mount options."""
     sort: str
     """What the files are sorted by: `time`, `revalidations`, `bytes` or `name`."""
-    files: tuple[FileCache, ...]
+    files: Sequence[FileCache]
     """The objects that were asked about most, each as one client saw it; among the last of them
     those that were not asked about. All of them add up to revalidations and invalidations."""
 
@@ -370,7 +371,7 @@ def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
 _LISTED = "(revalidations > 0 or invalidations > 0)"
 
 
-def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[FileCache, ...]:
+def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> Sequence[FileCache]:
     first = _FIRST.get(sort) if top else None
     enough = f"""
         and {first} >= (
@@ -380,7 +381,8 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
             )
         )
     """
-    rows = cursor.execute(
+    shown = paths.best(
+        cursor,
         f"""
         with most as (
             select *, rank() over (order by {_ORDER[sort]}) as standing
@@ -404,10 +406,11 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
                coalesce(recalls, 0) as recalls
         from most join mounts using (mount) join (select file, role from files) using (file)
              left join ages using (mount, file) left join recalls using (mount, file)
-        """
+        """,
+        top,
+        then=("client", "file"),
     )
-    shown = paths.best(cursor, list(by_name(rows)), top, then=("client", "file"))
-    return tuple(_file_cache(row, path) for row, path in shown)
+    return spilled.listed((_file_cache(row, path) for row, path in shown), FileCache)
 
 
 def _file_cache(row: Row, path: str) -> FileCache:

@@ -70,9 +70,11 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)
         rows = cursor.execute(_BY_MOUNT).fetchall()
-        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN, **traffic.named(trace)}).fetchall()
-        found: dict[tuple[str, str], list[str]] = paths.most(cursor, most, PLACES_SHOWN)
+        asked = {"places": PLACES_SHOWN, **traffic.named(trace)}
+        most = cursor.execute(_PLACES, asked).fetchnumpy()
+        told_places = paths.most(cursor, most, PLACES_SHOWN)
     mounts = traffic.mounts(trace)
+    found = {mounts[mount]: places for mount, places in told_places.items()}
     calls = traffic.answered(trace, NFS_PROGRAMS)
     told = [
         RepeatedAccess(
@@ -127,10 +129,11 @@ _BY_MOUNT = f"""
 """
 
 _PLACES = f"""
-    select (client, server), file, times
+    select first_value(mount) over pair as key, file, times
     from (
-        select client, server, file, count(*) as times
+        select client, server, file, min(mount) as mount, count(*) as times
         from asked join {traffic.NAMED} using (mount) where again group by all
     )
+    window pair as (partition by client, server order by mount)
     qualify rank() over (partition by client, server order by times desc) <= $places
 """

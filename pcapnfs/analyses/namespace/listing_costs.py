@@ -149,8 +149,8 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
         cursor.execute(_UNTYPED)
-        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall()
-        found: dict[int, list[str]] = paths.most(cursor, most, PLACES_SHOWN)
+        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
+        found = paths.most(cursor, most, PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
     return tuple(
         ListingCosts(
@@ -314,7 +314,7 @@ _UNTYPED = f"""
 """
 
 _PLACES = """
-    select mount, directory, times
+    select mount as key, directory as file, times
     from (select mount, directory, count(*) as times from followed group by all)
     qualify rank() over (partition by mount order by times desc) <= $places
 """

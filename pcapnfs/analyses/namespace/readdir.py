@@ -9,10 +9,11 @@ warm attribute cache, would have saved. What attributes in the listing would hav
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
-from pcapnfs import columns, walks
+from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
@@ -193,7 +194,7 @@ class Readdir(Record):
     unless the program only wanted them; None as above."""
     sort: str
     """What the directories are sorted by: `time`, `calls`, `entries`, `follow-ups` or `name`."""
-    shown: tuple[DirectoryListing, ...]
+    shown: Sequence[DirectoryListing]
     """The directories that cost most."""
 
 
@@ -244,7 +245,7 @@ def _readdir(
     found: dict[bool, FollowUps],
     costs: tuple[ListingCosts, ...],
     sort: Sort,
-    shown: tuple[DirectoryListing, ...],
+    shown: Sequence[DirectoryListing],
     *,
     untold: bool,
 ) -> Readdir:
@@ -457,8 +458,9 @@ def _follow_ups(cursor: duckdb.DuckDBPyConnection, walls: tuple[int, int]) -> di
 
 def _directories(
     cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort
-) -> tuple[DirectoryListing, ...]:
-    rows = cursor.execute(
+) -> Sequence[DirectoryListing]:
+    shown = paths.best(
+        cursor,
         f"""
         select directory, server, plain, plus, unknown, listings, entries, bytes, time, lost,
                won, asked, asked_time, follow_ups, follow_up_time, plus_entries, untouched,
@@ -466,10 +468,12 @@ def _directories(
         from (select *, rank() over (order by {_ORDER[sort]}) as standing from by_directory) as its
              join (select file, server from files) as named on named.file = directory
         {f"where standing <= {top}" if top else ""}
-        """
+        """,
+        top,
+        file="directory",
+        then=("directory",),
     )
-    shown = paths.best(cursor, list(by_name(rows)), top, file="directory", then=("directory",))
-    return tuple(_directory(row, path) for row, path in shown)
+    return spilled.listed((_directory(row, path) for row, path in shown), DirectoryListing)
 
 
 def _directory(row: Row, path: str) -> DirectoryListing:

@@ -7,10 +7,10 @@ and that a table has no empty column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
 
-from pcapnfs import units
+from pcapnfs import spilled, units
 from pcapnfs.record import Record
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import shorten
@@ -80,7 +80,7 @@ class Table(Record):
     """What it shows."""
     columns: tuple[Column, ...]
     """The columns."""
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[tuple[Cell, ...]]
     """The rows, a cell for each column."""
     more: str = ""
     """What was left out; empty when nothing was."""
@@ -139,18 +139,16 @@ class Section(Record):
 
 
 def table(
-    caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, more: str = ""
+    caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, more: str = ""
 ) -> Table:
-    """A table without the columns in which nothing stands."""
-    kept = [
-        place for place in range(len(columns)) if place == 0 or any(row[place].text for row in rows)
-    ]
-    return Table(
-        caption,
-        tuple(columns[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in rows),
-        more,
-    )
+    """A table without the columns in which nothing stands; there may be any number of rows."""
+    cells = spilled.listed(map(tuple, rows), tuple[Cell, ...])
+    telling = {place for row in cells for place, cell in enumerate(row) if cell.text}
+    kept = [place for place in range(len(columns)) if place == 0 or place in telling]
+    if len(kept) < len(columns):
+        some = (tuple(row[place] for place in kept) for row in cells)
+        cells = spilled.listed(some, tuple[Cell, ...])
+    return Table(caption, tuple(columns[place] for place in kept), cells, more)
 
 
 def told(text: str, width: int = TOLD_CELLS) -> str:

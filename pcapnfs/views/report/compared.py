@@ -271,7 +271,7 @@ def _files(result: Comparison) -> tuple[Block, ...]:
         Column("after"),
         Column("difference"),
     )
-    rows = [
+    rows = (
         (
             name(row.path),
             count(row.calls_before),
@@ -286,8 +286,8 @@ def _files(result: Comparison) -> tuple[Block, ...]:
             ),
         )
         for row in result.files.files
-    ]
-    found = (table("Files whose time differs most", columns, rows),) if rows else ()
+    )
+    found = (table("Files whose time differs most", columns, rows),) if result.files.files else ()
     return (Paragraph(differences.about_files(result)), *found)
 
 
@@ -301,7 +301,7 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
         Column("after"),
         Column("side", "words"),
     )
-    rows = [
+    rows = (
         (
             steps(row.pattern),
             words(row.kind),
@@ -312,8 +312,8 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
             words("" if row.where == "both" else row.where),
         )
         for row in result.patterns.patterns
-    ]
-    found = (table("Patterns of most files", columns, rows),) if rows else ()
+    )
+    found = (table("Patterns of most files", columns, rows),) if result.patterns.patterns else ()
     return (Paragraph(differences.about_patterns(result)), *found)
 
 

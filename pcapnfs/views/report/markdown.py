@@ -29,15 +29,23 @@ def markdown(report: Report) -> str:
 
 def of_sections(title: str, sections: tuple[Section, ...], what: str = "report") -> str:
     """Write sections; `what` they are stands before the title."""
-    lines = [f"# pcapnfs {what}: {_safe(title)}", ""]
+    return "".join(pieces(title, sections, what))
+
+
+def pieces(title: str, sections: tuple[Section, ...], what: str = "report") -> Iterator[str]:
+    """The same piece by piece."""
+    return (f"{line}\n" for line in _lines(title, sections, what))
+
+
+def _lines(title: str, sections: tuple[Section, ...], what: str) -> Iterator[str]:
+    yield from (f"# pcapnfs {what}: {_safe(title)}", "")
     for section in sections:
-        lines += [f"## {section.title}", ""]
+        yield from (f"## {section.title}", "")
         for block in section.blocks:
-            lines += _block(block)
-    lines += ["## How figures are defined", ""]
-    lines += [f"- **{_safe(title)}**: {_safe(text)}" for title, text in TERMS.values()]
-    lines += ["", f"Written by pcapnfs {__version__}."]
-    return "\n".join(lines) + "\n"
+            yield from _block(block)
+    yield from ("## How figures are defined", "")
+    yield from (f"- **{_safe(title)}**: {_safe(text)}" for title, text in TERMS.values())
+    yield from ("", f"Written by pcapnfs {__version__}.")
 
 
 def _block(block: Block) -> Iterator[str]:

@@ -39,8 +39,10 @@ const GROUP_ROWS: usize = 122_880;
 const GROUP_BYTES: usize = 128 << 20;
 
 /// Bytes of one of its columns, about, beyond which it ends early as well: a reader takes a column of
-/// a row group as a whole, and DuckDB twice as much memory for it.
-const COLUMN_BYTES: usize = 16 << 20;
+/// a row group as a whole, and DuckDB one piece of memory for it, of the next power of two. With the
+/// batch that goes beyond, paths stay below 8 MB: of 16 MB and some, it took 32 MB at once, and gave up
+/// where it had 64 MB in all.
+const COLUMN_BYTES: usize = 7 << 20;
 
 /// Numbers as steps have little left to be found: level 1 makes files a tenth smaller, and takes half
 /// as long again to write.

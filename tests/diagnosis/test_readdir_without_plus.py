@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.mounts import MOUNT, mounted, verdict
 
 PLAIN = ListingCosts(
     client="10.0.0.2",
@@ -43,6 +44,15 @@ def test_half_of_the_entries_asked_for_is_too_much() -> None:
     assert seen.claims == (Claim("unstable", 0.10), Claim("client", 0.05))
     assert (seen.calls, seen.frames) == (50, (5,))
     assert seen.about == ("10.0.0.2", "10.0.0.1")
+
+
+def test_the_mount_that_lists_so_is_named_where_it_is_told_from_others() -> None:
+    plain = replace(MOUNT, verdicts=(verdict("nordirplus"),))
+    told = mounted(verdict("nordirplus"), listing_costs=(PLAIN,))
+    both = (replace(plain, part="/home"), replace(MOUNT, part="/srv"))
+    for mounts, named in (((plain,), False), (both, True)):
+        (seen,) = seen_by(RULE, replace(told, cache=replace(told.cache, mounts=mounts)))
+        assert ("with different options, /home is listed so." in seen.seen) == named
 
 
 def test_half_is_claimed_of_what_may_have_been_asked_for_types() -> None:

@@ -28,6 +28,9 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+PLAIN = ("nordirplus",)
+"""The options of a verdict that says that listings never ask for attributes."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with such listings."""
@@ -47,7 +50,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.asked_entries)} of them were then asked for one by one (LOOKUP, "
             f"GETATTR), most of them in {wording.places(pair.places)}. "
             f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
-            f"{_spared(pair)}{_later(pair)}",
+            f"{_by_part(material, pair)}{_spared(pair)}{_later(pair)}",
             why=_why(pair),
             advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
             calls=pair.fewer,
@@ -58,6 +61,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _by_part(material: Material, pair: ListingCosts) -> str:
+    """Which of several mounts lists without attributes; not escaped."""
+    parts = [
+        mount.part
+        for mount in material.cache.mounts
+        if (mount.client, mount.server) == (pair.client, pair.server)
+        and mount.part is not None
+        and any(verdict.options == PLAIN for verdict in mount.verdicts)
+    ]
+    if not parts:
+        return ""
+    return f"Of several mounts with different options, {' and '.join(parts)} is listed so. "
 
 
 def _mostly_late(pair: ListingCosts) -> bool:

@@ -86,6 +86,11 @@ def is_timeout(options: tuple[str, ...]) -> bool:
     return name == "actimeo" and value.isdigit() and value != "0"
 
 
+def seconds(options: tuple[str, ...]) -> int:
+    """The longest of the timeouts of such a verdict."""
+    return max(int(option.partition("=")[2]) for option in options)
+
+
 def is_written_through(options: tuple[str, ...]) -> bool:
     """Whether a verdict says that nothing is cached, and data is written through as well."""
     return options[:2] == ("noac", "actimeo=0,sync")

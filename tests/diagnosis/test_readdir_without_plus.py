@@ -55,6 +55,29 @@ def test_the_mount_that_lists_so_is_named_where_it_is_told_from_others() -> None
         assert ("with different options, /home is listed so." in seen.seen) == named
 
 
+@pytest.mark.parametrize(
+    ("options", "confidence", "told"),
+    [
+        (("noac", "actimeo=0"), "likely", "those of noac or actimeo=0, with which a client "),
+        (("acdirmin=0", "noac"), "possible", "the calls are perhaps those of acdirmin=0 or noac"),
+        (("actimeo=1", "actimeo=2"), "likely", "believes those of files for less."),
+        (("actimeo=2", "actimeo=3"), "likely", None),
+        (("nordirplus",), "likely", None),
+    ],
+)
+def test_it_is_told_where_the_client_believes_attributes_for_less(
+    options: tuple[str, ...], confidence: str, told: str | None
+) -> None:
+    """The number is reckoned with the defaults."""
+    judged = verdict(*options, confidence=confidence)
+    (seen,) = seen_by(RULE, mounted(judged, listing_costs=(PLAIN,)))
+    assert ("as by default; but" in seen.seen) == (told is not None)
+    assert (told or "") in seen.seen
+    late = replace(PLAIN, followed=NONE)
+    (seen,) = seen_by(RULE, mounted(judged, listing_costs=(late,)))
+    assert "as by default; but" not in seen.seen
+
+
 def test_half_is_claimed_of_what_may_have_been_asked_for_types() -> None:
     pair = replace(PLAIN, untyped=Spared(2000, 2.0, 1.0, (9,)))
     (seen,) = seen_by(RULE, nothing(listing_costs=(pair,)))

@@ -89,6 +89,9 @@ class Observed(Record):
     """Rules that leave to this one what they would say of the same."""
     display_filter: str | None = None
     """A Wireshark display filter for all evidence; None: one for the example frames."""
+    part: str | None = None
+    """The file systems that it is about, where one of several mounts is told from others; not
+    escaped. None: all that they exchanged."""
 
 
 class Rule(Record):

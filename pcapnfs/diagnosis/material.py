@@ -33,6 +33,7 @@ from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses.mounts import preliminaries as _preliminaries
 from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.mounts import software as _software
+from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.asking.side_by_side import Asking
     from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.mounts.mounts_apart import Division
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -183,6 +185,8 @@ class Learned(Record):
     """What clients asked beside."""
     names_again: tuple[_names_again.NamesAgain, ...]
     """What they looked up again."""
+    division: Division | None
+    """How the calls of pairs of client and server are divided by mounts; None where none are."""
 
 
 class Begun(Record):
@@ -222,11 +226,12 @@ def begin(trace: Trace, asking: Asking) -> Begun:
 
 def learn(trace: Trace) -> Learned:
     """Find out what clients learnt of files, once for all who ask."""
-    with change_ids(trace) as learned:
+    with change_ids(trace) as learned, apart(trace, learned) as judged:
         return Learned(
-            _cache.of_learned(trace, learned),
-            _questions.of_learned(trace, learned),
-            _names_again.of_learned(trace, learned),
+            _cache.of_learned(trace, learned, judged.mounts),
+            _questions.of_learned(trace, judged.cursor, judged.division),
+            _names_again.of_learned(trace, judged.cursor, judged.division),
+            judged.division,
         )
 
 
@@ -287,6 +292,9 @@ def complete(
     vain_connections = ask(_vain_connections.vain_connections)
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
+    of_transfers = transfer_runs()
+    if of_files.division is not None:
+        of_transfers = ask(_transfer_runs.transfer_runs, of_files.division)()
     return Material(
         acl_queries=acl_queries(),
         beginnings=beginnings(),
@@ -327,7 +335,7 @@ def complete(
         stalled_calls=stalled_calls(),
         tcp_stalls=tcp_stalls(),
         time_budget=time_budget,
-        transfer_runs=transfer_runs(),
+        transfer_runs=of_transfers,
         trust=trust(),
         unanswered=unanswered(),
         uneven_connections=uneven_connections(),

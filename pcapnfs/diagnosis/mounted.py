@@ -44,6 +44,11 @@ class Judged(Record):
         return self.mount.client, self.mount.server
 
     @property
+    def part(self) -> str | None:
+        """The file systems that it is about, where their mount is told from others."""
+        return self.mount.part
+
+    @property
     def data(self) -> str:
         """How much there was to judge by."""
         return (
@@ -55,12 +60,19 @@ class Judged(Record):
 
 def judged(material: Material, wanted: Callable[[tuple[str, ...]], bool]) -> Iterator[Judged]:
     """The verdicts whose options are wanted, of mounts that asked for attributes."""
-    asked = {(each.client, each.server): each for each in material.questions}
+    asked = {(each.client, each.server, each.part): each for each in material.questions}
     for mount in material.cache.mounts:
-        questions = asked.get((mount.client, mount.server))
+        questions = asked.get((mount.client, mount.server, mount.part))
         for verdict in mount.verdicts:
             if questions is not None and wanted(verdict.options):
                 yield Judged(mount, verdict, questions)
+
+
+def of_part(part: str | None) -> str:
+    """What a finding on one of several mounts begins with; not escaped."""
+    if part is None:
+        return ""
+    return f"Of several mounts with different options, this is about {part}. "
 
 
 def is_attribute_cache(options: tuple[str, ...]) -> bool:
@@ -72,6 +84,11 @@ def is_timeout(options: tuple[str, ...]) -> bool:
     """Whether a verdict says that attributes are kept for some seconds."""
     name, _, value = options[0].partition("=")
     return name == "actimeo" and value.isdigit() and value != "0"
+
+
+def seconds(options: tuple[str, ...]) -> int:
+    """The longest of the timeouts of such a verdict."""
+    return max(int(option.partition("=")[2]) for option in options)
 
 
 def is_written_through(options: tuple[str, ...]) -> bool:

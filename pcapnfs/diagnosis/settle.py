@@ -49,7 +49,7 @@ def _merged(observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, floa
     ordered = sorted(observed, key=lambda pair: _costliest_first(pair[0], pair[1], budget))
     kept: dict[object, tuple[Rule, Observed, list[str]]] = {}
     for place, (rule, seen) in enumerate(ordered):
-        subject = place if rule.topic is None else (rule.topic, seen.about)
+        subject = place if rule.topic is None else (rule.topic, seen.about, seen.part)
         if subject not in kept:
             kept[subject] = (rule, seen, [])
         elif rule.id != kept[subject][0].id and rule.id not in kept[subject][2]:

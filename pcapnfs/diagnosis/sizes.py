@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed
-from pcapnfs.diagnosis.mounted import CHANGE, CHECK
+from pcapnfs.diagnosis.mounted import CHANGE, CHECK, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.systems import is_linux
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
@@ -56,13 +56,16 @@ class Transfers(Record):
 
     def judge(self, material: Material, values: Values) -> Iterator[Observed]:
         """One for each client and server with small ones."""
-        mounts = {(mount.client, mount.server): mount for mount in material.cache.mounts}
+        mounts = {
+            (mount.client, mount.server, mount.part): mount for mount in material.cache.mounts
+        }
         for pair in material.transfer_runs:
             about = pair.client, pair.server
             runs = self.runs_of(pair)
-            verdict = self._verdict(mounts.get(about))
+            verdict = self._verdict(mounts.get((*about, pair.part)))
             if verdict is not None:
-                yield self._by_client(material, about, runs, verdict)
+                seen = self._by_client(material, about, runs, verdict)
+                yield replace(seen, seen=f"{of_part(pair.part)}{seen.seen}", part=pair.part)
             elif pair.withheld and runs.in_runs >= values[self.least.name]:
                 yield self._untold(about, runs)
             elif (

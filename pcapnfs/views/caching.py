@@ -115,7 +115,8 @@ def verdict_sentences(mounts: tuple[Mount, ...]) -> list[str]:
 
 
 def _ends(mount: Mount) -> str:
-    return f"{escape(mount.client)} \u2192 {escape(mount.server)}"
+    ends = f"{escape(mount.client)} \u2192 {escape(mount.server)}"
+    return ends if mount.part is None else f"{ends}, {escape(mount.part)}"
 
 
 def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
@@ -132,6 +133,13 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
     for mount in silent[:MOUNTS_SHOWN]:
         if mount.too_little is None:
             said = "nothing that default options would not explain"
+            if mount.between:
+                said += (
+                    ", though it asked for the unchanged directory between "
+                    f"{units.count(mount.moves_asked)} of {units.counted(mount.moves, 'move')} "
+                    "from one child to the next: programs that open directories do, or one of "
+                    "several mounts that nothing else tells apart"
+                )
         else:
             said = f"too little to judge attribute caching: {escape(mount.too_little)}"
         parts.append(note(f"{_ends(mount)}: {said}."))

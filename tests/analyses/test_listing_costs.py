@@ -100,6 +100,18 @@ def test_the_first_call_about_each_entry_is_spared_and_what_follows_at_once() ->
     assert found.places == ("d",)
 
 
+@pytest.mark.parametrize(("use", "spared"), [("READ", 2), ("ACCESS", 2), ("GETATTR", 3)])
+def test_what_an_open_of_nfsv3_asks_is_asked_with_attributes_as_well(use: str, spared: int) -> None:
+    """Close-to-open consistency: it asks, however lately the client has been told."""
+    found = told(
+        look(2, 1.0, 2),
+        look(3, 1.1, 2, "GETATTR"),
+        at(4, 1.2, use, file=2 if use != "GETATTR" else 1),
+        look(5, 1.3, 3),
+    )
+    assert (found.followed.calls, found.asked_entries) == (spared, 2)
+
+
 def test_what_comes_when_attributes_have_expired_is_asked_for_but_not_spared() -> None:
     found = told(look(2, 2.0, 2), look(3, 3.1, 3), look(4, 29.0, 4))
     assert (found.asked.calls, found.asked_entries) == (3, 3)

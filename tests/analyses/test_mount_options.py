@@ -65,7 +65,7 @@ UNCACHED = replace(
 
 
 def judged(seen: Evidence) -> Mount:
-    return mount_options._mount(seen)
+    return mount_options.judged(seen)
 
 
 def options(seen: Evidence) -> list[tuple[tuple[str, ...], str]]:

@@ -273,6 +273,9 @@ ASKED_ELSEWHERE = {
     ("cache", "files", "handle"),
     ("cache", "files", "identity"),
     ("cache", "notes", "time"),
+    # Which mount calls are of: where what they show may be that of several.
+    ("cache", "calls", "minor"),
+    *(("cache", "files", column) for column in ("fsid_major", "fsid_minor", "export")),
     ("questions", "files", "name"),
     ("questions", "files", "handle"),
     ("questions", "notes", "time"),

@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.mounts import MOUNT, mounted, verdict
 
 PLAIN = ListingCosts(
     client="10.0.0.2",
@@ -43,6 +44,38 @@ def test_half_of_the_entries_asked_for_is_too_much() -> None:
     assert seen.claims == (Claim("unstable", 0.10), Claim("client", 0.05))
     assert (seen.calls, seen.frames) == (50, (5,))
     assert seen.about == ("10.0.0.2", "10.0.0.1")
+
+
+def test_the_mount_that_lists_so_is_named_where_it_is_told_from_others() -> None:
+    plain = replace(MOUNT, verdicts=(verdict("nordirplus"),))
+    told = mounted(verdict("nordirplus"), listing_costs=(PLAIN,))
+    both = (replace(plain, part="/home"), replace(MOUNT, part="/srv"))
+    for mounts, named in (((plain,), False), (both, True)):
+        (seen,) = seen_by(RULE, replace(told, cache=replace(told.cache, mounts=mounts)))
+        assert ("with different options, /home is listed so." in seen.seen) == named
+
+
+@pytest.mark.parametrize(
+    ("options", "confidence", "told"),
+    [
+        (("noac", "actimeo=0"), "likely", "those of noac or actimeo=0, with which a client "),
+        (("acdirmin=0", "noac"), "possible", "the calls are perhaps those of acdirmin=0 or noac"),
+        (("actimeo=1", "actimeo=2"), "likely", "believes those of files for less."),
+        (("actimeo=2", "actimeo=3"), "likely", None),
+        (("nordirplus",), "likely", None),
+    ],
+)
+def test_it_is_told_where_the_client_believes_attributes_for_less(
+    options: tuple[str, ...], confidence: str, told: str | None
+) -> None:
+    """The number is reckoned with the defaults."""
+    judged = verdict(*options, confidence=confidence)
+    (seen,) = seen_by(RULE, mounted(judged, listing_costs=(PLAIN,)))
+    assert ("as by default; but" in seen.seen) == (told is not None)
+    assert (told or "") in seen.seen
+    late = replace(PLAIN, followed=NONE)
+    (seen,) = seen_by(RULE, mounted(judged, listing_costs=(late,)))
+    assert "as by default; but" not in seen.seen
 
 
 def test_half_is_claimed_of_what_may_have_been_asked_for_types() -> None:

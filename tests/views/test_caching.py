@@ -153,6 +153,22 @@ def test_many_clients_without_a_verdict_are_counted() -> None:
     assert "5 more pairs of client and server without a verdict." in text
 
 
+def test_parts_are_named_and_what_is_between_two_options_is_told() -> None:
+    cached = samples.cache()
+    silent = replace(cached.mounts[1], moves=100, moves_asked=50, part=f"/{samples.HOSTILE}")
+    text = samples.render(caching.screen(replace(cached, mounts=(silent,))), 400)
+    assert "10.0.0.1, /" in text
+    assert "\x1b" not in text
+    assert (
+        "would not explain, though it asked for the unchanged directory between 50 of 100 moves "
+        "from one child to the next: " in text
+    )
+    for asked in (20, 80):
+        plain = replace(silent, moves_asked=asked)
+        text = samples.render(caching.screen(replace(cached, mounts=(plain,))), 400)
+        assert "would not explain." in text
+
+
 def test_a_summary_names_the_first_verdicts_and_counts_the_rest() -> None:
     lines = caching.verdict_sentences(samples.cache().mounts * 6)
     assert len(lines) == caching.MOUNTS_SHOWN + 1

@@ -26,7 +26,9 @@ from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS
-from pcapnfs.analyses.mounts.mount_options import Mount, mounts
+from pcapnfs.analyses.mounts import mounts_apart as _mounts_apart
+from pcapnfs.analyses.mounts.mount_options import Mount
+from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _directions.READS,
+    _mounts_apart.READS,
     _untold.READS,
     traffic.READS,
     population.OPERATIONS_READS,
@@ -195,7 +198,8 @@ class Cache(Record):
     delegations: Delegations
     """NFSv4: what the server granted and took back."""
     mounts: tuple[Mount, ...]
-    """Each pair of client and server: what its questions say of mount options."""
+    """Each pair of client and server: what its questions say of mount options; more than one of a
+    pair where their calls show several mounts with different options (`part`)."""
     sort: str
     """What the files are sorted by: `time`, `revalidations`, `bytes` or `name`."""
     files: Sequence[FileCache]
@@ -215,14 +219,19 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
         UsageError: `sort` is unknown, or `top` is negative.
     """
     order.check("files", top=top, sort=sort, kinds=Sort)
-    with change_ids(trace) as cursor:
-        return of_learned(trace, cursor, top=top, sort=sort)
+    with change_ids(trace) as cursor, apart(trace, cursor) as judged:
+        return of_learned(trace, cursor, judged.mounts, top=top, sort=sort)
 
 
 def of_learned(
-    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort = "time"
+    trace: Trace,
+    cursor: duckdb.DuckDBPyConnection,
+    mounts: tuple[Mount, ...],
+    *,
+    top: int = 20,
+    sort: Sort = "time",
 ) -> Cache:
-    """The same, on a connection with the tables of `change_ids`."""
+    """The same, on a connection with the tables of `change_ids`, of judged mounts."""
     cursor.execute(_DATA)
     cursor.execute(_MOVED)
     cursor.execute(_HELD)
@@ -268,7 +277,7 @@ def of_learned(
         bytes_saved=count("saved"),
         intervals=() if untaught else _intervals(cursor),
         delegations=delegations(cursor, untold=lacks.unnamed),
-        mounts=mounts(trace, cursor),
+        mounts=mounts,
         sort=sort,
         files=_files(cursor, top, sort),
     )

@@ -16,7 +16,7 @@ nor where nothing proves that anybody changed the object (`whose_changes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,12 @@ whose change-ID has no size."""
 
 
 @contextmanager
-def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+def change_ids(
+    trace: Trace,
+    *,
+    all_rows: bool = False,
+    begin: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Fill the tables `mounts`, `learned` and `asked_about` on a connection of their own.
 
     `mounts`: the addresses of each `calls.mount`. `learned`: a row for each time that a client
@@ -108,9 +113,13 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
         trace: The trace.
         all_rows: Also have those rows in `learned` that are neither a question nor somebody else's
             change: attributes that came along, and the client's own changes.
+        begin: What to do with the connection first: it may put other mounts in place of those of
+            `calls`.
     """
     cursor = trace.cursor()
     try:
+        if begin is not None:
+            begin(cursor)
         cursor.execute(_MOUNTS)
         cursor.execute(_TABLES)
         asked_about = []

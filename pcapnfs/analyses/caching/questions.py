@@ -21,13 +21,17 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.mounts import mount_evidence
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import duckdb
 
+    from pcapnfs.analyses.mounts.mounts_apart import Division
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -75,6 +79,8 @@ class Questions(Record):
     young: int = 0
     """Those of `unchanged` that came before any default timeout was over: opens ask, of directories
     as well, whatever the client knows."""
+    part: str | None = None
+    """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -83,13 +89,25 @@ def questions(trace: Trace) -> tuple[Questions, ...]:
         return of_learned(trace, cursor)
 
 
-def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questions, ...]:
-    """The same, on a connection with the tables of `change_ids`."""
+def of_learned(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, division: Division | None = None
+) -> tuple[Questions, ...]:
+    """The same, on a connection with the tables of `change_ids`.
+
+    Args:
+        trace: The trace.
+        cursor: The connection.
+        division: The parts of pairs that it has in place of mounts; None where it has none.
+    """
     shares.register(trace)
-    calls = traffic.answered(trace, NFS_PROGRAMS)
-    mounts = traffic.mounts(trace)
-    lines = traffic.of_clients(trace)
-    opening = lines.where(lines.numbers["version"] < 4).mounts()
+    if division is None:
+        calls: Mapping[int, int] = traffic.answered(trace, NFS_PROGRAMS)
+        mounts = traffic.mounts(trace)
+    else:
+        calls = division.answered(cursor)
+        mounts = division.addresses(trace)
+    parts = {} if division is None else division.parts
+    opening = mount_evidence.opening(trace, cursor, parts=division is not None)
     rows = cursor.execute(_QUESTIONS, {"opening": given.text(opening)}).fetchall()
     found = [
         Questions(
@@ -103,6 +121,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questio
             fresh_directories=spared.of_row(values[8:12]),
             early=spared.of_row(values[12:16]),
             young=integer(values[16] or 0),
+            part=parts.get(mount),
         )
         for mount, asked, compared, *values in rows
     ]

@@ -6,7 +6,7 @@ what continues shows how much a client asks for if it can.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.asking import population
@@ -30,8 +30,19 @@ MOVED = population.Operations(MOVING)
 """and without these of transfers."""
 
 
-def asked_sizes(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[ByMount, ...]:
-    """Look at listings, at READs and WRITEs, and at what servers allow."""
+def asked_sizes(
+    trace: Trace,
+    cursor: duckdb.DuckDBPyConnection,
+    *,
+    pairs: Mapping[int, int] | None = None,
+) -> tuple[ByMount, ...]:
+    """Look at listings, at READs and WRITEs, and at what servers allow.
+
+    Args:
+        trace: The trace.
+        cursor: A connection to it.
+        pairs: Where the connection has parts of pairs in place of mounts: the mount of each part.
+    """
     asked = [
         query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
     ]
@@ -39,8 +50,17 @@ def asked_sizes(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[ByMoun
         cursor.execute(_SIZED)
     return (
         *(ByMount.of_query(cursor, query) for query in asked),
-        ByMount.of_named(_limits(trace)),
+        ByMount.of_named(_of_parts(_limits(trace), pairs or {})),
     )
+
+
+def _of_parts(
+    rows: Iterable[tuple[int, dict[str, object]]], pairs: Mapping[int, int]
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """The rows, and that of its pair for each part of one."""
+    found = dict(rows)
+    yield from found.items()
+    yield from ((part, found[mount]) for part, mount in pairs.items() if mount in found)
 
 
 def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
@@ -85,7 +105,8 @@ _TRANSFERS = f"""
     with transfers as (
         select mount, file, call_time, call_frame, reading, requested, unstable,
                "offset"::hugeint + requested = lead("offset") over next
-               and lead(call_time) over next - call_time < {TOGETHER_NS} as continued
+               and lead(call_time) over next - call_time < {TOGETHER_NS} as continued,
+               requested = lead(requested) over next as as_large
         from sized
         where not listing and requested is not null
         window next as (partition by mount, file, what
@@ -104,6 +125,10 @@ _TRANSFERS = f"""
            count(*) filter (not reading and continued and not unstable) as writes_sync,
            count(distinct file) filter (not reading and continued and not unstable) as files_sync,
            count(*) filter (not reading and continued and unstable) as writes_unstable,
+           count(*) filter (reading and continued and as_large and requested < largest)
+               as reads_smaller,
+           count(*) filter (not reading and continued and as_large and requested < largest
+                            and unstable) as writes_smaller,
            arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
                filter (reading and requested = largest) as read_frames,
            arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})

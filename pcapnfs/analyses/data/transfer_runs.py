@@ -33,6 +33,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     import duckdb
 
+    from pcapnfs.analyses.mounts.mounts_apart import Division
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -103,18 +104,39 @@ class TransferRuns(Record):
     """What of `sync.time_s` would be saved if they were sent UNSTABLE, in pieces of what the server
     allows (1 MiB where that is not known), and committed once, seconds: all, less the median of
     this client's calls without stable storage for each piece."""
+    part: str | None = None
+    """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
 
 
-def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
-    """Follow the transfers of each client and server, in the order of their addresses."""
+def transfer_runs(trace: Trace, division: Division | None = None) -> tuple[TransferRuns, ...]:
+    """Follow the transfers of each client and server, in the order of their addresses.
+
+    Args:
+        trace: The trace.
+        division: How the calls of pairs of client and server are divided by mounts; None where
+            none are.
+    """
     if not NEEDS.met(trace):
         return ()
-    walked = transfers(trace)
+    walked = transfers(trace) if division is None else _transfers.of_parts(trace, division)
+    parts = {} if division is None else division.parts
+    pairs = {} if division is None else division.pairs
     with closing(trace.cursor()) as cursor:
+        if division is not None:
+            division.begin(cursor)
         cursor.register("walked", walked.runs)
-        limits = allowed(trace)
-        reads = [(each.mount, each.read_bytes) for each in limits if each.read_bytes is not None]
-        writes = [(each.mount, each.write_bytes) for each in limits if each.write_bytes is not None]
+        limits = {each.mount: each for each in allowed(trace)}
+        limits |= {part: limits[mount] for part, mount in pairs.items() if mount in limits}
+        reads = [
+            (mount, each.read_bytes)
+            for mount, each in limits.items()
+            if each.read_bytes is not None
+        ]
+        writes = [
+            (mount, each.write_bytes)
+            for mount, each in limits.items()
+            if each.write_bytes is not None
+        ]
         cursor.execute(
             _RUNS,
             {
@@ -139,13 +161,14 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
             server=walked.mounts[mount][1],
             reads=runs.get((mount, True), nothing),
             writes=runs.get((mount, False), nothing),
-            withheld=mount in withheld(trace),
+            withheld=pairs.get(mount, mount) in withheld(trace),
             continued=continued,
             sync=sync,
             sync_files=files,
             sync_ends=ends,
             sync_bytes=size,
             sync_saved_s=saved_s,
+            part=parts.get(mount),
         )
         for mount, (continued, files, ends, size, saved_s, sync) in sorted(synchronous.items())
     )

@@ -21,9 +21,12 @@ from pcapnfs.analyses.wire import queued_replies
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    import duckdb
 
     from pcapnfs._core import Batch
+    from pcapnfs.analyses.mounts.mounts_apart import Division
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -70,14 +73,29 @@ class Transfers(Record):
 @once
 def transfers(trace: Trace) -> Transfers:
     """Walk over them, file by file."""
+    return _walked(trace, traffic.mounts(trace), None)
+
+
+def of_parts(trace: Trace, division: Division) -> Transfers:
+    """The same, with parts of pairs of client and server in place of mounts."""
+    return _walked(trace, division.addresses(trace), division.begin)
+
+
+def _walked(
+    trace: Trace,
+    mounts: Mapping[int, tuple[str, str]],
+    begin: Callable[[duckdb.DuckDBPyConnection], None] | None,
+) -> Transfers:
     shares.register(trace)
     walk = walks.Transfers(together_s=TOGETHER_S, soon_s=SOON_S, page_bytes=PAGE_BYTES)
     query = _ROWS.format(queues=f"from ({queued_replies.rows(trace)}) where of_stretch(call)")
     with closing(trace.cursor()) as cursor:
+        if begin is not None:
+            begin(cursor)
         for rows in parts.of(trace, cursor, query, by="mount, file"):
             walk.add(rows)
     return Transfers(
-        mounts=traffic.mounts(trace),
+        mounts=mounts,
         runs=walk.runs(),
         commits=walk.commits(),
         shapes=walk.shapes(),

@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
@@ -142,13 +142,31 @@ class Evidence(Record):
     frames: dict[str, tuple[int, ...]]
     """Example frames: of `moves`, `visits`, `returns`, `pauses`, `aged`, `listing`, `read`,
     `write` and `sync`."""
+    reads_smaller: int = 0
+    """READs smaller than the largest, which the next READ of the file continued in the same size:
+    another limit may be why."""
+    writes_smaller: int = 0
+    """The same of WRITEs sent UNSTABLE."""
+    mount: int = 0
+    """Number of the client and server (table calls), or of the part of them."""
 
 
-def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
-    """Count, for each pair of client and server in the order of their addresses."""
+def evidence(
+    trace: Trace,
+    cursor: duckdb.DuckDBPyConnection,
+    *,
+    pairs: Mapping[int, int] | None = None,
+) -> Iterator[Evidence]:
+    """Count, for each pair of client and server in the order of their addresses.
+
+    Args:
+        trace: The trace.
+        cursor: A connection with the tables of `change_ids`.
+        pairs: Where the connection has parts of pairs in place of mounts: the mount of each part.
+    """
     delegated = held_files.register(trace, cursor)
     moved = ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
-    found = [moved, delegated, *asked_sizes(trace, cursor), aged_files(cursor)]
+    found = [moved, delegated, *asked_sizes(trace, cursor, pairs=pairs), aged_files(cursor)]
     if names_again.register(trace, cursor):
         near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
         found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
@@ -160,15 +178,28 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         cursor.execute(_PAUSED, {"paused": given.text(paused)})
         tell(trace, cursor, "told", calls=f"mount in ({_PAUSED_MOUNTS})", objects=_OF_DIRECTORY)
         found.append(ByMount.of_query(cursor, _PAUSES))
-    lines = traffic.of_clients(trace)
-    opening = set(lines.where(lines.numbers["version"] < 4).mounts())
+    asking = opening(trace, cursor, parts=pairs is not None)
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
     for mount, client, server in addresses:
         told = (rows.told(mount) for rows in found)
         row = {key: value for row in told for key, value in row.items()}
-        yield _evidence(client, server, row | {"opens_ask": mount in opening})
+        yield _evidence(client, server, row | {"opens_ask": mount in asking, "mount": mount})
+
+
+def opening(trace: Trace, cursor: duckdb.DuckDBPyConnection, *, parts: bool) -> set[int]:
+    """The mounts with versions of NFS whose opens ask.
+
+    Args:
+        trace: The trace.
+        cursor: A connection to it.
+        parts: It has parts of pairs in place of mounts.
+    """
+    if parts:
+        return {integer(mount) for (mount,) in cursor.execute(_OPENING).fetchall()}
+    lines = traffic.of_clients(trace)
+    return set(lines.where(lines.numbers["version"] < 4).mounts())
 
 
 def _steps(
@@ -272,6 +303,9 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         writes_sync=number("writes_sync") or 0,
         files_sync=number("files_sync") or 0,
         writes_unstable=number("writes_unstable") or 0,
+        reads_smaller=number("reads_smaller") or 0,
+        writes_smaller=number("writes_smaller") or 0,
+        mount=number("mount") or 0,
         max_read_bytes=number("max_read"),
         max_write_bytes=number("max_write"),
         limits_withheld=bool(row.get("withheld")),
@@ -354,6 +388,11 @@ _ENTRIES = """
           and reply_time is not null
 """
 """What listings of NFSv3 told of files."""
+
+_OPENING = f"""
+    select distinct mount from calls
+    where not callback and program in {NFS_PROGRAMS} and version < 4
+"""
 
 _PAUSED = f"create temp table paused as select {given.rows('paused', 'uinteger')} as mount"
 

@@ -1,9 +1,9 @@
 """Which mount options a client's questions and transfers let one infer, and how surely.
 
-Takes a connection with the tables of `change_ids`; gives a `Mount` for each pair of client and
-server. A verdict names every option that would explain the traffic: options that send the same
-calls stand together. It is about a client that behaves as Linux does, and there is none from too
-little data; what there was stands in the `evidence`.
+Takes what was counted of a pair of client and server (`mount_evidence`); gives a `Mount`. A verdict
+names every option that would explain the traffic: options that send the same calls stand together.
+It is about a client that behaves as Linux does, and there is none from too little data; what there
+was stands in the `evidence`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
-from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from pcapnfs.trace import Trace
+    from pcapnfs.analyses.mounts.mount_evidence import Evidence
 
 Confidence = Literal["likely", "possible"]
 """`likely`: the traffic has no other common cause. `possible`: a program may do the same, or there
@@ -88,7 +85,11 @@ class Verdict(Record):
 
 
 class Mount(Record):
-    """A client and a server. Several mounts between them are taken as one."""
+    """A client and a server, or a part of what they exchanged.
+
+    Several mounts between them are taken as one, but for those that show different options
+    (`mounts_apart`).
+    """
 
     client: str
     """Address of the client."""
@@ -121,14 +122,21 @@ class Mount(Record):
     """The oldest knowledge of a directory with which it opened, examined or changed a child without
     asking, seconds: its timeout was longer than that; None: it never did, or never asked for one
     known for 3 to 29.5 s."""
+    part: str | None = None
+    """The file systems that this is about, by path, where the calls of others of the same client
+    and server show that they are mounted with other options; with the version of NFS where that
+    differs; not escaped. None: all that they exchanged."""
+
+    @property
+    def between(self) -> bool:
+        """Whether it asked for directories more than default options do, and less than no cache."""
+        return self.moves >= ENOUGH and (
+            ASKS_NEVER * self.moves < self.moves_asked < ASKS_ALWAYS * self.moves
+        )
 
 
-def mounts(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Mount, ...]:
-    """Judge each pair of client and server, in the order of their addresses."""
-    return tuple(_mount(seen) for seen in evidence(trace, cursor))
-
-
-def _mount(seen: Evidence) -> Mount:
+def judged(seen: Evidence) -> Mount:
+    """Judge a pair of client and server, or a part of one."""
     return Mount(
         client=seen.client,
         server=seen.server,
@@ -151,6 +159,46 @@ def _mount(seen: Evidence) -> Mount:
         asked_shortest_s=seen.pause_shortest_s,
         unasked_longest_s=seen.unasked_longest_s,
     )
+
+
+Kind = Literal["attributes", "names", "listings", "rsize", "wsize"]
+"""What an option is about; a mount has one of each."""
+
+
+def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
+    """The verdicts that have no other common cause, of options whose absence calls can show.
+
+    That directories are always asked for has none, also where it is open which option it is.
+    """
+    judges: tuple[tuple[Kind, Iterator[Verdict]], ...] = (
+        ("attributes", _attribute_cache(seen)),
+        ("names", _names(seen)),
+        ("listings", _listings(seen)),
+        ("rsize", _read_size(seen)),
+        ("wsize", _write_size(seen)),
+    )
+    for kind, found in judges:
+        for verdict in found:
+            if verdict.confidence == "likely" or (kind == "attributes" and _asks_always(seen)):
+                yield kind, verdict
+
+
+def denies(seen: Evidence, kind: Kind, verdict: Verdict) -> bool:
+    """Whether calls cannot have been sent with the options of a sure verdict.
+
+    Args:
+        seen: What was counted.
+        kind: What the options are about.
+        verdict: The verdict on other calls.
+    """
+    if kind == "attributes":
+        return seen.moves >= ENOUGH and seen.moves_asked <= ASKS_NEVER * seen.moves
+    if kind == "names":
+        return seen.returns >= ENOUGH and seen.returns_looked_up <= ASKS_NEVER * seen.returns
+    if kind == "listings":
+        return seen.listings_plus >= FEW
+    size = int(verdict.options[0].partition("=")[2])
+    return ((seen.read_bytes if kind == "rsize" else seen.write_bytes) or 0) > size
 
 
 def _too_little(seen: Evidence) -> str | None:

@@ -13,8 +13,13 @@ directory, which is what Linux begins with. The clock for that is the client's w
 that are spared: who looks at ten thousand entries in a minute, and waits for nothing but these
 calls, would have had them all at once. But who asks for other things of each entry (ACLs, data)
 takes that time in any case; once the attributes have expired a GETATTR takes the place of the
-LOOKUP, and nothing is spared. A directory that is opened is asked for in any case, and a listing
-with attributes that was cut may have told any entry.
+LOOKUP, and nothing is spared. A directory that is opened is asked for in any case, as is a file
+with NFSv3: of one that is read, written or examined by ACCESS, the first question alone is spared.
+A listing with attributes that was cut may have told any entry.
+
+What a mount believes otherwise (actimeo, acregmin, noac) is not taken into account. Longer timeouts
+show in no call, and of those without any, attributes spare what asks for types in place of what
+asks for the entry.
 
 READDIR of NFSv3 tells no types either. Whoever walks a tree (ls -R, find) must then ask about each
 entry to learn whether it is a directory, also in later walks, when the client has the names and the
@@ -205,24 +210,34 @@ _OBJECTS = """
     where plus and file is not null group by mount, file
 """
 
+_OF_OPEN = ("ACCESS", "READ", "WRITE")
+"""Operations of NFSv3 by which a client uses a file that a program has opened."""
+
 # A name is what a listing always has; handles come with attributes alone.
 _AFTER = f"""
     create temp table after as
     with about as (
         select mount, coalesce(former.directory, calls.directory, parent) as directory,
                coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
-               reply_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
+               reply_time, version, version = 4 and op = 'GETATTR' as unsure,
+               role = 'directory' as opened
         from calls join files using (file) left join {former_names.TABLE} as former using (call)
         where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
               and coalesce(former.directory, calls.directory, parent)
                   in (select directory from listed where not plus)
     ),
-    asked as (
+    asked as materialized (
         from about where not unsure
         union all
         from about where unsure and call in (
             select call from operations where op = 'GETATTR' and {ASKS_STATE})
+    ),
+    used as (
+        select distinct mount, file from calls
+        where $plain and not callback and version < 4 and program = {NFS}
+              and {among("op", _OF_OPEN)}
+              and file in (select file from asked)
     ),
     -- A listing that was cut may have told any name with attributes.
     cut as (
@@ -230,7 +245,8 @@ _AFTER = f"""
         from listed where entries is null and coalesce(plus, true)
     )
     select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
-           asked.reply_time, opened, told.reply_time as told_time, told.call as listing, untyped
+           asked.reply_time, opened, told.reply_time as told_time, told.call as listing, untyped,
+           opened or version < 4 and (asked.mount, asked.file) in (from used) as asks_at_open
     from asked asof join told
          on asked.mount = told.mount and asked.directory = told.directory
             and asked.name = told.name and asked.call_time >= told.reply_time
@@ -242,7 +258,7 @@ _AFTER = f"""
 
 _ASKED = f"""
     select mount, directory, call, call_time as moment, after.reply_time, pause,
-           hash(name) as title, listing, told_time as told, opened as once,
+           hash(name) as title, listing, told_time as told, asks_at_open as once,
            case when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                 else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
     from after join shares using (call)

@@ -23,8 +23,11 @@ from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import duckdb
 
+    from pcapnfs.analyses.mounts.mounts_apart import Division
     from pcapnfs.trace import Trace
 
 LOOKED_UP = population.Operations(("LOOKUP",), statuses=(0,))
@@ -56,16 +59,33 @@ class NamesAgain(Record):
     needless: Spared
     """LOOKUPs of what it had found in that directory shortly before, where nothing shows that the
     directory had changed."""
+    part: str | None = None
+    """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
 
 
-def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[NamesAgain, ...]:
-    """Add up, for each client and server with any, on a connection with `learned`."""
+def of_learned(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, division: Division | None = None
+) -> tuple[NamesAgain, ...]:
+    """Add up, for each client and server with any, on a connection with `learned`.
+
+    Args:
+        trace: The trace.
+        cursor: The connection.
+        division: The parts of pairs that it has in place of mounts; None where it has none.
+    """
     if not register(trace, cursor):
         return ()
     shares.register(trace)
-    answered, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
+    if division is None:
+        answered: Mapping[int, int] = traffic.answered(trace, NFS_PROGRAMS)
+        mounts = traffic.mounts(trace)
+    else:
+        answered, mounts = division.answered(cursor), division.addresses(trace)
+    parts = {} if division is None else division.parts
     found = [
-        NamesAgain(*mounts[mount], lookups, answered[mount], spared.of_row(values))
+        NamesAgain(
+            *mounts[mount], lookups, answered[mount], spared.of_row(values), parts.get(mount)
+        )
         for mount, lookups, *values in cursor.execute(_TOOK).fetchall()
     ]
     return tuple(sorted(found, key=lambda each: (each.client, each.server)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache, is_timeout
+from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache, is_timeout, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -38,12 +38,15 @@ OPENS = 0.5
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server of which no rule on mount options says why."""
     options = {
-        (mount.client, mount.server): [verdict.options for verdict in mount.verdicts]
+        (mount.client, mount.server, mount.part): [verdict.options for verdict in mount.verdicts]
         for mount in material.cache.mounts
     }
     for pair in material.questions:
         if (
-            any(_explains(each, pair) for each in options.get((pair.client, pair.server), ()))
+            any(
+                _explains(each, pair)
+                for each in options.get((pair.client, pair.server, pair.part), ())
+            )
             or pair.unchanged.calls < values[LEAST.name]
             or pair.asked < values[SHARE.name] * pair.calls
             or pair.unchanged.calls < values[UNCHANGED.name] * pair.compared
@@ -54,9 +57,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="The client asks again and again what has not changed",
-            seen=f"{units.count(pair.asked)} of {units.counted(pair.calls, 'call')} are GETATTR, "
-            f"and {units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that "
-            f"could be compared gave what the client knew already.{_young(pair)}",
+            seen=f"{of_part(pair.part)}{units.count(pair.asked)} of "
+            f"{units.counted(pair.calls, 'call')} are GETATTR, and "
+            f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
+            f"be compared gave what the client knew already.{_young(pair)}",
             why=_OPENS if _from_opens(pair) else _EXPIRED,
             advice=_advice(pair),
             calls=pair.unchanged.calls,
@@ -65,6 +69,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=pair.unchanged.frames,
             claims=claims,
             about=(pair.client, pair.server),
+            part=pair.part,
         )
 
 

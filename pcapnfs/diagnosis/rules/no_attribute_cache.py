@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import TOPIC, UNCACHED, judged, longer
+from pcapnfs.diagnosis.mounted import TOPIC, UNCACHED, judged, longer, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
@@ -27,7 +27,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title=f"The client keeps no attributes: {found.verdict.title}",
-            seen=f"The client {found.verdict.evidence}. "
+            seen=f"{of_part(found.part)}The client {found.verdict.evidence}. "
             f"{units.count(needless)} of its {units.counted(asked.calls, 'call')} are GETATTRs "
             "that default options would have spared it: nothing had changed, and it had known "
             f"for less than 3 s (files, {units.count(asked.fresh_files.calls)}) or 30 s "
@@ -51,6 +51,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=found.verdict.frames,
             claims=claims,
             about=found.about,
+            part=found.part,
         )
 
 

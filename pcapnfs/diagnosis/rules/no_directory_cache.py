@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import TOPIC, judged, longer
+from pcapnfs.diagnosis.mounted import TOPIC, judged, longer, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
@@ -26,9 +26,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=found.confidence == "likely"),
             at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps no attributes of directories: {found.verdict.title}",
-            seen=f"The client {found.verdict.evidence}. {units.count(spared.calls)} of its "
-            f"{units.counted(found.questions.calls, 'call')} are GETATTRs about directories that "
-            "had not changed and that it had known for less than 30 s.",
+            seen=f"{of_part(found.part)}The client {found.verdict.evidence}. "
+            f"{units.count(spared.calls)} of its {units.counted(found.questions.calls, 'call')} "
+            "are GETATTRs about directories that had not changed and that it had known for less "
+            "than 30 s.",
             why="Whoever creates, lists, opens or removes files waits for one more round trip for "
             "each name.",
             advice=(
@@ -45,6 +46,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=found.verdict.frames,
             claims=claims,
             about=found.about,
+            part=found.part,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE
+from pcapnfs.diagnosis.mounted import CHANGE, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
@@ -22,9 +22,9 @@ OPTIONS = ("lookupcache=none",)
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose LOOKUPs show it."""
     del values  # What is enough, the analysis of mount options says.
-    again = {(each.client, each.server): each for each in material.names_again}
+    again = {(each.client, each.server, each.part): each for each in material.names_again}
     for mount in material.cache.mounts:
-        looked_up = again.get((mount.client, mount.server))
+        looked_up = again.get((mount.client, mount.server, mount.part))
         for verdict in mount.verdicts:
             if looked_up is None or verdict.options != OPTIONS:
                 continue
@@ -35,10 +35,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 severity=by_cost(material, claims, sure=sure),
                 at_most="problem" if sure else "warning",
                 title=f"The client keeps no names: {verdict.title}",
-                seen=f"The client {verdict.evidence}. {units.count(needless.calls)} of its "
-                f"{units.counted(looked_up.calls, 'call')} are LOOKUPs of what it had found in the "
-                "same directory less than 30 s before, and nothing shows that the directory had "
-                "changed.",
+                seen=f"{of_part(mount.part)}The client {verdict.evidence}. "
+                f"{units.count(needless.calls)} of its {units.counted(looked_up.calls, 'call')} "
+                "are LOOKUPs of what it had found in the same directory less than 30 s before, and "
+                "nothing shows that the directory had changed.",
                 why="Each use of a path waits for a round trip for every directory in it and for "
                 "its last name. A client that keeps names asks once, and then only whether the "
                 "directory has changed.",
@@ -61,6 +61,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 frames=verdict.frames or needless.frames,
                 claims=claims,
                 about=(mount.client, mount.server),
+                part=mount.part,
             )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_written_through, judged
+from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_written_through, judged, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose questions and WRITEs show it."""
     del values  # What is enough, the analysis of mount options says.
-    written = {(pair.client, pair.server): pair for pair in material.transfer_runs}
+    written = {(pair.client, pair.server, pair.part): pair for pair in material.transfer_runs}
     for found in judged(material, is_written_through):
-        asked, through = found.questions, written.get(found.about)
+        asked, through = found.questions, written.get((*found.about, found.part))
         if through is None:
             continue
         saved = Claim("stable", through.sync_saved_s)
@@ -30,7 +30,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title=f"The client caches nothing: {found.verdict.title}",
-            seen=f"The client {found.verdict.evidence}. "
+            seen=f"{of_part(found.part)}The client {found.verdict.evidence}. "
             f"{units.count(asked.fresh_files.calls + asked.fresh_directories.calls)} of its "
             f"{units.counted(asked.calls, 'call')} are GETATTRs that default options would have "
             f"spared it. {units.count(through.sync.calls)} of "
@@ -60,6 +60,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=found.verdict.frames,
             claims=claims,
             about=found.about,
+            part=found.part,
         )
 
 

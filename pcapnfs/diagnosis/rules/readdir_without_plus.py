@@ -10,12 +10,13 @@ from pcapnfs.analyses.caching.questions import FILE_FRESH_S
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE
+from pcapnfs.diagnosis.mounted import CHANGE, is_timeout, seconds
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.systems import is_linux
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.namespace.listing_costs import ListingCosts
     from pcapnfs.diagnosis.material import Material
 
@@ -27,6 +28,9 @@ LEAST = Threshold(
     "readdir_without_plus.least", 30, "calls", "such calls, below which nothing is said",
     "default of this tool",
 )  # fmt: skip
+
+PLAIN = ("nordirplus",)
+"""The options of a verdict that says that listings never ask for attributes."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -47,7 +51,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.asked_entries)} of them were then asked for one by one (LOOKUP, "
             f"GETATTR), most of them in {wording.places(pair.places)}. "
             f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
-            f"{_spared(pair)}{_later(pair)}",
+            f"{_by_part(material, pair)}{_spared(pair)}{_believed(material, pair)}{_later(pair)}",
             why=_why(pair),
             advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
             calls=pair.fewer,
@@ -58,6 +62,44 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _by_part(material: Material, pair: ListingCosts) -> str:
+    """Which of several mounts lists without attributes; not escaped."""
+    parts = [mount.part for mount in _listing(material, pair) if mount.part is not None]
+    if not parts:
+        return ""
+    return f"Of several mounts with different options, {' and '.join(parts)} is listed so. "
+
+
+def _listing(material: Material, pair: ListingCosts) -> Iterator[Mount]:
+    """The mounts that the listings may be of."""
+    for mount in material.cache.mounts:
+        if (mount.client, mount.server) != (pair.client, pair.server):
+            continue
+        if mount.part is None or any(verdict.options == PLAIN for verdict in mount.verdicts):
+            yield mount
+
+
+def _believed(material: Material, pair: ListingCosts) -> str:
+    """What the calls say of how long this client believes attributes, where it is less."""
+    if not pair.followed.calls:
+        return ""
+    for mount in _listing(material, pair):
+        for verdict in mount.verdicts:
+            if "noac" in verdict.options:
+                less = "none, so that only what asks for types would be spared"
+            elif is_timeout(verdict.options) and seconds(verdict.options) < FILE_FRESH_S:
+                less = "those of files for less"
+            else:
+                continue
+            sure = "" if verdict.confidence == "likely" else "perhaps "
+            return (
+                f" That is with attributes of files that are believed for "
+                f"{units.duration(FILE_FRESH_S)}, as by default; but the calls are {sure}those of "
+                f"{verdict.title}, with which a client believes {less}."
+            )
+    return ""
 
 
 def _mostly_late(pair: ListingCosts) -> bool:

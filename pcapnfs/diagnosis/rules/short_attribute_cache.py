@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Observed, Rule
-from pcapnfs.diagnosis.mounted import TOPIC, is_timeout, judged, longer
+from pcapnfs.diagnosis.mounted import TOPIC, is_timeout, judged, longer, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -35,7 +35,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=found.confidence == "likely"),
             at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps attributes for a short time only: {found.verdict.title}",
-            seen=f"The client {found.verdict.evidence}. "
+            seen=f"{of_part(found.part)}The client {found.verdict.evidence}. "
             f"{units.count(spared.calls)} of its {units.counted(asked.calls, 'call')} are GETATTRs "
             "that default options would have spared it: nothing had changed, and it had known for "
             f"{'' if never else '1 s or more, but '}less than 3 s (files) or 30 s (directories).",
@@ -48,6 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=found.verdict.frames or spared.frames,
             claims=claims,
             about=found.about,
+            part=found.part,
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHECK, is_written_through
+from pcapnfs.diagnosis.mounted import CHECK, is_written_through, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -33,14 +33,14 @@ LEAST = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose WRITEs show it."""
     without_cache = {
-        (mount.client, mount.server)
+        (mount.client, mount.server, mount.part)
         for mount in material.cache.mounts
         if any(is_written_through(verdict.options) for verdict in mount.verdicts)
     }
     for pair in material.transfer_runs:
         sync = pair.sync
         if (
-            (pair.client, pair.server) in without_cache
+            (pair.client, pair.server, pair.part) in without_cache
             or sync.calls < values[LEAST.name]
             or sync.calls < values[SHARE.name] * pair.writes.in_runs
             or sync.calls <= values[PER_FILE.name] * max(pair.sync_files, pair.sync_ends)
@@ -51,7 +51,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="Data is written through: each WRITE waits for stable storage",
-            seen=f"{units.count(sync.calls)} of {units.counted(pair.writes.in_runs, 'WRITE')} that "
+            seen=f"{of_part(pair.part)}{units.count(sync.calls)} of "
+            f"{units.counted(pair.writes.in_runs, 'WRITE')} that "
             "continue one another asked for stable storage, in "
             f"{units.counted(pair.sync_files, 'file')}, and brought "
             f"{units.size(pair.sync_bytes / sync.calls)} each in the mean. They took "
@@ -81,6 +82,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=sync.frames,
             claims=claims,
             about=(pair.client, pair.server),
+            part=pair.part,
         )
 
 

@@ -124,6 +124,8 @@ def _mounts(mounts: tuple[Mount, ...]) -> Facts | None:
     pairs = []
     for mount in [each for each in mounts if each.verdicts][:MOUNTS]:
         ends = f"{blocks.told(mount.client, 40)} → {blocks.told(mount.server, 40)}"
+        if mount.part is not None:
+            ends += f", {blocks.told(mount.part, 80)}"
         for verdict in mount.verdicts:
             frames = ", ".join(str(frame) for frame in verdict.frames)
             where = f" (frames {frames})" if frames else ""

@@ -21,6 +21,7 @@ from tests.unit.rows import (
     operation,
     trace_of,
 )
+from tests.views import samples
 
 DISK, OTHER = "10.0.0.3", "10.0.0.4"
 
@@ -372,6 +373,25 @@ def test_reads_that_another_reason_may_have_moved_tell_nothing_of_the_server(
     before: tuple[float, int], after: tuple[float, int]
 ) -> None:
     assert compared(reading(*before), reading(*after))[0].causes == ()
+
+
+def test_loss_that_came_or_went_is_told() -> None:
+    without = reading(1.5)
+    lost = replace(
+        samples.findings().findings[0],
+        id="tcp_loss",
+        evidence="20 of 2 110 segments with data (0.9 %) were sent again. No call stood still.",
+    )
+    lossy = replace(without, findings=(lost,))
+    (cause,) = compared(without, lossy)[0].causes
+    assert (cause.subject, cause.after) == ("loss", "segments are lost")
+    assert cause.evidence == "after, 20 of 2 110 segments with data (0.9 %) were sent again"
+    (back,) = compared(lossy, without)[0].causes
+    assert (back.before, back.after) == ("segments are lost", "none that cost time")
+    # Both lose some, or it cost no time.
+    assert compared(lossy, lossy)[0].causes == ()
+    free = replace(without, findings=(replace(lost, cost_s=None),))
+    assert compared(without, free)[0].causes == ()
 
 
 def asking_acls(getacls: int, nulls: int, mounted: int) -> Side:

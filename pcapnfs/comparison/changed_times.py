@@ -40,6 +40,12 @@ SLOWER = "slower: sync export, without log device or write cache, slower disks o
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
 """What storage may be; traffic cannot tell which of these."""
 
+LOSSY = "tcp_loss"
+"""The finding on segments that were lost."""
+
+LOST, UNLOST = "segments are lost", "none that cost time"
+"""What it says, and what its absence does."""
+
 COLD = "slow: from its disks, or it is busy"
 WARM = "fast: from its memory"
 """Where the server reads from."""
@@ -95,6 +101,24 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
         f"the shortest went from {units.duration(first.floor_s)} to "
         f"{units.duration(second.floor_s)}",
     )
+
+
+def loss(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether what TCP had to send again took time on one side only."""
+    first, second = (
+        next((found for found in side.findings if found.id == LOSSY and found.cost_s), None)
+        for side in (before, after)
+    )
+    for lossy, other in ((first, after), (second, before)):
+        if lossy is None or any(found.id == LOSSY for found in other.findings):
+            continue
+        yield Cause(
+            "loss",
+            LOST if lossy is first else UNLOST,
+            UNLOST if lossy is first else LOST,
+            "likely",
+            f"{'before' if lossy is first else 'after'}, {lossy.evidence.split('. ')[0]}",
+        )
 
 
 def _source(source: str) -> str:

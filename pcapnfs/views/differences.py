@@ -65,6 +65,7 @@ SUBJECTS = {
     "storage": "the server's storage",
     "server_reads": "what the server reads",
     "network_rtt": "network round trip",
+    "loss": "the network's loss",
 }
 """What a cause is about."""
 

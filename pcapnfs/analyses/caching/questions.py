@@ -75,6 +75,8 @@ class Questions(Record):
     young: int = 0
     """Those of `unchanged` that came before any default timeout was over: opens ask, of directories
     as well, whatever the client knows."""
+    young_directories: int = 0
+    """Those of them that were about directories."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -103,6 +105,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questio
             fresh_directories=spared.of_row(values[8:12]),
             early=spared.of_row(values[12:16]),
             young=integer(values[16] or 0),
+            young_directories=integer(values[17] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -134,7 +137,8 @@ _QUESTIONS = f"""
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as (
-        select mount, call_frame, share, pause, age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
+        select mount, call_frame, share, pause, directory,
+               age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
                age between 0 and case when directory then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
@@ -151,7 +155,8 @@ _QUESTIONS = f"""
                {spared.columns("fresh_file", "fresh_file")},
                {spared.columns("fresh_directory", "fresh_directory")},
                {spared.columns("(fresh_file or fresh_directory) and aged", "early")},
-               count(*) filter (young) as young
+               count(*) filter (young) as young,
+               count(*) filter (young and directory) as young_directories
         from timed group by mount
     ),
     counted as (
@@ -160,6 +165,6 @@ _QUESTIONS = f"""
     )
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
-           young
+           young, young_directories
     from counted left join spared using (mount)
 """

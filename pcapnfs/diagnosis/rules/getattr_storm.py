@@ -142,7 +142,8 @@ _KEEP_OPEN = Advice(
 
 _WALK_LESS = Advice(
     "Who walks through a tree (find, ls -R, du, rsync, backup) opens each directory, and each open "
-    "asks once: walk it less often, by several processes at once, or on the server."
+    "asks once: walk it less often, by several processes at once, or on the server. Only "
+    "acdirmin=0 (noac, actimeo=0) asks as often, if nfsstat -m shows it for one of the mounts."
 )
 
 _NOCTO = Advice(

@@ -31,6 +31,9 @@ LEAST = Threshold(
 EXPIRED = 0.5
 """From this part of the GETATTRs on, a timeout below the default is why."""
 
+WALKS = 10
+"""So many times a few walks through a tree, one after the other, ask about a directory at most."""
+
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
 
@@ -98,8 +101,14 @@ def _from_opens(pair: Questions) -> bool:
 
 
 def _from_walks(pair: Questions) -> bool:
-    """Whether most of them were about directories, which who lists them opens."""
-    return _from_opens(pair) and pair.young_directories >= OPENS * pair.young
+    """Whether most of them were about directories, and few about each: who lists them opens them.
+
+    Who asks for one again and again does something else there.
+    """
+    return (
+        _from_opens(pair)
+        and OPENS * pair.young <= pair.young_directories <= WALKS * pair.directories
+    )
 
 
 def _young(pair: Questions) -> str:

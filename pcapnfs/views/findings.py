@@ -103,11 +103,11 @@ def first_to_do(findings: Sequence[Finding]) -> list[str]:
 def _first(findings: Sequence[Finding]) -> Finding:
     """The gravest, unless another finding says what it only sums up.
 
-    That is so where others have claimed a part of what it costs, and one of them more than is left
-    to it.
+    That is so where it speaks of time in general, others have claimed a part of what it costs, and
+    one of them more than is left to it.
     """
     gravest = findings[0]
-    if not _is_claimed(gravest):
+    if not gravest.general or not _is_claimed(gravest):
         return gravest
     dearest = max(
         (found for found in findings if found.severity != "note" and found.advice),

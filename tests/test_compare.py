@@ -168,6 +168,89 @@ def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, 
         assert back.evidence.endswith("in 4 of 20 moves before")
 
 
+@pytest.mark.parametrize(
+    ("files", "gathered", "unstable", "told"),
+    [
+        # Each file in one WRITE that needs no COMMIT.
+        ((1, 2), 32768, 0, True),
+        # The same pieces: it may have been a program's doing on both sides.
+        ((1, 2), 4096, 0, False),
+        # Other files.
+        ((3, 4), 32768, 0, False),
+        ((3, 4), 4096, 3, True),
+    ],
+)
+def test_a_sync_mount_is_told_from_one_that_gathers_and_is_no_wsize(
+    files: tuple[int, ...], gathered: int, unstable: int, told: bool
+) -> None:
+    waits = Verdict(("sync",), "sync", "possible", "40 WRITEs asked for stable storage", ())
+    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
+        bare = gather(trace)
+    habits = replace(bare.habits, largest_write_bytes=4096, writes_of_largest=80, writes_stable=80)
+    through = replace(
+        bare,
+        mounts=(replace(MOUNT, verdicts=(waits,)),),
+        habits=habits,
+        written=frozenset((1, 2)),
+    )
+    default = replace(
+        bare,
+        mounts=(MOUNT,),
+        habits=replace(habits, largest_write_bytes=gathered, writes_unstable=unstable),
+        written=frozenset(files),
+    )
+    found = {cause.subject: cause for cause in causes(default, through, ())}
+    assert ("sync" in found) is told
+    assert "wsize" not in found
+    if told:
+        assert (found["sync"].before, found["sync"].after) == ("no sync", "sync")
+
+
+def test_the_number_of_connections_is_told() -> None:
+    """Two that are in use by turns are one that was made anew."""
+
+    def over(*connections: int) -> Side:
+        rows = [
+            call(place, "GETATTR", 1, connection=number)
+            for place, number in enumerate(connections, 1)
+        ]
+        with trace_of(calls=rows, connections=[{"transport": "TCP"}] * 2) as trace:
+            return gather(trace)
+
+    one, two, anew = over(0, 0, 0, 0), over(0, 1, 0, 1), over(0, 0, 1, 1)
+    (cause,) = causes(one, two, ())
+    assert (cause.subject, cause.before, cause.after) == ("connections", "1", "2")
+    (back,) = causes(two, anew, ())
+    assert (back.before, back.after) == ("2", "1")
+    assert causes(one, anew, ()) == ()
+
+
+@pytest.mark.parametrize(("used", "again", "told"), [(20, 4, True), (20, 5, False), (19, 0, False)])
+def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
+    used: int, again: int, told: bool
+) -> None:
+    """What names a client keeps it does not look up, so that there are no moves between them."""
+    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    # The last call of all is in a directory that was not looked up.
+    looked_up = [
+        call(1 + place, "LOOKUP", 1, directory=9, file=1, status=0) for place in range(again + 1)
+    ]
+    names = [call(50 + place, "LOOKUP", 1, directory=1, status=2) for place in range(used)]
+    names += [call(99, "REMOVE", 1, directory=8)]
+    found = [operation(1, "LOOKUP", status=0)]
+    with trace_of(calls=[*looked_up, *names], operations=found) as trace:
+        default = replace(gather(trace), mounts=(MOUNT,))
+    assert (default.habits.names_used, default.habits.directories_again) == (used, again)
+    none = replace(default, mounts=(replace(MOUNT, verdicts=(forgets,)),))
+    told_of = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
+    assert bool(told_of) is told
+    if told:
+        assert (told_of[0].before, told_of[0].after) == ("default", "lookupcache=none")
+        assert told_of[0].evidence == (
+            "looked up again; 4 times for 20 calls by names in such directories before"
+        )
+
+
 def _moved(result: Comparison) -> list[str]:
     return [row.op for row in result.operations if row.verdict in ("faster", "slower")]
 

@@ -21,6 +21,7 @@ from tests.unit.rows import (
     operation,
     trace_of,
 )
+from tests.views import samples
 
 DISK, OTHER = "10.0.0.3", "10.0.0.4"
 
@@ -233,15 +234,20 @@ def test_a_longer_way_is_told_of_the_client_that_has_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "others", "told"),
+    ("mine", "others", "piece", "told"),
     [
         # Files of other clients are no evidence, for it or against it.
-        ((1, 1), ((2, 3, 4), (5, 6, 7)), True),
-        ((1, 2), ((3, 4, 5), (3, 4, 5)), False),
+        ((1, 1), ((2, 3, 4), (5, 6, 7)), 4096, True),
+        ((1, 2), ((3, 4, 5), (3, 4, 5)), 4096, False),
+        # What a program wrote is no size of a mount: that is a whole number of KiB.
+        ((1, 1), ((2, 3, 4), (5, 6, 7)), 4512, False),
     ],
 )
 def test_files_that_one_client_wrote_in_pieces_tell_its_wsize(
-    mine: tuple[int, int], others: tuple[tuple[int, ...], tuple[int, ...]], told: bool
+    mine: tuple[int, int],
+    others: tuple[tuple[int, ...], tuple[int, ...]],
+    piece: int,
+    told: bool,
 ) -> None:
     def writing(size: int, own: int, other: tuple[int, ...]) -> Side:
         rows = [*calls_of(DISK, 9), *calls_of(OTHER, 9)]
@@ -271,7 +277,7 @@ def test_files_that_one_client_wrote_in_pieces_tell_its_wsize(
         with trace_of(ends, calls=rows, operations=writes, files=files, connections=tcp) as trace:
             return gather(trace)
 
-    result, _ = compared(writing(4096, mine[0], others[0]), writing(65536, mine[1], others[1]))
+    result, _ = compared(writing(piece, mine[0], others[0]), writing(65536, mine[1], others[1]))
     found = [each for each in settings(result) if each[0] == "wsize"]
     sizes = ("wsize", "wsize=4096", "larger (64.0 KiB were moved at once)", (DISK,))
     assert found == ([sizes] if told else [])
@@ -322,6 +328,104 @@ def test_of_a_few_calls_that_moved_otherwise_storage_is_not_told(
 ) -> None:
     before = {op: SLOW[op] for op in after}
     assert settings(compared(side(kinds(before, of)), side(kinds(after, of)))[0]) == []
+
+
+def reading(took_ms: float, largest: int = 8192, of: int = 120) -> Side:
+    """40 small calls, and then so many READs that take so long."""
+    rows = calls_of(DISK, 1, 40)
+    rows += [
+        {**call(100 + place, "READ", took_ms, client=DISK, file=1), "stability": "read"}
+        for place in range(of)
+    ]
+    reads = [operation(100 + place, "READ", requested=largest) for place in range(of)]
+    tcp = [{"transport": "TCP"}]
+    with trace_of(
+        meta(end_ns=START_NS + 4000 * MILLISECOND),
+        calls=rows,
+        operations=reads,
+        files=[file(1, "a")],
+        connections=tcp,
+    ) as trace:
+        return gather(trace)
+
+
+def test_what_the_server_had_in_memory_on_one_side_alone_is_told() -> None:
+    """The second of two runs finds warm what the first had to wait for."""
+    cold, warm = reading(25), reading(1.5)
+    for before, after, became in ((cold, warm, "fast: from its"), (warm, cold, "slow: from its")):
+        (cause,) = compared(before, after)[0].causes
+        assert (cause.subject, cause.confidence) == ("server_reads", "likely")
+        assert cause.after.startswith(became)
+        assert "READ took" in cause.evidence
+    assert compared(reading(25, of=90), warm)[0].causes[0].confidence == "possible"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # Neither is slow.
+        pytest.param((4, 8192), (1.5, 8192), id="from memory, both"),
+        pytest.param((25, 65536), (1.5, 8192), id="more bytes take longer"),
+        pytest.param((25, 8192), (20, 8192), id="hardly faster"),
+    ],
+)
+def test_reads_that_another_reason_may_have_moved_tell_nothing_of_the_server(
+    before: tuple[float, int], after: tuple[float, int]
+) -> None:
+    assert compared(reading(*before), reading(*after))[0].causes == ()
+
+
+def test_loss_that_came_or_went_is_told() -> None:
+    without = reading(1.5)
+    lost = replace(
+        samples.findings().findings[0],
+        id="tcp_loss",
+        evidence="20 of 2 110 segments with data (0.9 %) were sent again. No call stood still.",
+    )
+    lossy = replace(without, findings=(lost,))
+    (cause,) = compared(without, lossy)[0].causes
+    assert (cause.subject, cause.after) == ("loss", "segments are lost")
+    assert cause.evidence == "after, 20 of 2 110 segments with data (0.9 %) were sent again"
+    (back,) = compared(lossy, without)[0].causes
+    assert (back.before, back.after) == ("segments are lost", "none that cost time")
+    # Both lose some, or it cost no time.
+    assert compared(lossy, lossy)[0].causes == ()
+    free = replace(without, findings=(replace(lost, cost_s=None),))
+    assert compared(without, free)[0].causes == ()
+
+
+def asking_acls(getacls: int, nulls: int, mounted: int) -> Side:
+    rows = calls_of(DISK, 1, 40)
+    asked = [("GETACL", 100227)] * getacls + [("NULL", 100227)] * nulls
+    asked += [("FSINFO", 100003)] * mounted
+    rows += [
+        {**call(100 + place, op, 1, client=DISK, file=1), "program": program, "version": 3}
+        for place, (op, program) in enumerate(asked)
+    ]
+    return side(rows)
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ((0, 0, 2), True),
+        # That client may ask.
+        ((0, 1, 2), False),
+        ((1, 1, 2), False),
+        # Its mount was not captured.
+        ((0, 0, 0), False),
+    ],
+)
+def test_a_mount_that_does_not_ask_for_acls_is_told(
+    other: tuple[int, int, int], told: bool
+) -> None:
+    asking, silent = asking_acls(30, 1, 2), asking_acls(*other)
+    for before, after in ((asking, silent), (silent, asking)):
+        found = [each for each in settings(compared(before, after)[0]) if each[0] == "acls"]
+        assert bool(found) is told
+        for _, was, became, _ in found:
+            said = (was, became) if before is asking else (became, was)
+            assert said == ("asked for", "not even asked whether there are any (noacl)")
 
 
 def test_a_client_of_one_side_is_held_against_nothing() -> None:

@@ -154,5 +154,7 @@ def test_what_is_redacted_is_the_same(tmp_path: Path) -> None:
     redact([mixed], redacted, key=bytes(32))
     assert list(map(time_s, packets_of(redacted)[1])) == list(map(time_s, in_blocks(packets, 20)))
     with pcapnfs.open(mixed) as whole, pcapnfs.open(redacted) as trace:
-        query = "select op, signature, status, call_frame, reply_frame, srt from calls order by call"
+        query = (
+            "select op, signature, status, call_frame, reply_frame, srt from calls order by call"
+        )
         assert trace.rows(query) == whole.rows(query)

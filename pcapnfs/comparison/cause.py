@@ -19,10 +19,11 @@ class Cause(Record):
     """A setting that differs."""
 
     subject: str
-    """`version`, `transport`, `security`; `client_software`, `server_software` (what they say they
-    are); `attribute_cache`, `name_cache`, `rsize`, `wsize`,
-    `readdirplus`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the
-    server for data); `storage` (sync or async export, or how fast it is), `network_rtt`."""
+    """`version`, `transport`, `security`, `connections` (of a client with a server at once);
+    `client_software`, `server_software` (what they say they are); `attribute_cache`, `name_cache`,
+    `rsize`, `wsize`, `readdirplus`, `acls`, `sync`, `nocto` (mount options); `stable_writes` (what
+    the client asks of the server for data); `storage` (sync or async export, or how fast it is),
+    `server_reads` (from its disks, or from its memory), `network_rtt`, `loss` (of segments)."""
     before: str
     """What it was, in words."""
     after: str

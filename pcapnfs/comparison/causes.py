@@ -41,6 +41,7 @@ def causes(
 
     return (
         *told(changed_settings.protocol),
+        *told(changed_settings.connections),
         *changed_settings.software_of_hosts(
             "client_software", before.software.clients, after.software.clients
         ),
@@ -52,11 +53,14 @@ def causes(
         *told(partial(changed_settings.transfer_size, "rsize")),
         *told(partial(changed_settings.transfer_size, "wsize")),
         *changed_settings.listings(before, after),
+        *told(changed_settings.acls),
         *told(partial(changed_settings.option, "sync")),
         *told(partial(changed_settings.option, "nocto")),
         *told(changed_settings.stable_writes),
         *(changed_times.networks(clients) if clients else changed_times.network(before, after)),
+        *changed_times.loss(before, after),
         *changed_times.storages(before, after, operations, clients),
+        *changed_times.reads(before, after, operations, clients),
     )
 
 

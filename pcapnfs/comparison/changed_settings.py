@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
 from pcapnfs.comparison.cause import Cause, weaker
@@ -94,6 +95,20 @@ def _main(calls: Mapping[str, int]) -> str | None:
     return None if name is None or calls[name] < MAINLY * sum(calls.values()) else name
 
 
+def connections(before: Side, after: Side) -> Iterator[Cause]:
+    """How many connections a client has with a server at once."""
+    first, second = before.habits.connections, after.habits.connections
+    if not first or not second or first == second:
+        return
+    yield Cause(
+        "connections",
+        units.count(first),
+        units.count(second),
+        "certain",
+        "in use at once, at most; that is nconnect, or the number of mounts that share none",
+    )
+
+
 class _Said(Record):
     """What is said of a mount option."""
 
@@ -175,12 +190,8 @@ def name_cache(before: Side, after: Side) -> Iterator[Cause]:
     if bool(first) == bool(second):
         return
     other = after if first else before
-    kept = [
-        mount
-        for mount in other.mounts
-        if mount.returns >= ENOUGH and mount.returns_looked_up <= ASKS_NEVER * mount.returns
-    ]
-    if not kept:
+    kept = next(_keeps_names(other), None)
+    if kept is None:
         return
     said = (first or second)[0]
     yield Cause(
@@ -188,9 +199,25 @@ def name_cache(before: Side, after: Side) -> Iterator[Cause]:
         NO_NAMES if first else "default",
         "default" if first else NO_NAMES,
         said.confidence,
-        f"{said.evidence}; in {units.count(kept[0].returns_looked_up)} of "
-        f"{units.counted(kept[0].returns, 'move')} {'after' if first else 'before'}",
+        f"{said.evidence}; {kept} {'after' if first else 'before'}",
     )
+
+
+def _keeps_names(side: Side) -> Iterator[str]:
+    """What shows that a client looks directories up once, however often it uses names in them."""
+    for mount in side.mounts:
+        if mount.returns >= ENOUGH and mount.returns_looked_up <= ASKS_NEVER * mount.returns:
+            yield (
+                f"in {units.count(mount.returns_looked_up)} of "
+                f"{units.counted(mount.returns, 'move')}"
+            )
+    # What names it keeps it does not look up: of moves between them there is nothing to see.
+    used, again = side.habits.names_used, side.habits.directories_again
+    if used >= ENOUGH and again <= ASKS_NEVER * used:
+        yield (
+            f"{units.counted(again, 'time')} for {units.counted(used, 'call')} by names in such "
+            "directories"
+        )
 
 
 def _overlap(before: Side, after: Side) -> bool:
@@ -242,10 +269,17 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
         return
     smaller = before if first < second else after
     least, most = min(first, second), max(first, second)
-    if least > SMALL_WRITE_BYTES or smaller.habits.writes_of_largest < FEW:
+    if (
+        least > SMALL_WRITE_BYTES
+        # What goes out at each write() is as large as the program makes it.
+        or any(_waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts)
+        # No client has a wsize of another kind: the program wrote, or the client cut, elsewhere.
+        or least % KIBIBYTE
+        or smaller.habits.writes_of_largest < FEW
+    ):
         return
-    common = len(before.written & after.written)
-    if not common or common < MOST * max(len(before.written), len(after.written)):
+    common = _written_on_both(before, after)
+    if not common:
         return
     words = [
         f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
@@ -260,6 +294,17 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
         f"none larger; the other capture, with {units.counted(common, 'written path')} in common, "
         f"has {units.size(most)}",
     )
+
+
+def _waits(options: Sequence[str]) -> bool:
+    """Whether one of these options has each write() wait for the server."""
+    return any(option == "noac" or "sync" in option.split(",") for option in options)
+
+
+def _written_on_both(before: Side, after: Side) -> int:
+    """Paths that were written on both sides; 0 where those are not most of them."""
+    common = len(before.written & after.written)
+    return common if common >= MOST * max(len(before.written), len(after.written)) else 0
 
 
 def _largest(option: str, side: Side) -> int | None:
@@ -312,6 +357,36 @@ def _missed(before: Side, after: Side) -> bool:
     )
 
 
+def acls(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether a client of NFSv3 asks for ACLs, or was mounted without them.
+
+    One that may ask asks at its mount whether the server has any; without that mount, no question
+    may be a program's that wants no ACLs.
+    """
+    counts = [_calls(side, "nfsacl", "GETACL") for side in (before, after)]
+    less = after if counts[0] > counts[1] else before
+    if (
+        max(counts) < ENOUGH
+        or any(family == "nfsacl" for family, _ in less.times)
+        or not _calls(less, "3", "FSINFO")
+    ):
+        return
+    told, untold = "asked for", "not even asked whether there are any (noacl)"
+    yield Cause(
+        "acls",
+        untold if less is before else told,
+        told if less is before else untold,
+        "likely",
+        f"{units.counted(counts[0], 'GETACL')} before, {units.count(counts[1])} after; the capture "
+        f"{'before' if less is before else 'after'} holds a mount without a call of NFSACL",
+    )
+
+
+def _calls(side: Side, family: str, op: str) -> int:
+    found = side.times.get((family, op))
+    return 0 if found is None else len(found.seconds)
+
+
 def option(name: str, before: Side, after: Side) -> Iterator[Cause]:
     """An option that is only ever said to be there: its absence needs as much data to tell."""
     first, second = _verdicts(before, name), _verdicts(after, name)
@@ -319,7 +394,7 @@ def option(name: str, before: Side, after: Side) -> Iterator[Cause]:
         return
     other = after if first else before
     enough = (
-        other.habits.writes_unstable >= FEW
+        _gathers(after if second else before, other)
         if name == "sync"
         else any(mount.too_little is None for mount in other.mounts)
     )
@@ -331,6 +406,21 @@ def option(name: str, before: Side, after: Side) -> Iterator[Cause]:
         f"no {name}" if first else name,
         "possible",
         (first or second)[0].evidence,
+    )
+
+
+def _gathers(through: Side, other: Side) -> bool:
+    """Whether the other client gathers what is written: in WRITEs that need a COMMIT, or of more.
+
+    A small file it sends in one WRITE that needs none, which is larger than the pieces in which
+    one that writes through sends the same file.
+    """
+    pieces, gathered = through.habits.largest_write_bytes, other.habits.largest_write_bytes
+    return other.habits.writes_unstable >= FEW or (
+        pieces is not None
+        and gathered is not None
+        and pieces < gathered
+        and _written_on_both(through, other) > 0
     )
 
 

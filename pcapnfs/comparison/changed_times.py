@@ -1,4 +1,4 @@
-"""What only times tell: whether the network's round trip differs, or the server's storage.
+"""What only times tell: whether the network differs, the server's storage, or where it reads from.
 
 Takes two sides, or several clients of both, and how their operations moved; gives what differs,
 with what says so.
@@ -11,6 +11,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.operations import operation_changes
@@ -38,6 +39,20 @@ times as fast."""
 SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
 """What storage may be; traffic cannot tell which of these."""
+
+LOSSY = "tcp_loss"
+"""The finding on segments that were lost."""
+
+LOST, UNLOST = "segments are lost", "none that cost time"
+"""What it says, and what its absence does."""
+
+COLD = "slow: from its disks, or it is busy"
+WARM = "fast: from its memory"
+"""Where the server reads from."""
+
+SLOW = "slow_service"
+"""The finding on a server that takes long where no stable storage is needed; there is none on READs
+that wait for a link."""
 
 MANY = 100
 """Stable calls on each side from which on storage is likely to be what moved them: a machine that
@@ -88,6 +103,24 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
     )
 
 
+def loss(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether what TCP had to send again took time on one side only."""
+    first, second = (
+        next((found for found in side.findings if found.id == LOSSY and found.cost_s), None)
+        for side in (before, after)
+    )
+    for lossy, other in ((first, after), (second, before)):
+        if lossy is None or any(found.id == LOSSY for found in other.findings):
+            continue
+        yield Cause(
+            "loss",
+            LOST if lossy is first else UNLOST,
+            UNLOST if lossy is first else LOST,
+            "likely",
+            f"{'before' if lossy is first else 'after'}, {lossy.evidence.split('. ')[0]}",
+        )
+
+
 def _source(source: str) -> str:
     names = {"handshake": "handshake", "acks": "ACKs", "gaps": "gaps, at most"}
     return names.get(source, source)
@@ -116,6 +149,56 @@ def storages(
     yield from once(zip(names, starmap(_storage, moved), strict=True), words)
 
 
+def reads(
+    before: Side,
+    after: Side,
+    operations: tuple[OperationChange, ...],
+    clients: Sequence[Sides],
+) -> Iterator[Cause]:
+    """Whether the server had in memory on one side what it read from its disks on the other.
+
+    The second of two runs often finds warm what the first had to wait for.
+    """
+    if not clients:
+        yield from _read(before, after, operations)
+        return
+    each = (
+        (client, _read(first, second, operation_changes(_reads(first), _reads(second))))
+        for client, first, second in clients
+    )
+    yield from once(each, words)
+
+
+def _reads(side: Side) -> dict[tuple[str, str], Times]:
+    return {key: of_one for key, of_one in side.times.items() if key[1] in READ_OPERATIONS}
+
+
+def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
+    """Whether READs moved by more than the network explains, from a server that was slow."""
+    if before.habits.largest_read_bytes != after.habits.largest_read_bytes:
+        return  # More bytes take longer.
+    added = _added_s(before, after)
+    for row in operations:
+        if (
+            row.op not in READ_OPERATIONS
+            or row.verdict not in ("faster", "slower")
+            or not _beyond(row, row.shift_s or 0.0, added)
+        ):
+            continue
+        faster = row.verdict == "faster"
+        if not any(found.id == SLOW for found in (before if faster else after).findings):
+            continue
+        yield Cause(
+            "server_reads",
+            COLD if faster else WARM,
+            WARM if faster else COLD,
+            "likely" if min(row.calls_before, row.calls_after) >= MANY else "possible",
+            f"{row.op} took {units.duration(row.p50_before_s)} before and "
+            f"{units.duration(row.p50_after_s)} after (medians); a run that comes after another "
+            "finds in the server's memory what that one read",
+        )
+
+
 def _stable(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Times]:
     """The stable operations."""
     return {key: of_one for key, of_one in times.items() if of_one.stable}
@@ -128,9 +211,7 @@ def _tested(operations: tuple[OperationChange, ...]) -> bool:
 
 def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
     """Whether stable calls moved by more than the network explains."""
-    added = 0.0
-    if before.way.rtt_s is not None and after.way.rtt_s is not None:
-        added = after.way.rtt_s - before.way.rtt_s
+    added = _added_s(before, after)
     every = [row for row in operations if row.stable]
     stable = [row for row in every if row.shift_s is not None]
     whole = sum(map(_taken_s, stable))
@@ -144,6 +225,13 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             yield _stored(moved, direction)
         elif not stable and (apart := _all_apart(every, direction, added)):
             yield _stored(apart, direction)
+
+
+def _added_s(before: Side, after: Side) -> float:
+    """What the network added to each call."""
+    if before.way.rtt_s is None or after.way.rtt_s is None:
+        return 0.0
+    return after.way.rtt_s - before.way.rtt_s
 
 
 def _stored(moved: list[OperationChange], direction: str) -> Cause:

@@ -1,4 +1,4 @@
-"""What calls tell of the settings of a mount: version, transport, flavor, sizes of transfers.
+"""What calls tell of the settings of a mount: version, transport, flavor, sizes, names.
 
 Takes a trace; gives what the calls of each client have in common, and those of several together.
 """
@@ -9,10 +9,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs import columns
+from pcapnfs.analyses.asking.levels import LATEST_NS, most_at_once
 from pcapnfs.analyses.asking.service_time import integer, text, whole
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -24,7 +29,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     traffic.READS,
     columns.of(
-        calls="call client connection callback program protocol op flavor",
+        calls="call client mount connection callback program protocol op status flavor directory "
+        "file",
         operations="call op requested committed",
         connections="connection transport",
     ),
@@ -71,6 +77,12 @@ class Habits(Record):
     """Answered WRITEs whose data was on stable storage at once."""
     writes_unstable: int
     """Answered WRITEs whose data was not."""
+    names_used: int
+    """Calls by a name in a directory that a LOOKUP had found."""
+    directories_again: int
+    """LOOKUPs that found these directories, but the first of each."""
+    connections: int
+    """Connections to one server with calls that were answered, in use at once, at most."""
 
 
 Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
@@ -83,9 +95,15 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     # The only one need not be looked up for each READ and WRITE.
     alone = clients.pop() if len(clients) == 1 else None
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
+    names, connections = _names(trace, alone), _connections(trace)
     return {
-        client: _habits(kinds.get(client), transfers.get(client))
-        for client in sorted(kinds.keys() | transfers.keys())
+        client: _habits(
+            kinds.get(client),
+            transfers.get(client),
+            names.get(client),
+            connections.get(client, 0),
+        )
+        for client in sorted(kinds.keys() | transfers.keys() | names.keys())
     }
 
 
@@ -103,6 +121,9 @@ def together(each: Collection[Habits]) -> Habits:
         ),
         writes_stable=sum(one.writes_stable for one in each),
         writes_unstable=sum(one.writes_unstable for one in each),
+        names_used=sum(one.names_used for one in each),
+        directories_again=sum(one.directories_again for one in each),
+        connections=max((one.connections for one in each), default=0),
     )
 
 
@@ -118,9 +139,15 @@ def _most(each: Iterable[int | None]) -> int | None:
     return max((size for size in each if size is not None), default=None)
 
 
-def _habits(kinds: Kinds | None, transfers: Sequence[object] | None) -> Habits:
+def _habits(
+    kinds: Kinds | None,
+    transfers: Sequence[object] | None,
+    names: tuple[int, int] | None,
+    connections: int,
+) -> Habits:
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
+    used, again = names or (0, 0)
     read, write, of_largest, stable, unstable = transfers or (None, None, 0, 0, 0)
     return Habits(
         versions=versions,
@@ -131,7 +158,22 @@ def _habits(kinds: Kinds | None, transfers: Sequence[object] | None) -> Habits:
         writes_of_largest=integer(of_largest),
         writes_stable=integer(stable),
         writes_unstable=integer(unstable),
+        names_used=used,
+        directories_again=again,
+        connections=connections,
     )
+
+
+def _connections(trace: Trace) -> dict[str, int]:
+    """The most connections at once of each client with one server."""
+    lines = traffic.of_clients(trace)
+    numbers = lines.numbers
+    lines = lines.where((numbers["program"] == NFS) & (numbers["answered"] > 0))
+    found: dict[str, int] = {}
+    for (client, _), (begin, end) in lines.spans("first_answered_ns", "last_answered_ns").items():
+        most = most_at_once(np.minimum(begin, LATEST_NS), np.minimum(end, LATEST_NS))
+        found[client] = max(found.get(client, 1), most)
+    return found
 
 
 def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
@@ -184,3 +226,31 @@ def _transfers(trace: Trace, alone: str | None) -> dict[str, Sequence[object]]:
         },
     )
     return {str(client): row for client, *row in rows}
+
+
+def _names(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:
+    """Calls by name in directories that were looked up, and how often these were again."""
+    if not LOOKED_UP.met(trace):
+        return {}
+    rows = trace.rows(
+        f"""
+        with named as (
+            select coalesce($alone, client) as client, mount, directory, file,
+                   op = 'LOOKUP' and status = 0 as looked_up
+            from calls
+            where {among("op", NAMING)} and not callback and program = {NFS}
+                  and directory is not null
+        ),
+        found as (
+            select client, mount, file as directory, count(*) as times
+            from named where looked_up and file is not null group by all
+        ),
+        used as (
+            select client, mount, directory, count(*) as used from named group by all
+        )
+        select client, sum(used)::bigint, sum(times - 1)::bigint
+        from found join used using (client, mount, directory) group by client order by client
+        """,
+        {"alone": alone},
+    )
+    return {str(client): (integer(used), integer(again)) for client, used, again in rows}

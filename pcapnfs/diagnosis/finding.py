@@ -160,3 +160,5 @@ class Finding(Record):
     """Names of other rules that say the same of the same subject, and were merged into this."""
     origin: str
     """Where the rule comes from."""
+    general: bool = False
+    """It speaks of time in general, whatever the cause, which other findings may say."""

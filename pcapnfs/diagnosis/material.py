@@ -27,6 +27,7 @@ from pcapnfs.analyses.data import transfer_runs as _transfer_runs
 from pcapnfs.analyses.data import write_shapes as _write_shapes
 from pcapnfs.analyses.forecasts import bottleneck as _bottleneck
 from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.locks import lock_files as _lock_files
 from pcapnfs.analyses.locks import lock_waits as _lock_waits
 from pcapnfs.analyses.locks import open_order as _open_order
 from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
@@ -89,6 +90,7 @@ READS = columns.together(
     _layouts.READS,
     _listing_costs.READS,
     _load.READS,
+    _lock_files.READS,
     _lock_waits.READS,
     _loss_rate.READS,
     _mount_outcomes.READS,
@@ -140,6 +142,7 @@ class Material(Record):
     layouts: tuple[_layouts.Layouts, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
+    lock_files: tuple[_lock_files.LockFiles, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
     loss_rates: tuple[_loss_rate.LossRate, ...]
     mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...]
@@ -264,6 +267,7 @@ def complete(
     layouts = ask(_layouts.layouts)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
+    lock_files = ask(_lock_files.lock_files)
     lock_waits = ask(_lock_waits.lock_waits)
     loss_rates = ask(_loss_rate.loss_rates)
     mount_outcomes = ask(_mount_outcomes.mount_outcomes)
@@ -311,6 +315,7 @@ def complete(
         layouts=layouts(),
         listing_costs=listing_costs(),
         load=load(),
+        lock_files=lock_files(),
         lock_waits=lock_waits(),
         loss_rates=loss_rates(),
         mount_outcomes=mount_outcomes(),

@@ -123,4 +123,5 @@ def _finding(
         display_filter=seen.display_filter or (wireshark.frames(frames) if frames else None),
         also=tuple(dict.fromkeys((*seen.also, *also))),
         origin=rule.origin,
+        general=rule.general,
     )

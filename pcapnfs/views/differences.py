@@ -50,6 +50,7 @@ SUBJECTS = {
     "version": "NFS version",
     "transport": "transport",
     "security": "security flavor",
+    "connections": "connections of a client",
     "client_software": "client's software",
     "server_software": "server's software",
     "attribute_cache": "attribute caching",
@@ -57,11 +58,14 @@ SUBJECTS = {
     "rsize": "rsize",
     "wsize": "wsize",
     "readdirplus": "directory listings",
+    "acls": "ACLs",
     "sync": "sync",
     "nocto": "nocto",
     "stable_writes": "WRITEs",
     "storage": "the server's storage",
+    "server_reads": "what the server reads",
     "network_rtt": "network round trip",
+    "loss": "the network's loss",
 }
 """What a cause is about."""
 

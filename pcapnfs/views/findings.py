@@ -87,7 +87,8 @@ def first_to_do(findings: Sequence[Finding]) -> list[str]:
     """
     if not findings or not findings[0].advice:
         return []
-    first, *others = findings
+    first = _first(findings)
+    others = [found for found in findings if found is not first]
     if first.severity == "note" and (first.cost_share or 0.0) < WORTH_DOING:
         return []
     told = [f"To do first: {_advice(first.advice[0])}"]
@@ -97,6 +98,28 @@ def first_to_do(findings: Sequence[Finding]) -> list[str]:
             f"Costs more ({cost(dearest)}): {sentence(dearest.title)}. {_advice(dearest.advice[0])}"
         )
     return told
+
+
+def _first(findings: Sequence[Finding]) -> Finding:
+    """The gravest, unless another finding says what it only sums up.
+
+    That is so where it speaks of time in general, others have claimed a part of what it costs, and
+    one of them more than is left to it.
+    """
+    gravest = findings[0]
+    if not gravest.general or not _is_claimed(gravest):
+        return gravest
+    dearest = max(
+        (found for found in findings if found.severity != "note" and found.advice),
+        key=lambda found: found.cost_s or 0.0,
+        default=gravest,
+    )
+    return dearest if (dearest.cost_s or 0.0) > (gravest.cost_s or 0.0) else gravest
+
+
+def _is_claimed(found: Finding) -> bool:
+    """Whether others have claimed a part of what it costs."""
+    return (found.saving_s or 0.0) - (found.cost_s or 0.0) > OWN_SHARE * (found.saving_s or 0.0)
 
 
 def _is_far_dearer(found: Finding, first: Finding) -> bool:
@@ -163,7 +186,7 @@ def costs(found: Finding) -> str:
     if shared(found):
         return f"{units.duration(found.saving_s)} of the time, which other findings claim already"
     clause = f"{_own(found)} of the time"
-    if found.saving_s - found.cost_s > OWN_SHARE * found.saving_s:
+    if _is_claimed(found):
         clause += f" ({units.duration(found.saving_s)} counting what other findings share)"
     return clause
 

@@ -114,6 +114,17 @@ def test_files_that_do_not_tell_leave_all_three(files: dict[str, int]) -> None:
     ]
 
 
+def test_fresh_files_that_are_asked_for_without_an_open_leave_no_acdirmin_0() -> None:
+    """Each is only examined, so that no visit has two questions."""
+    stat = replace(UNCACHED, visits_asked=90, visits_asked_twice=0)
+    (verdict,) = judged(stat).verdicts
+    assert (verdict.options, verdict.confidence) == (("noac", "actimeo=0"), "likely")
+    assert verdict.evidence.endswith("90 of 100 visits of fresh files asked")
+    # An open of NFSv3 asks as well.
+    (verdict,) = judged(replace(stat, opens_ask=True)).verdicts
+    assert verdict.options == ("acdirmin=0", "noac", "actimeo=0")
+
+
 def test_writes_that_do_not_wait_make_noac_likelier_than_two_options() -> None:
     through = replace(UNCACHED, visits_asked=60, visits_asked_twice=0, files_sync=5, writes_sync=40)
     assert options(through) == [(("noac", "actimeo=0,sync", "acdirmin=0,sync"), "possible")]
@@ -391,6 +402,20 @@ def test_moves_and_visits_are_counted_from_calls() -> None:
     assert (seen.moves, seen.moves_asked, seen.frames["moves"]) == (2, 2, (11, 19))
     assert (seen.visits, seen.visits_asked, seen.visits_asked_twice) == (3, 3, 3)
     assert seen.lookups_again == 0
+
+
+def test_questions_that_a_timeout_explains_are_no_visits_of_fresh_files() -> None:
+    """Every pass but the first over a tree comes after the timeout, with any options."""
+    client = Client(**V4)
+    for _ in range(5):
+        for child in (2, 3, 4):
+            client.call("GETATTR", child)
+        client.sleep(4)
+    client.call("GETATTR", 2)
+    client.call("GETATTR", 2)
+    seen = client.seen()
+    # The first look at each, and the last at one of them.
+    assert (seen.visits, seen.visits_asked) == (4, 1)
 
 
 def test_visits_under_a_delegation_are_not_counted() -> None:

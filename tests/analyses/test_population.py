@@ -17,7 +17,7 @@ from pcapnfs.analyses.asking.once import answers
 from pcapnfs.analyses.asking.population import Calls, Operations
 from pcapnfs.analyses.caching import acl_queries, recalls, repeated_access, savings
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
-from pcapnfs.analyses.locks import lock_waits
+from pcapnfs.analyses.locks import lock_files, lock_waits
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     listing_costs,
@@ -68,6 +68,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     failures.failures: failures.NEEDS,
     layouts.layouts: layouts.NEEDS,
     listing_costs.listing_costs: listing_costs.NEEDS,
+    lock_files.lock_files: lock_files.NEEDS,
     lock_waits.lock_waits: lock_waits.NEEDS,
     not_found.not_found: not_found.NEEDS,
     preliminaries.preliminaries: preliminaries.NEEDS,

@@ -68,6 +68,7 @@ def test_the_first_question_after_a_while_may_be_an_open_but_not_with_nfsv4() ->
     for s, young in ((32.6, 1), (32.8, 0)):
         steps = (ask(1, 0.0), ask(2, 3.1), ask(3, 3.2, about=2), ask(4, s, about=2))
         assert asked(*steps).young == young
+        assert (asked(*steps).young_directories, asked(*steps).directories) == (young, young)
     opened = (ask(1, 0.0, version=4), ask(2, 1.5, version=4), ask(3, 2.6, version=4))
     assert asked(*opened).fresh_files.calls == 2
 

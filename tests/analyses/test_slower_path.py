@@ -169,6 +169,19 @@ def test_data_that_is_taken_at_one_speed_fills_the_link() -> None:
     assert path.full_bytes_per_s == pytest.approx(131_072 * 8 / (sum(EVEN[1:]) / 1000))
 
 
+def test_data_for_the_client_fills_its_half() -> None:
+    replies: list[Row] = [
+        {**each, "call_bytes": 120, "reply_bytes": 131_072} for each in writes(EVEN)
+    ]
+    behind = {**slow(150, soon=40, side="client"), **AT_SERVER}
+    (path,) = told(behind, calls=replies)
+    assert (path.side, path.calls) == ("client", 0)
+    assert path.full_bytes_per_s == pytest.approx(131_072 * 8 / (sum(EVEN[1:]) / 1000))
+    for other in (replies[:8], writes(EVEN)):
+        (path,) = told(behind, calls=other)
+        assert path.full_bytes_per_s is None
+
+
 def test_on_a_full_link_large_calls_wait_for_what_is_before_them() -> None:
     (path,) = told(slow(150, soon=40), calls=[*writes(EVEN), call(200, "GETATTR", 400)])
     # Beyond the usual round trip of 1 ms; of the small one the least that the path was longer.

@@ -323,7 +323,7 @@ MOVED = f"""
 
 VISITED = f"""
     with stream as (
-        select mount, file, call_time, call_frame, call, kind = 2 as looked_up,
+        select mount, file, call_time, call_frame, call, kind = 2 as looked_up, known_time,
                known_time is not null and call_time - known_time < {SECOND} as young,
                coalesce(call_time - lag(call_time) over (
                    partition by mount, file order by call_time, call_frame, call)
@@ -336,10 +336,12 @@ VISITED = f"""
         from stream
     ),
     visited as (
-        select mount, min(call_frame) filter (young) as frame, count(*) filter (young) as young
+        select mount, min(call_frame) filter (young) as frame, count(*) filter (young) as young,
+               bool_or(known_time is null or young) as telling
         from numbered group by mount, file, visit
     )
-    select mount, count(*), count(*) filter (young >= 1), count(*) filter (young >= 2),
+    select mount, count(*) filter (telling), count(*) filter (young >= 1),
+           count(*) filter (young >= 2),
            arg_min(frame, frame, 3) filter (young >= 2),
            (select count(*) filter (looked_up) - count(distinct file) filter (looked_up)
             from stream where stream.mount = visited.mount)

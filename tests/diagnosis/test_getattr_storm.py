@@ -57,6 +57,23 @@ def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:
     assert seen_by(RULE, mounted(verdict("rsize=4096"), questions=(STORM,)))
 
 
+def test_opens_of_directories_are_walks_and_no_files_that_could_be_kept_open() -> None:
+    walked = replace(STORM, young=200, young_directories=100, directories=10)
+    (seen,) = seen_by(RULE, nothing(questions=(walked,)))
+    assert seen.seen.endswith(", as opens ask; 100 were about directories.")
+    assert "walks through a tree" in seen.advice[0].action
+    assert not any("keep files open" in each.action for each in seen.advice)
+    (seen,) = seen_by(RULE, nothing(questions=(replace(walked, young_directories=99),)))
+    assert "keep files open" in seen.advice[0].action
+    # One and the same, again and again.
+    (seen,) = seen_by(RULE, nothing(questions=(replace(walked, directories=9),)))
+    assert "keep files open" in seen.advice[0].action
+    # A timeout had run out for most.
+    expired = replace(walked, young=155, young_directories=155, directories=50)
+    (seen,) = seen_by(RULE, nothing(questions=(expired,)))
+    assert "actimeo=60" in seen.advice[0].action
+
+
 def test_where_opens_ask_no_longer_timeouts_are_advised() -> None:
     (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=156),)))
     assert seen.seen.endswith(

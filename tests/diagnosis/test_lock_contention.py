@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.locks.lock_files import LockFiles
 from pcapnfs.analyses.locks.lock_waits import LockWaits
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.lock_contention import RULE
@@ -98,3 +99,27 @@ def test_a_client_that_asked_once_more_has_no_interval() -> None:
 def test_tries_that_are_no_more_than_the_waits_are_not_told_apart() -> None:
     (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, refused=3, polled=0),)))
     assert "Of 12 LOCKs, each try counted, 3 met such a lock. Ended" in seen.seen
+
+
+def test_lock_files_are_a_finding_of_their_own() -> None:
+    named = LockFiles(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        waits=15,
+        refused=66,
+        interval_s=0.04,
+        waited_s=3.5,
+        longest_s=0.3,
+        holders=("10.0.0.3",),
+        names=("box.lock",),
+        frames=(3,),
+    )
+    (seen,) = seen_by(RULE, nothing(lock_files=(named,)))
+    assert seen.title == "Programs wait for a lock file"
+    assert seen.seen == (
+        "15 waits for a name that existed took 3.50 s (box.lock). Freed by 10.0.0.3. The longest "
+        "took 300 ms. Programs tried to make the name, and 66 tries met it (EXIST); the next came "
+        "usually 40.0 ms later."
+    )
+    assert seen.claims == (Claim("client", 3.5),)
+    assert seen_by(RULE, nothing(lock_files=(replace(named, waits=0),))) == []

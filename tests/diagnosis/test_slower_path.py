@@ -73,6 +73,16 @@ def test_a_little_longer_is_nothing() -> None:
     assert seen_by(RULE, nothing(slower_paths=(short,))) == []
 
 
+def test_a_link_that_the_servers_data_filled_is_told_as_one() -> None:
+    full = replace(LONGER, side="client", calls=0, rtt_s=0.15, full_bytes_per_s=1_200_000.0)
+    (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
+    assert seen.title == "The link to the client was full for a while"
+    assert seen.seen.endswith(
+        " Meanwhile the server's data moved at 1.14 MiB a second, evenly, one large reply after "
+        "the other."
+    )
+
+
 def test_a_link_that_the_clients_data_filled_is_told_as_one() -> None:
     full = replace(LONGER, rtt_s=0.15, full_bytes_per_s=1_200_000.0)
     (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))

@@ -143,6 +143,38 @@ def test_what_costs_several_times_as_much_is_told_beside_it(
     )
 
 
+@pytest.mark.parametrize(
+    ("own_s", "severity", "is_first"),
+    [
+        (6.0, "warning", True),
+        (10.0, "warning", False),
+        (6.0, "note", False),
+        # Nobody else claims any of it.
+        (24.0, "warning", False),
+    ],
+)
+def test_what_the_gravest_only_sums_up_is_not_to_do_first(
+    own_s: float, severity: Severity, is_first: bool
+) -> None:
+    """Round trips, of which another finding says what makes them."""
+    gravest = samples.findings().findings[0]
+    sum_of_all = replace(gravest, general=True, cost_s=own_s, cost_share=own_s / 60, saving_s=24.0)
+    named = replace(
+        gravest,
+        severity=severity,
+        cost_s=9.0,
+        cost_share=9 / 60,
+        saving_s=9.0,
+        advice=(Advice("Mount without lookupcache=none."),),
+    )
+    (first,) = findings.first_to_do((sum_of_all, named))
+    expected = "Mount without lookupcache=none." if is_first else "Mount without noac."
+    assert first.startswith(f"To do first: {expected}")
+    # One that says itself what is wrong stays the first.
+    (first,) = findings.first_to_do((replace(sum_of_all, general=False), named))
+    assert first.startswith("To do first: Mount without noac.")
+
+
 def test_data_at_risk_come_first_and_what_costs_most_of_the_time_second() -> None:
     gravest = samples.findings().findings[0]
     risk = replace(gravest, cost_s=None, cost_share=None, saving_s=None)

@@ -42,7 +42,8 @@ pub struct Evidence {
     pub moves_asked: u64,
     /// Frames of such questions, with the times of the moves: the first of them.
     pub moves_frames: Vec<(i64, u64)>,
-    /// Visits of files.
+    /// Visits of files, but for those that did nothing but ask for what had been known for longer: the
+    /// smallest timeout explains them, so that they show neither.
     pub visits: u64,
     /// Those in which it asked for what it had just learnt, at all and more than once.
     pub visits_asked: u64,
@@ -89,6 +90,8 @@ struct Visit {
     v3: bool,
     /// It asked for what the client had just learnt.
     young: bool,
+    /// It asked for what the client had known for longer.
+    old: bool,
 }
 
 /// Columns of the rows.
@@ -184,7 +187,8 @@ impl Steps {
         let objects = whole::<UInt32Type>(batch, "mount")?.iter().zip(whole::<UInt32Type>(batch, "file")?);
         let calls = whole::<UInt64Type>(batch, "call")?.iter().zip(whole::<Int64Type>(batch, "reply_time")?);
         for ((mount, file), (call, time)) in objects.zip(calls) {
-            let told = Visit { time: *time, frame: 0, call: *call, kind: ENTRY, v3: true, young: false };
+            let told =
+                Visit { time: *time, frame: 0, call: *call, kind: ENTRY, v3: true, young: false, old: false };
             self.visits.push((*mount, *file), told)?;
         }
         Ok(())
@@ -217,7 +221,8 @@ impl Steps {
         }
         if step.of_file {
             let young = step.age.is_some_and(|age| age < self.spans.together);
-            self.visits.push(object, Visit { time, frame, call, kind, v3: step.v3, young })?;
+            let old = step.age.is_some() && !young;
+            self.visits.push(object, Visit { time, frame, call, kind, v3: step.v3, young, old })?;
         }
         Ok(())
     }
@@ -261,6 +266,8 @@ impl Steps {
             let found = self.found.entry(mount).or_default();
             let mut last = None;
             let mut lookups = 0_u64;
+            // Whether this visit shows anything.
+            let mut telling = false;
             // Questions in this visit, and the first frame of them.
             let mut asked = (0_u64, u64::MAX);
             let mut end = |(questions, frame): (u64, u64)| {
@@ -273,6 +280,10 @@ impl Steps {
             for step in rows.iter().filter(|step| step.kind != ENTRY) {
                 if last.is_none_or(|time| step.time.saturating_sub(time) >= self.spans.together) {
                     end(std::mem::replace(&mut asked, (0, u64::MAX)));
+                    telling = false;
+                }
+                if !telling && !step.old {
+                    telling = true;
                     found.visits += 1;
                 }
                 if step.young {

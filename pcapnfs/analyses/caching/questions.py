@@ -81,6 +81,10 @@ class Questions(Record):
     as well, whatever the client knows."""
     part: str | None = None
     """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
+    young_directories: int = 0
+    """Those of them that were about directories."""
+    directories: int = 0
+    """Directories that these were about."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -122,6 +126,8 @@ def of_learned(
             early=spared.of_row(values[12:16]),
             young=integer(values[16] or 0),
             part=parts.get(mount),
+            young_directories=integer(values[17] or 0),
+            directories=integer(values[18] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -153,7 +159,8 @@ _QUESTIONS = f"""
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as (
-        select mount, call_frame, share, pause, age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
+        select mount, file, call_frame, share, pause, directory,
+               age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
                age between 0 and case when directory then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
@@ -170,7 +177,9 @@ _QUESTIONS = f"""
                {spared.columns("fresh_file", "fresh_file")},
                {spared.columns("fresh_directory", "fresh_directory")},
                {spared.columns("(fresh_file or fresh_directory) and aged", "early")},
-               count(*) filter (young) as young
+               count(*) filter (young) as young,
+               count(*) filter (young and directory) as young_directories,
+               count(distinct file) filter (young and directory) as directories
         from timed group by mount
     ),
     counted as (
@@ -179,6 +188,6 @@ _QUESTIONS = f"""
     )
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
-           young
+           young, young_directories, directories
     from counted left join spared using (mount)
 """

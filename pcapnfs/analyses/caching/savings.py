@@ -24,7 +24,7 @@ READS = columns.together(
     transfer_sizes.MOVED_READS,
     columns.of(
         calls="callback mount op stability reply_time file",
-        operations="call op file offset requested",
+        operations="call op file offset requested stable_requested",
         files="file identity",
     ),
 )
@@ -55,7 +55,9 @@ def larger_writes(trace: Trace) -> LargerWrites:
 
     It has where a file was written in pieces of the same size without holes, the last one aside,
     as clients do with data that is larger than wsize, and no other WRITE of the mount was larger:
-    where one was, the program that wrote asked for these pieces (by fsync, say, or O_SYNC).
+    where one was, the program that wrote asked for these pieces (by fsync, say, or O_SYNC). So it
+    did, or the mount with `sync`, where each piece was to be on stable storage at once: what the
+    size of a WRITE cuts goes out UNSTABLE, but for a last piece.
     """
     if not (NEEDS.met(trace) and any_cuttable(trace)):
         return LargerWrites(0, 0, 0, 0)
@@ -106,6 +108,7 @@ _LARGER = f"""
         group by identity
         having count(distinct "offset") = any_value(writes)
                and count(*) filter (requested = piece) >= any_value(writes) - 1
+               and count(*) filter (stable_requested <> 'UNSTABLE') <= 1
     ),
     sent as (
         select any_value(reach) as reach, count(*) as calls,

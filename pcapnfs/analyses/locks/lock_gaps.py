@@ -1,8 +1,9 @@
 """When no call of a client was outstanding because one of its programs waited for a lock.
 
-Takes the waits for locks, and when calls were outstanding; gives the gaps between calls that lie
-within a wait. Promises that the gaps of a client lie one after the other, within the time in which
-it had no call outstanding: they are a part of what a time budget books to the client itself.
+Takes the waits for locks and lock files, and when calls were outstanding; gives the gaps between
+calls that lie within a wait. Promises that the gaps of a client lie one after the other, within the
+time in which it had no call outstanding: they are a part of what a time budget books to the client
+itself.
 
 Other programs of the client may have worked meanwhile. So a gap between their calls is left out if
 it is as short as what a client spends on a call (`PAUSE_LIMIT_NS`): only longer ones count, and
@@ -19,7 +20,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import by_group, distinct, looked_up
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.locks.lock_waits import WAITS_READS, waits
+from pcapnfs.analyses.locks import lock_files
+from pcapnfs.analyses.locks.lock_waits import WAITS_READS, Waits, waits
 from pcapnfs.analyses.times.shares import PAUSE_LIMIT_NS
 from pcapnfs.record import Record
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     Stretches = tuple[Times, Times]
     """Begins and ends of stretches of time in order, none of which touches the next."""
 
-READS = columns.together(WAITS_READS, traffic.READS)
+READS = columns.together(WAITS_READS, lock_files.READS, traffic.READS)
 """The columns that this reads."""
 
 
@@ -78,7 +80,7 @@ def stretches(trace: Trace, calls: Outstanding) -> dict[str, Stretches]:
         trace: The trace.
         calls: When its calls were outstanding.
     """
-    waited = waits(trace)
+    waited = _waited(trace)
     if waited is None:
         return {}
     start_ns = trace.meta.start_ns or 0
@@ -98,6 +100,20 @@ def stretches(trace: Trace, calls: Outstanding) -> dict[str, Stretches]:
         if len(gaps[0]):
             found[calls.clients[place]] = gaps
     return found
+
+
+def _waited(trace: Trace) -> Waits | None:
+    """The waits for locks, and those for lock files."""
+    both = [found for found in (waits(trace), lock_files.waits(trace)) if found is not None]
+    if len(both) < 2:
+        return both[0] if both else None
+    first, second = both
+    return Waits(
+        np.concatenate([first.mount, second.mount]),
+        np.concatenate([first.begin_ns, second.begin_ns]),
+        np.concatenate([first.end_ns, second.end_ns]),
+        np.union1d(first.locks, second.locks),
+    )
 
 
 def _gaps(calls: Outstanding, mine: NDArray[np.int32], locking: NDArray[np.bool_]) -> Stretches:

@@ -59,7 +59,9 @@ class Evidence(Record):
     """Times that it asked for the unchanged directory in between."""
     visits: int
     """Visits of a regular file: calls about it that are less than a second apart. Under a
-    delegation a client need not ask, whatever its options, so that those are not counted."""
+    delegation a client need not ask, whatever its options, so that those are not counted; nor are
+    those that did nothing but ask for what had been known for a second or longer, which says
+    nothing of what is fresh."""
     files_delegated: int
     """Files of which visits were left out for that."""
     visits_asked: int

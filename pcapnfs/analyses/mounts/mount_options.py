@@ -106,7 +106,9 @@ class Mount(Record):
     moves_asked: int
     """Times that it asked for the unchanged directory in between: with acdirmin=0 always."""
     visits: int
-    """Visits of a regular file: calls about it that are less than a second apart."""
+    """Visits of a regular file: calls about it that are less than a second apart. One that did
+    nothing but ask for what had been known for a second or longer shows nothing, and is left out.
+    """
     visits_asked_twice: int
     """Visits in which it asked at least twice though it had known for less than a second, and
     nothing had changed."""
@@ -224,6 +226,15 @@ def _asks_files(seen: Evidence) -> bool:
     return seen.visits >= ENOUGH and seen.visits_asked_twice >= ASKS_TWICE * seen.visits
 
 
+def _asks_fresh_files(seen: Evidence) -> bool:
+    """Whether fresh files are asked for, and no open explains it: that of NFSv4 asks by itself."""
+    return (
+        not seen.opens_ask
+        and seen.visits >= ENOUGH
+        and seen.visits_asked >= ASKS_ALWAYS * seen.visits
+    )
+
+
 def _spares_files(seen: Evidence) -> bool:
     """Whether fresh files are not asked for."""
     return seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
@@ -253,10 +264,17 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
     few = through and not _writes_through(seen)
     whole = ("noac", "actimeo=0,sync") if through else ("noac", "actimeo=0")
     wrote = f"; {_through(seen)}" if few else ""
+    some = (
+        f"{units.count(seen.visits_asked)} of {units.counted(seen.visits, 'visit')} of fresh "
+        "files asked"
+    )
     frames = seen.frames["moves"]
-    if _asks_always(seen) and _asks_files(seen):
+    if _asks_always(seen) and (_asks_files(seen) or _asks_fresh_files(seen)):
         yield _verdict(
-            whole, "possible" if few else "likely", f"{directories}; {files}{wrote}", frames
+            whole,
+            "possible" if few else "likely",
+            f"{directories}; {files if _asks_files(seen) else some}{wrote}",
+            frames,
         )
     elif _asks_always(seen):
         if _spares_files(seen):
@@ -272,10 +290,6 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
             if seen.files_delegated:
                 files_of = units.counted(seen.files_delegated, "file")
                 little += f": under the delegations of {files_of} none need ask"
-            some = (
-                f"{units.count(seen.visits_asked)} of "
-                f"{units.counted(seen.visits, 'visit')} of files asked"
-            )
             yield _verdict(
                 (*whole, "acdirmin=0,sync") if through else ("acdirmin=0", *whole),
                 "possible",

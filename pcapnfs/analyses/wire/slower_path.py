@@ -45,7 +45,7 @@ READS = columns.together(
     tcp_stalls.STALLED_READS,
     columns.of(
         calls="call client connection callback stability call_frame call_first_time call_time "
-        "reply_first_time reply_time srt call_bytes",
+        "reply_first_time reply_time srt call_bytes reply_bytes",
         connections="connection client server "
         "client_slow_from client_slow_until client_slow_rtt "
         "client_slow_acks client_slow_turns client_slow_full client_slow_soon "
@@ -150,9 +150,10 @@ class SlowerPath(Record):
     time_s: Mapping[str, float]
     """What that took of the clock, seconds by row of the time budget."""
     full_bytes_per_s: float | None
-    """How fast the client's data moved meanwhile, bytes a second, where it did so evenly, one large
-    call after the other: then the data stood in the queue of a link that was full, and that is what
-    made the path longer. None where it did not, or little moved."""
+    """How fast the data for this end moved meanwhile, bytes a second, where it did so evenly, one
+    large call after the other (to the client: one large reply): then the data stood in the queue of
+    a link that was full, and that is what made the path longer. None where it did not, or little
+    moved."""
     frames: tuple[int, ...]
     """Example frames: of the first of these calls."""
 
@@ -184,7 +185,13 @@ class Slowed(Record):
 @once
 def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     """Tell each client, server and half of the path, in order of time."""
-    found = _paths(trace)
+    replied = _full_of_replies(trace)
+    found = tuple(
+        replace(path, full_bytes_per_s=replied.get((path.client, path.server)))
+        if path.side == "client"
+        else path
+        for path in _paths(trace)
+    )
     if not register(trace):
         return found
     told = {
@@ -209,10 +216,20 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
 @once
 def _full(trace: Trace) -> dict[tuple[str, str], float]:
     """How fast the data of clients moved meanwhile, bytes a second, where it filled the link."""
-    paths = [path for path in _paths(trace) if _costs(path)]
+    return _filled(trace, _RATES, [path for path in _paths(trace) if _costs(path)])
+
+
+def _full_of_replies(trace: Trace) -> dict[tuple[str, str], float]:
+    """The same of what servers sent, on the clients' half."""
+    paths = [path for path in _paths(trace) if path.known and path.side == "client"]
+    return _filled(trace, _REPLY_RATES, paths) if paths else {}
+
+
+def _filled(trace: Trace, rates: str, paths: list[SlowerPath]) -> dict[tuple[str, str], float]:
+    """How fast it moved, where it did so evenly."""
     least, times = EVENLY
     rows = trace.rows(
-        _RATES,
+        rates,
         {
             "clients": given.text(path.client for path in paths),
             "servers": given.text(path.server for path in paths),
@@ -449,27 +466,38 @@ _CALLS = f"""
     left join shares using (call) anti join ({{stalls}}) using (call)
 """
 
-# Each was sent before the reply that came before its own: the link had no pause in between.
-_RATES = f"""
-    with paths as (select {_ENDS}),
-    slow as (
-        select connection, client, server, server_slow_from as since, server_slow_until as until
-        from connections join paths using (client, server) where server_slow_rtt is not null
-    ),
-    large as (
-        select slow.client, slow.server, connection, call_time, reply_time, call_bytes,
-               lag(reply_time) over (partition by connection order by reply_time, call) as before
-        from calls join slow using (connection)
-        where not callback and reply_time between since and until and call_bytes >= $large
-    ),
-    rates as (
-        select *, call_bytes / (reply_time - before) as rate
-        from large where reply_time > before and call_time < before
-    )
-    select client, server, sum(call_bytes) / sum(reply_time - before),
-           quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
-    from rates group by client, server having count(*) >= $least
-"""
+
+def _rates(side: str, moved: str) -> str:
+    """SQL: how fast large messages moved while the path to an end was longer.
+
+    Each call was sent before the reply that came before its own: the link had no pause in between.
+    """
+    return f"""
+        with paths as (select {_ENDS}),
+        slow as (
+            select connection, client, server, {side}_slow_from as since, {side}_slow_until as until
+            from connections join paths using (client, server) where {side}_slow_rtt is not null
+        ),
+        large as (
+            select slow.client, slow.server, connection, call_time, reply_time, {moved} as bytes,
+                   lag(reply_time) over (partition by connection order by reply_time, call)
+                       as before
+            from calls join slow using (connection)
+            where not callback and reply_time between since and until and {moved} >= $large
+        ),
+        rates as (
+            select *, bytes / (reply_time - before) as rate
+            from large where reply_time > before and call_time < before
+        )
+        select client, server, sum(bytes) / sum(reply_time - before),
+               quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
+        from rates group by client, server having count(*) >= $least
+    """
+
+
+_RATES = _rates("server", "call_bytes")
+
+_REPLY_RATES = _rates("client", "reply_bytes")
 
 _SLOWED = f"""
     select call::ubigint as call, inside::bigint as inside_ns

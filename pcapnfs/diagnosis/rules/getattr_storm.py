@@ -31,6 +31,9 @@ LEAST = Threshold(
 EXPIRED = 0.5
 """From this part of the GETATTRs on, a timeout below the default is why."""
 
+WALKS = 10
+"""So many times a few walks through a tree, one after the other, ask about a directory at most."""
+
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
 
@@ -102,17 +105,37 @@ def _from_opens(pair: Questions) -> bool:
     return pair.young >= OPENS * pair.unchanged.calls
 
 
+def _from_walks(pair: Questions) -> bool:
+    """Whether most of them were about directories, and few about each: who lists them opens them.
+
+    Who asks for one again and again does something else there.
+    """
+    return (
+        _from_opens(pair)
+        and OPENS * pair.young <= pair.young_directories <= WALKS * pair.directories
+    )
+
+
 def _young(pair: Questions) -> str:
     if not _from_opens(pair):
         return ""
     return (
         f" {units.count(pair.young)} of these came before any default timeout was over (3 s for "
-        "files, 30 s for directories), as opens ask."
+        "files, 30 s for directories), as opens ask"
+        f"{_of_directories(pair)}."
     )
+
+
+def _of_directories(pair: Questions) -> str:
+    if not _from_walks(pair):
+        return ""
+    return f"; {units.count(pair.young_directories)} were about directories"
 
 
 def _advice(pair: Questions) -> tuple[Advice, ...]:
     """What spares them: timeouts do not where opens ask."""
+    if _from_walks(pair):
+        return (_WALK_LESS, _NOCTO)
     if _from_opens(pair):
         return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)
     return (_LONGER, _NOCTO, _DELEGATIONS)
@@ -129,6 +152,12 @@ _KEEP_OPEN = Advice(
     "line by line, files that are polled, modules that each of many processes loads). Longer "
     "timeouts (actimeo) do not help: an open asks whatever they are; only acregmin=0, if nfsstat "
     "-m shows it, sends the same calls."
+)
+
+_WALK_LESS = Advice(
+    "Who walks through a tree (find, ls -R, du, rsync, backup) opens each directory, and each open "
+    "asks once: walk it less often, by several processes at once, or on the server. Only "
+    "acdirmin=0 (noac, actimeo=0) asks as often, if nfsstat -m shows it for one of the mounts."
 )
 
 _NOCTO = Advice(

@@ -11,6 +11,9 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pcapnfs.analyses.locks.lock_files import LockFiles
     from pcapnfs.analyses.locks.lock_waits import LockWaits
     from pcapnfs.diagnosis.material import Material
 
@@ -47,7 +50,7 @@ NOTIFYING = Advice(
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for each client that waited, and server."""
+    """One for each client that waited, and server; one of its own for lock files."""
     idle = {budget.client: budget.client_s for budget in material.time_budget.clients}
     for pair in material.lock_waits:
         if pair.waits < values[LEAST.name]:
@@ -78,6 +81,46 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+    for names in material.lock_files:
+        if names.waits >= values[LEAST.name]:
+            yield _of_names(material, names, idle)
+
+
+def _of_names(material: Material, found: LockFiles, idle: Mapping[str | None, float]) -> Observed:
+    """Its programs wait for names that others have made."""
+    claims = (Claim("client", min(found.waited_s, idle.get(found.client, found.waited_s))),)
+    held = f" Freed by {', '.join(found.holders[:4])}." if found.holders else ""
+    return Observed(
+        severity=by_cost(material, claims),
+        at_most="problem",
+        title="Programs wait for a lock file",
+        seen=f"{units.counted(found.waits, 'wait')} for a name that existed took "
+        f"{units.duration(found.waited_s)} ({', '.join(found.names)}).{held} The longest took "
+        f"{units.duration(found.longest_s)}. Programs tried to make the name, and "
+        f"{units.counted(found.refused, 'try', 'tries')} met it (EXIST); the next came usually "
+        f"{units.duration(found.interval_s)} later.",
+        why="Who makes a file, a link or a directory of a known name has the lock, and everybody "
+        "else sleeps and tries again (dot locks of mail programs, lock directories of scripts). "
+        "Nobody is told when it is free: each wait is longer by up to one such pause, and none has "
+        "its turn. The time budget has it as the client's own time.",
+        advice=(
+            Advice(
+                "Have the program hold the lock for a shorter time, use one lock for each thing "
+                "that is locked, or let one process do the work for all."
+            ),
+            Advice(
+                "If it can, have it use locks of the file system (fcntl; flock on Linux): who "
+                "waits for one is told by the server, or asks in turn.",
+                "all programs must lock in the same way.",
+            ),
+        ),
+        confidence="certain",
+        data=f"{units.counted(found.waits, 'wait')}; "
+        f"{units.counted(found.refused, 'try', 'tries')} that met the name",
+        frames=found.frames,
+        claims=claims,
+        about=(found.client, found.server),
+    )
 
 
 def _seen(pair: LockWaits) -> str:

@@ -123,8 +123,8 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     )
     fewer = (
         Advice(
-            "Send fewer calls: the other findings name those that could be left out; tar or "
-            "rsync in one stream instead of many small files."
+            "Send fewer calls: leave out those that other findings name; tar or rsync in one "
+            "stream instead of many small files."
         ),
         Advice(
             "Do more at once: several processes, make -j, parallel copy tools; calls of "

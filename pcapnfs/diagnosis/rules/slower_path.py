@@ -63,12 +63,13 @@ def _title(path: SlowerPath) -> str:
 
 
 def _rate(path: SlowerPath) -> str:
-    """That the client's own data filled it."""
+    """That the data for this end filled it."""
     if not path.full_bytes_per_s:
         return ""
+    whose, what = ("client", "call") if path.side == "server" else ("server", "reply")
     return (
-        f" Meanwhile the client's data moved at {units.size(path.full_bytes_per_s)} a second, "
-        "evenly, one large call after the other."
+        f" Meanwhile the {whose}'s data moved at {units.size(path.full_bytes_per_s)} a second, "
+        f"evenly, one large {what} after the other."
     )
 
 
@@ -116,8 +117,8 @@ _FULL = (
 
 ADVICE_FULL = (
     Advice(
-        "Compare the rate with what each link on the way is to carry (line rate, shaper, VPN, a "
-        "provider's upload): if it is near, a faster link is the way, or less data (compress, send "
+        "Compare the rate with what each link on the way is to carry (line rate, shaper, VPN, what "
+        "a provider gives): if it is near, a faster link is the way, or less data (compress, send "
         "it at another time)."
     ),
     Advice(
@@ -130,7 +131,7 @@ ADVICE_FULL = (
         "bottleneck (fq_codel, CAKE), or a shaper just below its rate."
     ),
 )
-"""Where the client's own data filled the link."""
+"""Where the data itself filled the link."""
 
 ADVICE = (
     Advice(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.held_segments import held_segments
+from pcapnfs.analyses.wire.held_segments import (
+    AckWaits,
+    HeldSegments,
+    ack_waits_by_client,
+    held_segments,
+)
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 CONNECTION: Row = {
@@ -64,3 +69,30 @@ def test_udp_has_no_acks() -> None:
     udp = {**CONNECTION, "transport": "UDP"}
     with trace_of(calls=[at(1, 1), at(2, 1), at(3, 41)], connections=[udp]) as trace:
         assert held_segments(trace) == ()
+
+
+def reads(**connection: object) -> tuple[HeldSegments, ...]:
+    """Two usual calls, a READ and an UNSTABLE WRITE that took 40 ms longer, and a stable one."""
+    calls = [
+        at(1, 1),
+        at(2, 1),
+        at(3, 41, stability="read"),
+        at(4, 42, stability="unstable_write"),
+        at(5, 41, stability="stable"),
+    ]
+    with trace_of(calls=calls, connections=[CONNECTION | connection]) as trace:
+        found = held_segments(trace)
+        told = ack_waits_by_client(trace)
+    if found and found[0].ack_waits:
+        assert told == {"10.0.0.2": AckWaits(2, 0.04, found[0].serving_s)}
+    else:
+        assert told == {}
+    return found
+
+
+def test_a_disk_may_take_as_long_unless_the_server_was_seen_to_wait() -> None:
+    assert reads(server_ack_waits=9) == ()
+    (pair,) = reads(server_ack_waits=10)
+    assert (pair.held, pair.ack_waits, pair.unstable_s) == (2, 10, 0.0)
+    assert pair.read_s == pytest.approx(0.04)
+    assert pair.unstable_write_s == pytest.approx(0.04)

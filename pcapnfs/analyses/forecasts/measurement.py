@@ -23,12 +23,15 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 from pcapnfs.analyses.times.taken_out import Longer, Lost
-from pcapnfs.analyses.times.timeline import Locked
+from pcapnfs.analyses.times.timeline import Locked, Served
+from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NetworkPath
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.locks.lock_gaps import LockGaps
@@ -170,8 +173,18 @@ class Measurement(Record):
     `concurrency` only the mean is known. 0 without any."""
     loss_rates: tuple[LossRate, ...] = ()
     """Transfers that lost segments hold down, that with most of the clock first."""
+    served: Mapping[str, Served] = {}
+    """By row of the budget, the answered calls that wait for no stable storage, and how long the
+    server took for them."""
+    ack_waits: AckWaits = AckWaits()
+    """Calls of the only client that were answered late since the server waited for ACKs."""
     alone: ClientClock | None = None
     """The clock of the only client; None where there are several, or it was not asked for."""
+
+    @property
+    def served_s(self) -> dict[str, float]:
+        """By row of the budget, what of it is beyond a round trip of each, seconds."""
+        return {row: each.beyond_s(self.rtt_s or 0.0) for row, each in self.served.items()}
 
     @property
     def span_s(self) -> float:

@@ -114,6 +114,7 @@ def verdict(evidence: Evidence) -> Verdict:
     waiting = evidence.waiting_s / costs.concurrency
     storage = storage_of(evidence)
     persistence = costs.persistence_s * (typical_share(evidence) if storage == "memory" else 1.0)
+    evidence = _with_stable(evidence, costs.persistence_s - persistence)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
     path = min(evidence.longer_s / costs.concurrency, left)
@@ -202,6 +203,8 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             queue_s=measured.queue_s,
             bounded=measured.rtt_source == BOUND,
             held_down=holding(measured.loss_rates, measured.transfer_s / measured.concurrency),
+            ack_waits=measured.ack_waits,
+            served_s=measured.served_s,
         )
     )
     return _with_mounting(measured, found)
@@ -309,6 +312,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts = clock.causes()
     if storage == "memory":
         persistence = parts["persistence"] * typical_share(evidence)
+        evidence = _with_stable(evidence, parts["persistence"] - persistence)
         parts["server"] += parts["persistence"] - persistence
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
@@ -371,7 +375,18 @@ def _evidence(clock: ClientClock) -> Evidence:
         queue_s=clock.queue_s,
         bounded=clock.bounded,
         held_down=holding(clock.loss_rates, clock.budget.transfer_s),
+        ack_waits=clock.ack_waits,
+        served_s=clock.served_s(),
     )
+
+
+def _with_stable(evidence: Evidence, slower_s: float) -> Evidence:
+    """The evidence with what stable calls took longer for the server's sake, seconds of the clock.
+
+    What others took is of as many calls at once as were under way.
+    """
+    slower_s *= evidence.costs.concurrency
+    return replace(evidence, served_s={**evidence.served_s, "stable": max(0.0, slower_s)})
 
 
 def _owned(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:

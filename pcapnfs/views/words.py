@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
+FRAGMENTS = "fragments_unfinished"
+"""Of `limits_hit`, what is no limit as a rule: the capture lacks the other fragments."""
+
 DAMAGES_TOLD = 4
 """Captures of which it is told where they are damaged; the others are counted."""
 
@@ -64,6 +67,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _undecoded(trust),
         _assumed(trust),
         _missing(trust, capture),
+        _fragments(capture),
         _retransmitted(trust),
         _negative(trust),
         _limits(capture),
@@ -399,13 +403,24 @@ def _negative(trust: Trust) -> str:
 
 
 def _limits(capture: Capture) -> str:
-    if not capture.limits_hit:
-        return ""
     limits = ", ".join(
         f"{escape(code)} {units.counted(times, 'time')}"
         for code, times in capture.limits_hit.items()
+        if code != FRAGMENTS
     )
-    return f"Limits of the decoder were reached: {limits}."
+    return f"Limits of the decoder were reached: {limits}." if limits else ""
+
+
+def _fragments(capture: Capture) -> str:
+    """IP fragments whose datagram is not whole: mostly the capture lacks the others."""
+    packets = capture.limits_hit.get(FRAGMENTS)
+    if not packets:
+        return ""
+    are = "is a fragment" if packets == 1 else "are fragments"
+    return (
+        f"{units.counted(packets, 'packet')} {are} of datagrams of which others are not in the "
+        "capture: what they carry is read as far as it goes."
+    )
 
 
 def aside(took_s: float | None, words: str = "") -> str:

@@ -37,6 +37,16 @@ def test_every_misfortune_has_its_sentence() -> None:
     ]
 
 
+def test_missing_fragments_are_no_limit_of_the_decoder() -> None:
+    cut = replace(samples.capture(), limits_hit={"fragments_unfinished": 6, "record_limit": 1})
+    assert trust_sentences(samples.trust(), cut) == [
+        "Every call has its reply.",
+        "6 packets are fragments of datagrams of which others are not in the capture: what they "
+        "carry is read as far as it goes.",
+        "Limits of the decoder were reached: record_limit 1 time.",
+    ]
+
+
 def test_a_coarse_clock_is_told() -> None:
     assert trust_sentences(replace(samples.trust(), clock_tick_s=0.01), samples.capture()) == [
         "The capture's clock ticks every 10.0 ms: shorter times cannot be told.",

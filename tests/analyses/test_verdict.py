@@ -291,6 +291,17 @@ def test_calls_that_waited_for_acks_are_told() -> None:
     assert "ACK" not in verdict(less).sentence
 
 
+def test_round_trips_that_come_to_more_than_there_was_take_nothing_of_the_clients_time() -> None:
+    costs = replace(DISK.costs, other_s=-0.0258, client_s=0.001)
+    told = verdict(replace(DISK, costs=costs))
+    times = {each.cause: each.time_s for each in told.causes}
+    # Calls were under way for 8 s; by the means it would have been 1.8 s and 32 s.
+    assert times["client"] == pytest.approx(6.0)
+    assert times["round_trips"] == pytest.approx(8.0 * 1.8 / 33.8)
+    assert times["persistence"] == pytest.approx(8.0 * 32.0 / 33.8)
+    assert sum(times.values()) == pytest.approx(14.0)
+
+
 def test_a_quick_login_is_not_told() -> None:
     costs = replace(DISK.costs, files=1.0, syncops_per_file=0.0, other_s=0.9)
     told = verdict(replace(DISK, costs=costs, stable_s=None, login_s=0.9))

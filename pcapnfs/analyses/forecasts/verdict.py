@@ -130,6 +130,10 @@ def verdict(evidence: Evidence) -> Verdict:
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
     waited = costs.files * costs.rpcs_per_file * evidence.queue_s / costs.concurrency
+    busy = costs.round_trips_s + costs.persistence_s + costs.beyond_s
+    called = round_trips + persistence + max(0.0, transfer) + waiting + path + lost + left
+    part = _kept(round_trips + persistence, called - busy)
+    round_trips, persistence = round_trips * part, persistence * part
     queue = min(waited, round_trips)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
     parts = {
@@ -378,6 +382,15 @@ def _evidence(clock: ClientClock) -> Evidence:
         ack_waits=clock.ack_waits,
         served_s=clock.served_s(),
     )
+
+
+def _kept(means_s: float, over_s: float) -> float:
+    """The part of what means come to that there was time for, 0…1.
+
+    Other calls may be faster than those that show the round trip. Then it comes, with persistence,
+    to more than the time in which calls were under way; the client's own is known, and stays.
+    """
+    return max(0.0, 1.0 - over_s / means_s) if over_s > 0 and means_s else 1.0
 
 
 def _with_stable(evidence: Evidence, slower_s: float) -> Evidence:

@@ -108,6 +108,8 @@ class Measurement(Record):
     transfer_s: float
     """Time in which the calls' bytes were moving, or those that their replies had to wait for,
     added up over calls, seconds."""
+    moving_s: float
+    """What of the clock that took, where each call under way has an equal share, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
     put_off_s: float
@@ -180,6 +182,12 @@ class Measurement(Record):
     """Calls of the only client that were answered late since the server waited for ACKs."""
     alone: ClientClock | None = None
     """The clock of the only client; None where there are several, or it was not asked for."""
+
+    @property
+    def moved_s(self) -> float:
+        """What of the clock went into moving bytes, without what lost segments held up, seconds."""
+        lost = self.lost.transfer_s / self.transfer_s if self.transfer_s else 0.0
+        return self.moving_s * max(0.0, 1.0 - lost)
 
     @property
     def served_s(self) -> dict[str, float]:

@@ -43,6 +43,7 @@ from pcapnfs.analyses.times.call_times import (
     round_trip,
 )
 from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
+from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
@@ -127,6 +128,7 @@ def measure(
     vain = asked_in_vain_s(trace, after_all=True)
     queued = _queued_s(trace, calls) if source in MEANS else {}
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
+    booked = booked or book(found)
     several, held = len(calls.clients) > 1, ack_waits_by_client(trace)
     if several or each:
         known_of = ByClient(
@@ -145,7 +147,7 @@ def measure(
         clocks = client_clocks(
             found,
             calls,
-            booked or book(found),
+            booked,
             known_of,
             rtt_s=rtt,
             queue_s=queue,
@@ -167,6 +169,7 @@ def measure(
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
         absorbs=None if apart else storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
+        moving_s=float(booked.waited_ns[:, TRANSFER].sum()) / NANOSECONDS,
         postponed_s=calls.postponed_s,
         put_off_s=calls.put_off_s,
         unknown_s=calls.unknown_s,

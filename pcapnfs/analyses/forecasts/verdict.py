@@ -184,7 +184,8 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     found = verdict(
         Evidence(
             costs=measured.costs(),
-            transfer_s=measured.transfer_s - measured.lost.transfer_s,
+            # Calls overlap otherwise while their bytes move than in the mean.
+            transfer_s=measured.moved_s * measured.concurrency,
             waiting_s=measured.postponed_s,
             unknown_s=measured.unknown_beyond_s(rtt_s),
             lost_s=measured.lost.calls_s,

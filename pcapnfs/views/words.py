@@ -24,6 +24,9 @@ PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 FRAGMENTS = "fragments_unfinished"
 """Of `limits_hit`, what is no limit as a rule: the capture lacks the other fragments."""
 
+OF_THE_SENDER = ("malformed", "trailing", "unsupported")
+"""Reasons that are no fault of the capture: where such messages are is told, to look at them."""
+
 DAMAGES_TOLD = 4
 """Captures of which it is told where they are damaged; the others are counted."""
 
@@ -345,7 +348,7 @@ def _undecoded(trust: Trust) -> str:
     if not trust.undecoded:
         return ""
     reasons = [
-        (messages, REASONS.get(reason, escape(reason)))
+        (messages, REASONS.get(reason, escape(reason)) + _where(trust, reason, messages))
         for reason, messages in trust.undecoded_reasons.items()
     ]
     # The only reason needs no count of its own.
@@ -354,6 +357,16 @@ def _undecoded(trust: Trust) -> str:
         for messages, words in reasons
     )
     return f"{units.counted(trust.undecoded, 'message')} not decoded to the end: {counted}."
+
+
+def _where(trust: Trust, reason: str, messages: int) -> str:
+    """The frames of such messages, or the first of them."""
+    frames = trust.undecoded_frames.get(reason, ()) if reason in OF_THE_SENDER else ()
+    if not frames:
+        return ""
+    more = " …" if messages > len(frames) else ""
+    title = "frame" if messages == 1 else "frames"
+    return f" ({title} {', '.join(map(str, frames))}{more})"
 
 
 def _assumed(trust: Trust) -> str:

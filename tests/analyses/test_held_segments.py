@@ -80,7 +80,7 @@ def reads(**connection: object) -> tuple[HeldSegments, ...]:
         at(4, 42, stability="unstable_write"),
         at(5, 41, stability="stable"),
     ]
-    with trace_of(calls=calls, connections=[CONNECTION | connection]) as trace:
+    with trace_of(calls=calls, connections=[{**CONNECTION, **connection}]) as trace:
         found = held_segments(trace)
         told = ack_waits_by_client(trace)
     if found and found[0].ack_waits:

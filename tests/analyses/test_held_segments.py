@@ -71,28 +71,29 @@ def test_udp_has_no_acks() -> None:
         assert held_segments(trace) == ()
 
 
-def reads(**connection: object) -> tuple[HeldSegments, ...]:
-    """Two usual calls, a READ and an UNSTABLE WRITE that took 40 ms longer, and a stable one."""
+def reads(waits: int, late: int = 6) -> tuple[HeldSegments, ...]:
+    """A usual call, READs that took 40 ms longer, an UNSTABLE WRITE and a stable one that did."""
     calls = [
         at(1, 1),
-        at(2, 1),
-        at(3, 41, stability="read"),
-        at(4, 42, stability="unstable_write"),
-        at(5, 41, stability="stable"),
+        *(at(2 + number, 41, stability="read") for number in range(late)),
+        at(8, 42, stability="unstable_write"),
+        at(9, 41, stability="stable"),
     ]
-    with trace_of(calls=calls, connections=[{**CONNECTION, **connection}]) as trace:
+    connection = {**CONNECTION, "server_ack_waits": waits}
+    with trace_of(calls=calls, connections=[connection]) as trace:
         found = held_segments(trace)
         told = ack_waits_by_client(trace)
-    if found and found[0].ack_waits:
-        assert told == {"10.0.0.2": AckWaits(2, 0.04, found[0].serving_s)}
-    else:
-        assert told == {}
+    expected = {pair.client: AckWaits(pair.held, 0.04, pair.serving_s) for pair in found}
+    assert told == (expected if late == 6 else {})
     return found
 
 
 def test_a_disk_may_take_as_long_unless_the_server_was_seen_to_wait() -> None:
-    assert reads(server_ack_waits=9) == ()
-    (pair,) = reads(server_ack_waits=10)
-    assert (pair.held, pair.ack_waits, pair.unstable_s) == (2, 10, 0.0)
-    assert pair.read_s == pytest.approx(0.04)
+    assert reads(9) == ()
+    (pair,) = reads(10)
+    assert (pair.held, pair.ack_waits, pair.unstable_s, pair.seen) == (7, 10, 0.0, True)
+    assert pair.read_s == pytest.approx(6 * 0.04)
     assert pair.unstable_write_s == pytest.approx(0.04)
+    # What does not stand out is no mode.
+    (few,) = reads(10, late=3)
+    assert (few.held, few.seen) == (4, False)

@@ -48,6 +48,13 @@ SEEN_WAITING = 10
 and WRITEs took there to be told from what a disk takes."""
 
 
+SPIKE = 5
+"""So many times as many as came a little sooner or later make a mode, and no tail."""
+
+NEAR_S = 0.02
+"""Where calls usually take longer than this, the round trip itself may have the timer's length."""
+
+
 class HeldSegments(Record):
     """Messages between one client and one server that came as late as one timer has it."""
 
@@ -82,6 +89,12 @@ class HeldSegments(Record):
     it had sent, and then to go on at once; on connections with `SEEN_WAITING` of these."""
     frames: tuple[int, ...]
     """Example frames: of calls."""
+
+    @property
+    def seen(self) -> bool:
+        """Whether the server was seen to wait, and what it made late stands out from the rest."""
+        stands_out = self.held >= SPIKE * max(self.beside, 1) and self.usual_s <= NEAR_S
+        return self.ack_waits > 0 and stands_out
 
     @property
     def serving_s(self) -> float:
@@ -165,7 +178,7 @@ def ack_waits_by_client(trace: Trace) -> dict[str, AckWaits]:
     """Those of each client with the server and the timer that cost it most."""
     if not trace.rows(_SEEN):
         return {}
-    seen = sorted((pair for pair in held_segments(trace) if pair.ack_waits), key=_serving)
+    seen = sorted((pair for pair in held_segments(trace) if pair.seen), key=_serving)
     return {pair.client: AckWaits(pair.held, pair.timer_s, pair.serving_s) for pair in seen}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.wire import held_segments
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -20,11 +21,12 @@ LEAST = Threshold(
 )  # fmt: skip
 SHARE = Threshold("delayed_ack.share", 0.01, "share", "messages as late", "default of this tool")
 SPIKE = Threshold(
-    "delayed_ack.spike", 5, "times", "as many as came a little sooner or later: a mode, not a tail",
+    "delayed_ack.spike", held_segments.SPIKE, "times",
+    "as many as came a little sooner or later: a mode, not a tail",
     "default of this tool",
 )  # fmt: skip
 NEAR = Threshold(
-    "delayed_ack.near", 0.02, "s",
+    "delayed_ack.near", held_segments.NEAR_S, "s",
     "usual service time beyond which the round trip itself may have that length",
     "default of this tool",
 )  # fmt: skip

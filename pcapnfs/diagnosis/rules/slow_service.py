@@ -60,7 +60,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     # Where it waited for ACKs, delayed_ack says so.
     waiting: defaultdict[tuple[str, str], float] = defaultdict(float)
     for pair in material.held_segments:
-        if pair.ack_waits:
+        if pair.seen:
             waiting[pair.server, "read"] += pair.read_s
             waiting[pair.server, "unstable_write"] += pair.unstable_write_s
             waiting[pair.server, "unstable"] += pair.unstable_s

@@ -174,7 +174,7 @@ class Trust(Record):
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
     damaged, every packet has a time that can be, and both directions have one clock."""
     undecoded_frames: Mapping[str, tuple[int, ...]] = {}
-    """For each of undecoded_reasons the first frames, at most `FRAMES`, with such a message."""
+    """For each of undecoded_reasons the first frames, three at most, with such a message."""
 
     @property
     def one_way(self) -> str | None:

@@ -341,6 +341,10 @@ def test_every_block_of_the_screen_is_defined() -> None:
     assert set(blocks) - set(sections("definitions.md")) == set()
 
 
+FREE = ("{}", "{}[]")
+"""Behind keys of docs/json.md whose own keys are free: of values, or of lists."""
+
+
 def paths(value: object, free: set[str], prefix: str = "") -> Iterator[str]:
     """The keys of a JSON document as docs/json.md writes them; `free` are those with free keys."""
     if isinstance(value, list):
@@ -350,7 +354,7 @@ def paths(value: object, free: set[str], prefix: str = "") -> Iterator[str]:
         for key, inner in value.items():
             path = prefix + key
             mark = "[]" if isinstance(inner, list) else ""
-            mark = "{}" if f"{path}{{}}" in free else mark
+            mark = next((each for each in FREE if path + each in free), mark)
             yield path + mark
             yield from paths(inner, free, path + mark + ".")
 
@@ -399,7 +403,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             *(file(number, "d", "directory") for number in (3, 4, 5)),
         ],
         names=[{"call": 1, "directory": 3, "name": "new", "file": 1}],
-        notes=[{"reason": "truncated", "layer": "call"}],
+        notes=[{"reason": "truncated", "layer": "call", "frame": 1}],
     ) as trace:
         # The trace has nothing that concerns several clients.
         several = samples.bottlenecks("10.0.0.2", "10.0.0.3")
@@ -469,7 +473,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
     assert list(told) == list(results)
     for title, result in results.items():
         keys = listed(told[title])
-        free = {key for key in keys if key.endswith("{}")}
+        free = {key for key in keys if key.endswith(FREE)}
         written = list(dict.fromkeys(paths(result, free)))
         assert written == keys
 

@@ -45,10 +45,11 @@ def findings(
     Example: pcapnfs findings slow.pcap
     """
     from pcapnfs.analyses.captured import trust as trusting
+    from pcapnfs.analyses.mounts.software import software
     from pcapnfs.diagnosis import judging, thresholds
 
     values = thresholds.chosen(judging.thresholds(), threshold or (), config)
     with options.open_trace(captures, port, memory, judging.READS) as trace:
         result = judging.findings(trace, values=values)
-        lost = trusting.trust(trace)
-    output.answer(result, lambda: views.findings.screen(result), json=json, trust=lost)
+        lost, said = trusting.trust(trace), software(trace)
+    output.answer(result, lambda: views.findings.screen(result, said), json=json, trust=lost)

@@ -298,7 +298,12 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
 
 def _operations(phase: Phase) -> Text:
     told = ", ".join(
-        f"{units.count(each.calls)} {escape(each.op)}"
+        # Without a call of its own, those of the phase before go on in this one.
+        (
+            f"{units.count(each.calls)} {escape(each.op)}"
+            if each.calls
+            else f"earlier {escape(each.op)}"
+        )
         + ("" if each.time_s is None else f" {units.taken(each.time_s)}")
         for each in phase.operations
     )

@@ -71,7 +71,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
     if result.revalidations is None and not without_file:
         return ["What clients asked is not known: calls do not tell, or have no replies."]
     if not result.revalidations:
-        return without_file or ["No client asked for what it might have known."]
+        return without_file or ["No client asked whether what it knew had changed (GETATTR, OPEN)."]
     lines = [
         f"{units.counted(result.revalidations, 'revalidation')} of "
         f"{units.counted(result.objects, 'object')}, {units.duration(result.revalidation_s)}: "

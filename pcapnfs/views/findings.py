@@ -16,6 +16,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis.severity import PROBLEM_SHARE
 from pcapnfs.diagnosis.wording import NAMED
 from pcapnfs.text import escape, sentence, some
+from pcapnfs.views import software
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import note
 from pcapnfs.views.prose import Prose
@@ -23,6 +24,7 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.diagnosis.finding import Advice, Finding
     from pcapnfs.diagnosis.judging import Findings, Judged
 
@@ -48,10 +50,17 @@ IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
 
 
-def screen(result: Findings) -> RenderableType:
-    """The screen of `findings`."""
+def screen(result: Findings, said: Software | None = None) -> RenderableType:
+    """The screen of `findings`.
+
+    Args:
+        result: What was found.
+        said: What software clients and servers say that they are, where it is known.
+    """
+    told = None if said is None or not result.findings else software.remark(said)
     return Group(
         Prose(in_a_sentence(result.findings, result.judged)),
+        *(() if told is None else (Prose(told),)),
         *(part for found in result.findings for part in _finding(found)),
     )
 

@@ -88,6 +88,10 @@ _SESSIONS = (
 )
 
 
+SHARED = 4
+"""So many characters in common, or more, are left out of the identifiers of several sessions."""
+
+
 def screen(result: Network) -> RenderableType:
     """Round trips, connections, losses, calls under way, sessions."""
     if not result.paths:
@@ -108,7 +112,8 @@ def screen(result: Network) -> RenderableType:
         *_course(result.timeline),
     ]
     if result.shown_sessions:
-        rows = [_session(session) for session in result.shown_sessions]
+        common = _in_common([session.session for session in result.shown_sessions])
+        rows = [_session(session, common) for session in result.shown_sessions]
         parts += [heading("Sessions"), FittedTable(_SESSIONS, rows, indent=2)]
         if (hidden := result.sessions - len(result.shown_sessions)) > 0:
             parts.append(note(f"{units.counted(hidden, 'more session')}."))
@@ -403,13 +408,21 @@ def _course(moments: Sequence[Moment]) -> Iterator[RenderableType]:
     )
 
 
-def _session(session: Session) -> list[str]:
+def _in_common(identifiers: Sequence[str]) -> int:
+    """How much all begin with, to be left out: what tells them apart is not to be cut off."""
+    places = enumerate(zip(*identifiers, strict=False))
+    shared = next((place for place, letters in places if len(set(letters)) > 1), 0)
+    return shared if shared >= SHARED else 0
+
+
+def _session(session: Session, common: int) -> list[str]:
+    """A row; without what its identifier has in common with all others, so many characters."""
     least, most = session.slots_wanted_least, session.slots_wanted_most
     wanted = units.count(most)
     if least != most:
         wanted = f"{units.count(least)}–{units.count(most)}"
     return [
-        session.session,
+        f"…{session.session[common:]}" if common else session.session,
         " ".join(escape(address) for address in session.clients),
         " ".join(escape(address) for address in session.servers),
         units.count(session.connections),

@@ -46,6 +46,12 @@ def line(found: Software, *, whole: bool = False) -> str | None:
     return f"{text[0].upper()}{text[1:]}"
 
 
+def remark(found: Software) -> str | None:
+    """What advice on mount options means to these clients, a sentence; None where nothing else."""
+    told = _libraries(found.clients)
+    return f"{'; '.join(told)}." if told else None
+
+
 def _side(title: str, kinds: Sequence[Kind], *, whole: bool) -> list[str]:
     """Nothing of a side that does not tell."""
     hosts: dict[str, int] = {}

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
+FRAGMENTS = "fragments_unfinished"
+"""Of `limits_hit`, what is no limit as a rule: the capture lacks the other fragments."""
+
+OF_THE_SENDER = ("malformed", "trailing", "unsupported")
+"""Reasons that are no fault of the capture: where such messages are is told, to look at them."""
+
 DAMAGES_TOLD = 4
 """Captures of which it is told where they are damaged; the others are counted."""
 
@@ -65,6 +71,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _undecoded(trust),
         _assumed(trust),
         _missing(trust, capture),
+        _fragments(capture),
         _retransmitted(trust),
         _negative(trust),
         _limits(capture),
@@ -353,7 +360,7 @@ def _undecoded(trust: Trust) -> str:
     if not trust.undecoded:
         return ""
     reasons = [
-        (messages, REASONS.get(reason, escape(reason)))
+        (messages, REASONS.get(reason, escape(reason)) + _where(trust, reason, messages))
         for reason, messages in trust.undecoded_reasons.items()
     ]
     # The only reason needs no count of its own.
@@ -362,6 +369,16 @@ def _undecoded(trust: Trust) -> str:
         for messages, words in reasons
     )
     return f"{units.counted(trust.undecoded, 'message')} not decoded to the end: {counted}."
+
+
+def _where(trust: Trust, reason: str, messages: int) -> str:
+    """The frames of such messages, or the first of them."""
+    frames = trust.undecoded_frames.get(reason, ()) if reason in OF_THE_SENDER else ()
+    if not frames:
+        return ""
+    more = " …" if messages > len(frames) else ""
+    title = "frame" if messages == 1 else "frames"
+    return f" ({title} {', '.join(map(str, frames))}{more})"
 
 
 def _assumed(trust: Trust) -> str:
@@ -411,13 +428,24 @@ def _negative(trust: Trust) -> str:
 
 
 def _limits(capture: Capture) -> str:
-    if not capture.limits_hit:
-        return ""
     limits = ", ".join(
         f"{escape(code)} {units.counted(times, 'time')}"
         for code, times in capture.limits_hit.items()
+        if code != FRAGMENTS
     )
-    return f"Limits of the decoder were reached: {limits}."
+    return f"Limits of the decoder were reached: {limits}." if limits else ""
+
+
+def _fragments(capture: Capture) -> str:
+    """IP fragments whose datagram is not whole: mostly the capture lacks the others."""
+    packets = capture.limits_hit.get(FRAGMENTS)
+    if not packets:
+        return ""
+    are = "is a fragment" if packets == 1 else "are fragments"
+    return (
+        f"{units.counted(packets, 'packet')} {are} of datagrams of which others are not in the "
+        "capture: what they carry is read as far as it goes."
+    )
 
 
 def aside(took_s: float | None, words: str = "") -> str:

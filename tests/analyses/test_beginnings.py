@@ -49,6 +49,20 @@ def test_connections_that_ran_and_what_is_not_known_of_files() -> None:
     assert (second.versions, second.mounted, second.frames) == ((), False, ())
 
 
+def test_a_connection_whose_first_call_begins_it_did_not_run() -> None:
+    calls = [
+        call(1, "NULL", 1, connection=0),
+        call(2, "EXCHANGE_ID", 1, connection=0),
+        call(3, "GETATTR", 1, connection=1),
+        call(4, "NULL", 1, connection=1),
+    ]
+    connections = [tcp(0, handshake=False, frame=1), tcp(1, handshake=False, frame=5)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (found,) = beginnings(trace)
+    assert (found.connections, found.running, found.headless) == (2, 1, 1)
+    assert (found.calls, found.frames) == (2, (5,))
+
+
 def test_udp_has_no_beginning() -> None:
     udp = tcp(0, handshake=False, frame=1, transport="UDP")
     with trace_of(calls=[call(1, "GETATTR", 1)], connections=[udp]) as trace:

@@ -40,6 +40,17 @@ def test_calls_are_counted_by_kind_with_users_and_files() -> None:
     assert (other.client, other.kind, other.calls) == ("10.0.0.3", "space", 1)
 
 
+def test_data_of_a_directory_cannot_be_read() -> None:
+    calls = [
+        refused(1, "READ", "NFS3ERR_IO", file=1),
+        refused(2, "GETATTR", "NFS3ERR_IO", file=1),
+        refused(3, "READ", "NFS3ERR_IO", file=2),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        (pair,) = failures(trace)
+    assert pair.operations == ("READ of a directory", "GETATTR", "READ")
+
+
 def test_a_refused_mount_is_told_by_its_export() -> None:
     calls = [refused(1, "MNT", "MNT3ERR_ACCES", program=100005)]
     with trace_of(calls=calls, operations=[operation(1, "MNT", text="/export")]) as trace:

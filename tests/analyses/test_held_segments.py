@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.held_segments import held_segments
+from pcapnfs.analyses.wire.held_segments import (
+    AckWaits,
+    HeldSegments,
+    ack_waits_by_client,
+    held_segments,
+)
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 CONNECTION: Row = {
@@ -64,3 +69,31 @@ def test_udp_has_no_acks() -> None:
     udp = {**CONNECTION, "transport": "UDP"}
     with trace_of(calls=[at(1, 1), at(2, 1), at(3, 41)], connections=[udp]) as trace:
         assert held_segments(trace) == ()
+
+
+def reads(waits: int, late: int = 6) -> tuple[HeldSegments, ...]:
+    """A usual call, READs that took 40 ms longer, an UNSTABLE WRITE and a stable one that did."""
+    calls = [
+        at(1, 1),
+        *(at(2 + number, 41, stability="read") for number in range(late)),
+        at(8, 42, stability="unstable_write"),
+        at(9, 41, stability="stable"),
+    ]
+    connection = {**CONNECTION, "server_ack_waits": waits}
+    with trace_of(calls=calls, connections=[connection]) as trace:
+        found = held_segments(trace)
+        told = ack_waits_by_client(trace)
+    expected = {pair.client: AckWaits(pair.held, 0.04, pair.serving_s) for pair in found}
+    assert told == (expected if late == 6 else {})
+    return found
+
+
+def test_a_disk_may_take_as_long_unless_the_server_was_seen_to_wait() -> None:
+    assert reads(9) == ()
+    (pair,) = reads(10)
+    assert (pair.held, pair.ack_waits, pair.unstable_s, pair.seen) == (7, 10, 0.0, True)
+    assert pair.read_s == pytest.approx(6 * 0.04)
+    assert pair.unstable_write_s == pytest.approx(0.04)
+    # What does not stand out is no mode.
+    (few,) = reads(10, late=3)
+    assert (few.held, few.seen) == (4, False)

@@ -16,6 +16,7 @@ from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import holdout_error, interval, resampled
 from pcapnfs.analyses.forecasts.scenarios import STREAMS
+from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change, Scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
@@ -433,6 +434,31 @@ def test_other_calls_take_what_they_took() -> None:
     assert found.other_s == pytest.approx(10 * 0.003)
     assert found.transfer_s == pytest.approx(10 * 0.001)
     assert found.forecast_s == pytest.approx(found.measured_s)
+
+
+def test_the_verdict_has_of_transfer_what_the_budget_has() -> None:
+    """Ten WRITEs of 9 ms come one by one, and move for 8 ms; 40 READs of 100 ms come at once."""
+    calls = run()
+    sent = START_NS + 5_000 * MILLISECOND
+    for number in range(10):
+        first = sent + 10 * number * MILLISECOND
+        times = {"call_first_time": first, "call_time": first + 8 * MILLISECOND}
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), first + 9 * MILLISECOND)
+        calls.append(call(1000 + number, "WRITE", 1, file=1, stability="unstable_write", **times))
+    sent += 1_000 * MILLISECOND
+    for number in range(40):
+        times = dict.fromkeys(("call_first_time", "call_time"), sent)
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), sent + 100 * MILLISECOND)
+        calls.append(call(2000 + number, "READ", 100, file=1, stability="read", **times))
+    with trace_of(files=objects(), calls=calls) as trace:
+        measured = measure(trace)
+        told = measured_verdict(measured)
+    assert told is not None
+    times_s = {each.cause: each.time_s for each in told.causes}
+    assert measured.transfer_s == pytest.approx(0.08)
+    assert measured.moving_s == pytest.approx(0.08)
+    assert times_s["transfer"] == pytest.approx(0.08)
+    assert measured.concurrency > 4
 
 
 @pytest.mark.parametrize("lost", [False, True])

@@ -267,6 +267,8 @@ ASKED_ELSEWHERE = {
     ),
     # Whether the server says what it allows: where the client moves little at a time.
     ("transfer_runs", "operations", "attributes"),
+    # With what a connection begins: where its handshake is not in the capture.
+    ("beginnings", "calls", "op"),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.repeated_access import RepeatedAccess, repeated_access
-from tests.unit.rows import Row, call, file, operation, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 
 def ask(number: int, *, granted: int = 31, rights: int = 31, **columns: object) -> list[Row]:
@@ -31,6 +31,14 @@ def test_the_same_answer_to_the_same_question_is_told() -> None:
     assert (pair.repeated.calls, pair.repeated.frames) == (3, (3, 7, 9))
     assert pair.repeated.time_s == pytest.approx(0.006)
     assert pair.places == (".", "b")
+
+
+def test_those_that_came_before_any_timeout_are_counted() -> None:
+    late = START_NS + 10_000 * MILLISECOND
+    steps = [ask(1), ask(2), ask(3, call_time=late + 2_999 * MILLISECOND)]
+    steps += [ask(4, call_time=late + 5_999 * MILLISECOND), ask(5, file=2)]
+    pair = found(*steps)
+    assert (pair.repeated.calls, pair.soon) == (3, 1)
 
 
 @pytest.mark.parametrize(

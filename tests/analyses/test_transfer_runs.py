@@ -53,6 +53,15 @@ def test_reads_have_their_own_limit() -> None:
     assert runs.writes.calls == 0
 
 
+def test_what_is_read_behind_the_end_of_a_file_or_refused_is_in_no_run() -> None:
+    first, end, refused = (move(number, number - 1, "READ") for number in range(1, 4))
+    of_end, of_refused = {**end[1], "count": 0}, {**refused[1], "status": 5}
+    for nothing in ((end[0], of_end), (refused[0], of_refused)):
+        runs = found(LIMIT, first, nothing)
+        assert (runs.reads.calls, runs.reads.in_runs, runs.reads.merged) == (1, 0, NONE)
+    assert found(LIMIT, first, move(2, 1, "READ")).reads.merged.calls == 1
+
+
 def test_of_a_limit_that_was_not_captured_nothing_follows() -> None:
     runs = found(move(1, 0), move(2, 1))
     assert (runs.writes.allowed_bytes, runs.writes.merged) == (None, NONE)

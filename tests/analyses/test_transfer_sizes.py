@@ -27,6 +27,18 @@ def test_reads_and_writes_are_looked_at_apart() -> None:
         assert allowed(trace) == ()
 
 
+def test_what_moved_nothing_reaches_nowhere() -> None:
+    calls = [call(number, "READ", 1, mount=4) for number in range(1, 4)]
+    operations = [
+        operation(1, "READ", offset=0, requested=4096, count=700),
+        operation(2, "READ", offset=100_000, requested=4096, count=0),
+        operation(3, "READ", offset=200_000, requested=4096, status=5),
+    ]
+    with trace_of(calls=calls, operations=operations) as trace:
+        (reads,) = moved(trace)
+    assert (reads.largest_bytes, reads.reach_bytes) == (4096, 4096)
+
+
 def test_a_server_allows_each_client_something() -> None:
     calls = [call(1, "FSINFO", 1, mount=4), call(2, "GETATTR", 1, mount=5), call(3, "CB", 1)]
     calls[2] = {**calls[2], "callback": True}

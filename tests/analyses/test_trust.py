@@ -49,7 +49,8 @@ def test_calls_are_matched_or_unanswered_and_replies_matched_or_orphans() -> Non
             note("retransmitted_call", 70, call=5),
             note("encrypted", 80),
             note("encrypted", 81),
-            note("truncated", 82),
+            note("truncated", 82, frame=9),
+            note("truncated", 83, frame=4),
         ],
         connections=[
             {"connection": 0, "missing_bytes": 100},
@@ -66,9 +67,10 @@ def test_calls_are_matched_or_unanswered_and_replies_matched_or_orphans() -> Non
         1,
     )
     assert (result.undecoded, dict(result.undecoded_reasons)) == (
-        3,
-        {"encrypted": 2, "truncated": 1},
+        4,
+        {"encrypted": 2, "truncated": 2},
     )
+    assert dict(result.undecoded_frames) == {"encrypted": (1,), "truncated": (4, 9)}
     assert (result.missing_bytes, result.truncated_bytes) == (120, 7)
     assert not result.complete
 

@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict import Verdict, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence
+from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.record import replace
 
 DISK = Evidence(
@@ -254,6 +255,51 @@ def test_a_login_is_no_reading(login_s: float, told: str) -> None:
     costs = replace(DISK.costs, files=10.0, rtt_s=0.0333, syncops_per_file=0.0, other_s=1.0)
     evidence = replace(DISK, costs=replace(costs, client_s=0.0333), stable_s=None)
     assert told in verdict(replace(evidence, login_s=login_s)).sentence
+
+
+@pytest.mark.parametrize(
+    ("served_s", "told"),
+    [
+        ({"read": 0.1, "unstable_write": 5.0, "unstable": 0.0}, "unstable writes took"),
+        ({"read": 5.0, "unstable_write": 4.0, "unstable": 0.5}, "reads and unstable writes took"),
+        ({"state": 1.0}, "calls that mount or log in took"),
+        ({}, "reads, listings, and what else took"),
+    ],
+)
+def test_what_the_server_took_longer_for_is_named(served_s: dict[str, float], told: str) -> None:
+    costs = replace(DISK.costs, files=10.0, rtt_s=0.0333, syncops_per_file=0.0, other_s=1.0)
+    evidence = replace(DISK, costs=costs, stable_s=None, served_s=served_s)
+    assert f"({told} longer than a round trip)" in verdict(evidence).sentence
+
+
+def test_stable_calls_that_were_slow_for_the_servers_sake_are_named() -> None:
+    costs = replace(DISK.costs, persist_s=0.0035, concurrency=2.0)
+    told = verdict(
+        replace(DISK, costs=costs, stable_s=0.00035, small_s=0.0003, served_s={"read": 1.0})
+    )
+    assert told.storage == "memory"
+    assert "(some stable calls took longer than a round trip)" in told.sentence
+
+
+def test_calls_that_waited_for_acks_are_told() -> None:
+    costs = replace(DISK.costs, files=10.0, syncops_per_file=0.0, other_s=1.0)
+    waits = AckWaits(calls=89, timer_s=0.04, time_s=5.0)
+    evidence = replace(DISK, costs=costs, stable_s=None, ack_waits=waits)
+    told = "(89 calls waited about 40.0 ms each since it sent nothing until an ACK came that the"
+    assert told in verdict(evidence).sentence
+    less = replace(evidence, ack_waits=replace(waits, time_s=4.0))
+    assert "ACK" not in verdict(less).sentence
+
+
+def test_round_trips_that_come_to_more_than_there_was_take_nothing_of_the_clients_time() -> None:
+    costs = replace(DISK.costs, other_s=-0.0258, client_s=0.001)
+    told = verdict(replace(DISK, costs=costs))
+    times = {each.cause: each.time_s for each in told.causes}
+    # Calls were under way for 8 s; by the means it would have been 1.8 s and 32 s.
+    assert times["client"] == pytest.approx(6.0)
+    assert times["round_trips"] == pytest.approx(8.0 * 1.8 / 33.8)
+    assert times["persistence"] == pytest.approx(8.0 * 32.0 / 33.8)
+    assert sum(times.values()) == pytest.approx(14.0)
 
 
 def test_a_quick_login_is_not_told() -> None:

@@ -17,6 +17,7 @@ STORM = RepeatedAccess(
     calls=1000,
     accesses=230,
     repeated=Spared(200, 0.4, 0.1, (3, 5)),
+    soon=100,
     objects=1,
     places=(".",),
 )
@@ -29,6 +30,17 @@ def test_a_fifth_of_the_calls_is_too_much() -> None:
         "same object as the one before: 1 object, most often the root of the export."
     )
     assert seen.claims == (Claim("unstable", 0.4), Claim("client", 0.1))
+
+
+def test_longer_timeouts_are_no_help_where_none_was_over() -> None:
+    (seen,) = seen_by(RULE, nothing(repeated_access=(STORM,)))
+    assert seen.advice[0].action.startswith("Keep attributes for longer")
+    (seen,) = seen_by(RULE, nothing(repeated_access=(replace(STORM, soon=101),)))
+    assert seen.seen.endswith(
+        "101 of these came less than 3 s after that one: no timeout was over."
+    )
+    assert seen.advice[0].action.startswith("In the program")
+    assert "only where nfsstat -m" in seen.advice[1].action
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ RUNNING = Beginning(
     server="10.0.0.1",
     connections=2,
     running=1,
+    headless=0,
     calls=50,
     versions=(3,),
     mounted=False,
@@ -43,6 +44,18 @@ def test_a_mount_seen_leaves_only_tcp_hidden() -> None:
     pair = replace(RUNNING, mounted=True, unrooted=0)
     (seen,) = seen_by(RULE, nothing(beginnings=(pair,)))
     assert seen.why.endswith("how TCP's windows are scaled and the round trip of its handshake.")
+
+
+def test_a_connection_that_began_in_the_capture_was_not_in_use() -> None:
+    begun = replace(RUNNING, running=0, headless=1)
+    (seen,) = seen_by(RULE, nothing(beginnings=(begun,)))
+    assert seen.title == "The capture lacks the handshakes of connections that began in it"
+    assert seen.seen == (
+        "Connections without a handshake in the capture: 1 of 2. The first call on it is one with "
+        "which clients begin (NULL, EXCHANGE_ID or SETCLIENTID)."
+    )
+    (seen,) = seen_by(RULE, nothing(beginnings=(begun, RUNNING)))
+    assert seen.title == "The capture began when the mount was in use already"
 
 
 def test_with_every_handshake_there_is_nothing_to_say() -> None:

@@ -20,6 +20,9 @@ HELD = HeldSegments(
     usual_s=0.0005,
     transfer_s=0.36,
     unstable_s=0.0,
+    read_s=0.0,
+    unstable_write_s=0.0,
+    ack_waits=0,
     frames=(5,),
 )
 
@@ -34,6 +37,19 @@ def test_a_mode_at_the_timer() -> None:
     assert seen.claims == (Claim("transfer", 0.36),)
     (seen,) = seen_by(RULE, nothing(held_segments=(replace(HELD, beside=0),)))
     assert "; none took a little less or more." in seen.seen
+
+
+def test_a_server_that_was_seen_to_wait_is_certain() -> None:
+    pair = replace(HELD, read_s=1e4, ack_waits=41)
+    (seen,) = seen_by(RULE, nothing(held_segments=(pair,)))
+    assert seen.claims == (Claim("transfer", 0.36), Claim("read", 1e4))
+    assert (seen.at_most, seen.confidence) == ("problem", "certain")
+    assert seen.seen.endswith(
+        "The server sent nothing more until a late ACK of the client came, and went on at once, "
+        "41 times."
+    )
+    (seen,) = seen_by(RULE, nothing(held_segments=(replace(pair, ack_waits=0),)))
+    assert (seen.at_most, seen.confidence) == ("warning", "likely")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,18 @@ def test_errors_of_other_calls_are_a_warning() -> None:
     assert (seen.severity, seen.title) == ("warning", "The server reports errors")
 
 
+def test_what_a_server_may_refuse_is_asked_for_first() -> None:
+    (seen,) = of_kind(RULE, "fault", operations=("RMDIR", "READ of a directory"))
+    assert (seen.severity, seen.title) == ("warning", "The server reports errors")
+    assert seen.advice[0].action.startswith("See first whether the server means another error")
+    assert "NOTEMPTY" in seen.advice[0].action
+    assert "no data to read" in seen.advice[0].action
+    (seen,) = of_kind(RULE, "fault", operations=("RMDIR",))
+    assert "no data to read" not in seen.advice[0].action
+    (seen,) = of_kind(RULE, "fault", operations=("RMDIR", "SETATTR"))
+    assert seen.advice[0].action.startswith("Look at the server's log")
+
+
 def test_a_session_without_room_is_no_full_file_system() -> None:
     pair = replace(REFUSED, kind="session", operations=("CREATE_SESSION",), users=(), paths=())
     (seen,) = seen_by(RULE, nothing(failures=(pair,)))

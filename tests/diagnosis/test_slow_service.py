@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.servers.load import Load
 from pcapnfs.analyses.servers.server_times import ServerTime
+from pcapnfs.analyses.wire.held_segments import HeldSegments
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
 from pcapnfs.record import replace
@@ -103,3 +104,13 @@ def test_a_server_that_is_not_linux_has_no_nfsd() -> None:
     elsewhere = replace(kind, addresses=("10.0.0.9",))
     (seen,) = seen_by(RULE, replace(material, software=Software(servers=(elsewhere,))))
     assert "nfsd threads" in seen.advice[0].action
+
+
+def test_a_server_that_waited_for_acks_was_not_slow() -> None:
+    held = HeldSegments(
+        "10.0.0.2", "10.0.0.1", 0.04, 80, 40, 0, 0.001, 0.0, 0.0, 1.5, 0.0, 41, (5,)
+    )
+    waiting = replace(found(READ), held_segments=(held,))
+    assert seen_by(RULE, waiting) == []
+    for other in (replace(held, ack_waits=0), replace(held, read_s=1.4)):
+        assert len(seen_by(RULE, replace(waiting, held_segments=(other,)))) == 1

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 
 from pcapnfs.analyses.times.budget import ROWS
+from pcapnfs.analyses.times.phases import PhaseOperation
 from pcapnfs.analyses.times.time_budget import TimeBudget
 from pcapnfs.record import replace
 from pcapnfs.views import budget
@@ -197,3 +198,12 @@ def test_where_clocks_are_apart_no_row_is_told(width: int) -> None:
     assert budget.remarks(clock) == [
         "The clocks of the two directions are apart: when calls were outstanding is not known."
     ]
+
+
+def test_calls_of_the_phase_before_are_no_calls_of_this_one() -> None:
+    found = samples.time_budget("10.0.0.2")
+    first = found.phases[0]
+    phase = replace(first, operations=(*first.operations, PhaseOperation("READDIR", 0, 0.002)))
+    text = samples.render(budget.screen(replace(found, phases=(phase,))), 140)
+    assert "earlier READDIR 2.00 ms" in text
+    assert "0 READDIR" not in text

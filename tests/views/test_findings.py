@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import Group
 
 from pcapnfs import units
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.diagnosis.finding import Advice, Severity
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.record import replace
@@ -44,6 +45,15 @@ def test_nothing_found_is_said() -> None:
     assert samples.render(Group(*findings.in_short((), nothing.judged)), 80) == (
         "  Nothing found by 30 rules.\n"
     )
+
+
+def test_of_a_library_it_is_told_what_advice_on_mounts_means() -> None:
+    library = Software(clients=(Kind("libnfs", "owner", 1, ("10.0.0.2",), 1),))
+    told = "libnfs is a library: what is said of mount options, its program sets itself."
+    assert told in samples.render(findings.screen(samples.findings(), library), 140)
+    assert told not in samples.render(findings.screen(samples.findings(), Software()), 140)
+    nothing = Findings((), checked=30, budget_s=10.0, booked_s=0.0)
+    assert told not in samples.render(findings.screen(nothing, library), 140)
 
 
 def test_text_from_the_capture_stays_text() -> None:

@@ -115,3 +115,16 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
 def test_a_session_with_one_slot_has_one() -> None:
     quiet = replace(samples.network(), shown_sessions=samples.network().shown_sessions[1:])
     assert network.lines(quiet)[-1] == "The busiest session used 1 slot over 1 connection."
+
+
+def test_sessions_that_begin_alike_are_told_apart() -> None:
+    result = samples.network()
+    first, second = (
+        replace(session, session=f"e222016b{place}" + "0" * 23)
+        for session, place in zip(result.shown_sessions, "48", strict=True)
+    )
+    text = samples.render(network.screen(replace(result, shown_sessions=(first, second))), 80)
+    assert "…4000" in text
+    assert "…8000" in text
+    alone = samples.render(network.screen(replace(result, shown_sessions=(first,))), 80)
+    assert "e222016" in alone

@@ -37,6 +37,30 @@ def test_every_misfortune_has_its_sentence() -> None:
     ]
 
 
+def test_where_messages_contradict_the_protocol_is_told() -> None:
+    trust = replace(
+        samples.trust(),
+        undecoded=10,
+        undecoded_reasons={"truncated": 4, "malformed": 5, "trailing": 1},
+        undecoded_frames={"truncated": (1, 2, 3), "malformed": (9, 10, 11), "trailing": (7,)},
+        complete=False,
+    )
+    assert trust_sentences(trust, samples.capture())[1] == (
+        "10 messages not decoded to the end: 4 cut at the snaplen, 5 contradicting the protocol "
+        "(frames 9, 10, 11 …), 1 with bytes left over behind the last value (frame 7)."
+    )
+
+
+def test_missing_fragments_are_no_limit_of_the_decoder() -> None:
+    cut = replace(samples.capture(), limits_hit={"fragments_unfinished": 6, "record_limit": 1})
+    assert trust_sentences(samples.trust(), cut) == [
+        "Every call has its reply.",
+        "6 packets are fragments of datagrams of which others are not in the capture: what they "
+        "carry is read as far as it goes.",
+        "Limits of the decoder were reached: record_limit 1 time.",
+    ]
+
+
 def test_a_coarse_clock_is_told() -> None:
     assert trust_sentences(replace(samples.trust(), clock_tick_s=0.01), samples.capture()) == [
         "The capture's clock ticks every 10.0 ms: shorter times cannot be told.",

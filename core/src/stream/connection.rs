@@ -15,6 +15,9 @@ const TIMESTAMPS: i64 = 12;
 /// An ACK that came after another within this part of what it took was delayed by no more than that.
 const SOON: i64 = 4;
 
+/// A sender that waited for an acknowledgement goes on so soon after it came, and what the network takes.
+const AT_ONCE_NS: i64 = 1_000_000;
+
 /// The longest time after which a first SYN is sent again (RFC 1122 section 4.2.3.1; RFC 6298 has 1 s), and
 /// something for a timer that is late.
 const SYN_DUE_NS: i64 = 4_000_000_000;
@@ -139,6 +142,9 @@ pub struct SideCounts {
     /// Bytes at the end of what it sent that never came, nor did the other side acknowledge them, once
     /// the connection was flushed.
     pub lost_bytes: u32,
+    /// Times that it sent nothing more until the other side acknowledged what it had sent, which that delayed,
+    /// and then went on at once.
+    pub ack_waits: u32,
 }
 
 impl SideCounts {
@@ -264,7 +270,8 @@ impl Connection {
     }
 
     /// Takes an acknowledgement from `side` of what was sent at a time: `alone` has how many bytes it takes
-    /// in, where it comes without data. The one before it came at `before_ns`, if not earlier.
+    /// in, where it comes without data. The one before it came at `before_ns`, if not earlier. Gives whether
+    /// the side delayed it.
     #[inline(never)] // Once, instead of wherever segments are taken.
     pub(super) fn answered(
         &mut self,
@@ -273,7 +280,7 @@ impl Connection {
         sent_ns: i64,
         before_ns: i64,
         alone: Option<i64>,
-    ) {
+    ) -> bool {
         let two_full = 2 * (i64::from(self.segment_size.unwrap_or(LARGEST_SEGMENT)) - TIMESTAMPS);
         // What had arrived by then was acknowledged by that.
         let delayed_ns = time_ns.wrapping_sub(before_ns);
@@ -282,7 +289,21 @@ impl Connection {
             full: alone.is_some_and(|bytes| bytes >= two_full),
             soon: alone.is_some() && delayed_ns <= time_ns.wrapping_sub(sent_ns) / SOON,
         };
-        self.acks.of_mut(side).add(time_ns, sent_ns, came);
+        let acks = self.acks.of_mut(side);
+        let delayed = alone.is_some() && !came.soon && acks.is_delayed(time_ns.wrapping_sub(sent_ns));
+        acks.add(time_ns, sent_ns, came);
+        delayed
+    }
+
+    /// Takes that `side` goes on at a time, after an acknowledgement for which it may have waited: what a
+    /// sender that it set free sends is here a round trip later at most.
+    #[cold]
+    pub(super) fn goes_on(&mut self, side: Side, time_ns: i64, acknowledged_ns: i64) {
+        let since_ns = time_ns.saturating_sub(acknowledged_ns);
+        if since_ns <= AT_ONCE_NS + self.round_trip().unwrap_or(0) {
+            let waits = &mut self.counts.of_mut(side).ack_waits;
+            *waits = waits.saturating_add(1);
+        }
     }
 
     /// Takes what a segment with SYN, FIN or RST tells of how the connection began or ended.

@@ -98,6 +98,9 @@ pub(super) struct State {
     directions: Sides<Direction>,
     /// Nothing was open when the last segment was taken that was not a next one ([`State::take_next`]).
     calm: bool,
+    /// The last segment was a delayed acknowledgement of all that this side had sent, and when it came: what
+    /// comes next from the side may have waited for that.
+    set_free: Option<(Side, i64)>,
     /// Nobody wants this connection's bytes.
     pub(super) ignored: bool,
     /// A side has ended it at once.
@@ -119,6 +122,7 @@ impl State {
             numbers,
             directions: Sides::default(),
             calm: false,
+            set_free: None,
             ignored: false,
             reset: false,
             repeated: false,
@@ -226,7 +230,13 @@ impl State {
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
             let alone = (length == 0).then(|| other.newly(acknowledged));
-            connection.answered(side, stamp.time_ns, sent_ns, other.timer_ns, alone);
+            if connection.answered(side, stamp.time_ns, sent_ns, other.timer_ns, alone)
+                && other.assembler.next() == Some(acknowledged)
+            {
+                // What comes next is not one as most are.
+                self.calm = false;
+                self.set_free = Some((side.other(), stamp.time_ns));
+            }
         }
         other.receive(acknowledged, stamp.time_ns);
         true
@@ -247,6 +257,7 @@ impl State {
             && counts.high.zero_since.is_none()
             && (syn_ack.is_none() || established.is_some())
             && self.held_bytes == 0
+            && self.set_free.is_none()
             && !self.ignored
     }
 
@@ -259,6 +270,7 @@ impl State {
         mut sink: impl FnMut(&Connection, Side, Event<'_>),
     ) {
         self.calm = false;
+        let set_free = self.set_free.take();
         self.connection.last = stamp;
         self.reset |= segment.flags.rst();
         if !segment.flags.rst() && !segment.flags.syn() {
@@ -285,6 +297,12 @@ impl State {
         if segment.payload.length > 0 && !segment.flags.rst() {
             let Payload { bytes, length } = segment.payload;
             let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
+            if let Some((waiting, since_ns)) = set_free
+                && waiting == side
+                && self.directions.of(side).assembler.next() == Some(sequence)
+            {
+                self.connection.goes_on(side, stamp.time_ns, since_ns);
+            }
             self.data(side, sequence, piece, &mut sink);
         }
         let direction = self.directions.of_mut(side);
@@ -307,7 +325,11 @@ impl State {
                 && !segment.flags.fin()
             {
                 let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
-                self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone);
+                if self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone)
+                    && direction.assembler.next() == Some(acknowledged)
+                {
+                    self.set_free = Some((side.other(), stamp.time_ns));
+                }
             }
             direction.acknowledge(acknowledged, stamp);
             if direction.assembler.next().is_none() {

@@ -88,6 +88,48 @@ fn an_ack_alone_is_told_from_one_with_data() {
     assert_eq!(wire.counts(), [1, 1, 1, 1]);
 }
 
+/// A server whose reply's second piece comes after an ACK that took so long, at so many microseconds behind
+/// that; then the client's next call. How often a side waited for the other's ACK.
+fn waits_for_acks(ack_us: i64, after_us: i64, ack: u32) -> [u32; 2] {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(200, 'S', ACK, 1, 101, 1000);
+    wire.send(220, 'C', ACK, 101, 1001, 0); // Nothing else is timed at this end.
+    for i in 0..3 {
+        let (at, next) = (1_000_000 * i64::from(i), 1001 + 1100 * i);
+        wire.send(at + 500_000, 'S', ACK, next, 101, 100);
+        wire.send(at + 500_000 + ack_us, 'C', ACK, 101, next + ack, 0);
+        wire.send(at + 500_000 + ack_us + after_us, 'S', ACK, next + 100, 101, 1000);
+        wire.send(at + 900_000, 'C', ACK, 101, next + 1100, 0);
+    }
+    let counts = &wire.connection().counts;
+    [counts.low.ack_waits, counts.high.ack_waits]
+}
+
+#[test]
+fn a_sender_that_goes_on_after_a_delayed_ack_waited_for_it() {
+    assert_eq!(waits_for_acks(39_000, 200, 100), [0, 3]);
+    assert_eq!(waits_for_acks(39_000, 2_000, 100), [0, 0], "it had something else to do");
+    assert_eq!(waits_for_acks(25_000, 200, 100), [0, 0], "too soon for a timer");
+    assert_eq!(waits_for_acks(39_000, 200, 50), [0, 0], "more was under way");
+}
+
+#[test]
+fn an_ack_that_comes_before_the_other_sides_next_call_sets_nobody_free() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(200, 'S', ACK, 1, 101, 100);
+    wire.send(220, 'C', ACK, 101, 101, 0);
+    wire.send(500_000, 'S', ACK, 101, 101, 100);
+    wire.send(540_000, 'C', ACK, 101, 201, 0);
+    wire.send(540_010, 'C', ACK, 101, 201, 100); // A call, which the server answers.
+    wire.send(540_300, 'S', ACK, 201, 201, 100);
+    assert_eq!(wire.connection().counts.high.ack_waits, 0);
+    wire.send(600_000, 'C', ACK, 201, 301, 0);
+    wire.send(600_200, 'S', ACK, 301, 201, 100);
+    assert_eq!(wire.connection().counts.high.ack_waits, 1);
+}
+
 #[test]
 fn what_was_sent_twice_is_not_timed() {
     let mut wire = Wire::default();

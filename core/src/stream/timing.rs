@@ -24,6 +24,9 @@ const KEPT: usize = 64;
 /// 40 ms or more, which a coarse timer (100 Hz) shortens by up to 10 ms.
 const DELAY_NS: u32 = 30_000_000;
 
+/// No ACK is delayed for longer (RFC 1122 section 4.2.3.2).
+const DELAYED_MOST_NS: u32 = 500_000_000;
+
 /// The data of a direction that waits for its acknowledgement.
 #[derive(Clone, Copy, Default)]
 pub(super) struct UnderWay {
@@ -213,6 +216,21 @@ impl AckTimes {
         self.0.as_ref().map_or(&NONE, |known| &known.with_data)
     }
 
+    /// Whether an ACK that comes alone, so long after what it acknowledges, was delayed: others were quicker by
+    /// what that takes. Where there are none, nothing tells.
+    #[inline]
+    pub(super) fn is_delayed(&self, took_ns: i64) -> bool {
+        let delayed = i64::from(DELAY_NS)..=i64::from(DELAYED_MOST_NS);
+        took_ns >= i64::from(DELAY_NS)
+            && self.quickest().is_some_and(|least| delayed.contains(&(took_ns - least)))
+    }
+
+    /// The shortest time of any ACK.
+    #[cold]
+    fn quickest(&self) -> Option<i64> {
+        self.alone().least().into_iter().chain(self.with_data().least()).min()
+    }
+
     /// Takes an acknowledgement that came at a time, of what was sent at another. Of what it took 4.3 s are
     /// kept. A negative time shows that clocks differ, or that the capture is disordered, and says nothing.
     #[inline]
@@ -354,6 +372,18 @@ mod tests {
         assert_eq!(times.turn(), None);
         times.add(900_000, 0, Came { with_data: true, ..Came::default() });
         assert_eq!(times.turn(), Some(900_000));
+    }
+
+    #[test]
+    fn an_ack_is_delayed_where_others_were_much_quicker() {
+        let mut times = AckTimes::default();
+        assert!(!times.is_delayed(40 * MS), "nothing tells how long the path is");
+        times.add(200_000, 0, Came { with_data: true, ..Came::default() });
+        assert!(times.is_delayed(40 * MS) && times.is_delayed(500 * MS));
+        assert!(!times.is_delayed(30 * MS) && !times.is_delayed(501 * MS));
+        let mut far = AckTimes::default();
+        far.add(80 * MS, 0, Came::default());
+        assert!(!far.is_delayed(100 * MS) && far.is_delayed(120 * MS));
     }
 
     #[test]

@@ -309,6 +309,8 @@ impl Tables {
             server_spurious: u64::from(down.spurious),
             client_early: u64::from(up.early),
             server_early: u64::from(down.early),
+            client_ack_waits: u64::from(up.ack_waits),
+            server_ack_waits: u64::from(down.ack_waits),
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,

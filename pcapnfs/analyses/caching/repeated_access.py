@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
@@ -29,7 +29,7 @@ READS = columns.together(
     shares.READS,
     traffic.READS,
     columns.of(
-        calls="call mount callback program op call_frame reply_time uid gid",
+        calls="call mount callback program op call_frame call_time reply_time uid gid",
         operations="call op status file access_requested access_granted",
         files="file path",
     ),
@@ -38,6 +38,9 @@ READS = columns.together(
 
 NEEDS = population.Operations(("ACCESS",), statuses=(0,))
 """Only these are looked at."""
+
+SOON_S = 3
+"""A mount with default options keeps what it was told for as long at least (acregmin)."""
 
 PLACES_SHOWN = 3
 """Objects that are told."""
@@ -56,6 +59,8 @@ class RepeatedAccess(Record):
     """Those whose purpose is ACCESS."""
     repeated: Spared
     """Those of them that gave what the client had been told by the one before."""
+    soon: int
+    """Those of these that came less than `SOON_S` after that one: no timeout was over."""
     objects: int
     """Objects that these were about."""
     places: tuple[str, ...]
@@ -83,21 +88,23 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
             calls=calls[mount],
             accesses=integer(accesses),
             repeated=spared.of_row(values),
+            soon=integer(soon),
             objects=integer(objects),
             places=tuple(found.get(mounts[mount], ())),
         )
-        for mount, accesses, objects, *values in rows
+        for mount, accesses, objects, soon, *values in rows
     ]
     return tuple(sorted(told, key=lambda each: (-each.repeated.calls, each.client, each.server)))
 
 
-_ASKED = """
+_ASKED = f"""
     create temp table asked as
     select mount, operations.file, call, call_frame,
            coalesce(access_requested = lag(access_requested) over before
-                    and access_granted = lag(access_granted) over before, false) as again
+                    and access_granted = lag(access_granted) over before, false) as again,
+           call_time - lag(call_time) over before < {SOON_S * NANOSECONDS} as soon
     from operations join (
-             select call, mount, call_frame, uid, gid from calls
+             select call, mount, call_frame, call_time, uid, gid from calls
              where op = 'ACCESS' and not callback and uid is not null
          ) using (call)
     where op = 'ACCESS' and status = 0 and operations.file is not null
@@ -116,15 +123,16 @@ _BY_MOUNT = f"""
         group by mount
     ),
     timed as (
-        select mount, file, call_frame, share, pause
+        select mount, file, call_frame, soon, share, pause
         from (from asked where again) join shares using (call)
     ),
     repeated as (
-        select mount, count(distinct file) as objects, {spared.columns("true", "again")}
+        select mount, count(distinct file) as objects, count(*) filter (soon) as soon,
+               {spared.columns("true", "again")}
         from timed group by mount
     ),
     asking as (select distinct mount from asked)
-    select mount, accesses, coalesce(objects, 0), {spared.names("again")}
+    select mount, accesses, coalesce(objects, 0), coalesce(soon, 0), {spared.names("again")}
     from asking join accesses_of using (mount) left join repeated using (mount)
 """
 

@@ -2,7 +2,8 @@
 
 Takes connections, calls and operations; gives for each client and server how many connections
 already ran when the capture began, and whether a mount was seen: what only a mount shows (the root
-handle, FSINFO, the session) is missing where it was not.
+handle, FSINFO, the session) is missing where it was not. A connection without a handshake whose
+first call is one with which clients begin did not run yet: its first packets are missing.
 """
 
 from __future__ import annotations
@@ -15,17 +16,20 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     traffic.READS,
     columns.of(
-        calls="call mount callback",
+        calls="call mount connection program op callback",
         connections="connection transport handshake segment_size first_frame",
         operations="call op",
         files="server path role listed_only",
@@ -35,6 +39,10 @@ READS = columns.together(
 
 MOUNTING = ("MNT", "FSINFO", "PUTROOTFH", "EXCHANGE_ID", "SETCLIENTID", "CREATE_SESSION")
 """Operations that a client sends when it mounts, and hardly ever later."""
+
+
+FIRST = ("NULL", "EXCHANGE_ID", "SETCLIENTID")
+"""What clients call first on a new connection: to see that the server is there, or to log in."""
 
 
 class Beginning(Record):
@@ -47,7 +55,11 @@ class Beginning(Record):
     connections: int
     """TCP connections with calls of NFS."""
     running: int
-    """Those of them of whose handshake nothing is in the capture: they ran when it began."""
+    """Those of them of whose handshake nothing is in the capture, and whose first call is none of
+    `FIRST`: they ran when it began."""
+    headless: int
+    """Those without a handshake whose first call is one with which clients begin: packets of their
+    beginning are missing."""
     calls: int
     """Calls of NFS on those."""
     versions: tuple[int, ...]
@@ -82,6 +94,7 @@ def beginnings(trace: Trace) -> tuple[Beginning, ...]:
                 server=server,
                 connections=used.connections,
                 running=used.running,
+                headless=used.headless,
                 calls=used.running_calls,
                 versions=tuple(sorted(used.versions)),
                 mounted=(client, server) in mounted,
@@ -111,6 +124,8 @@ class _Used:
         # Of those that were open before the capture began.
         self.running = 0
         self.running_calls = 0
+        # Of those that were not, though their handshake is missing.
+        self.headless = 0
         self.versions: set[int] = set()
         # The first of them.
         self.frames: list[int] = []
@@ -128,11 +143,15 @@ def _between(trace: Trace) -> dict[tuple[str, str], _Used]:
     # They come in the order of connections, and so do these.
     places = np.searchsorted(tcp["connection"], lines.numbers["connection"])
     running, frames = tcp["running"][places], tcp["frame"][places]
-    for line, ran, frame in zip(lines, running, frames, strict=True):
+    begun = _begun(trace) if running.any() else np.zeros(0, np.int64)
+    headless = running & np.isin(lines.numbers["connection"], begun)
+    running &= ~headless
+    for line, ran, cut, frame in zip(lines, running, headless, frames, strict=True):
         used = found.setdefault((line.client, line.server), _Used())
         another, before = (line.mount, line.connection) != before, (line.mount, line.connection)
         used.connections += another
         used.calls += line.calls
+        used.headless += another and bool(cut)
         if ran:
             used.running += another
             used.running_calls += line.calls
@@ -141,6 +160,18 @@ def _between(trace: Trace) -> dict[tuple[str, str], _Used]:
                 used.frames = sorted([*used.frames, int(frame)])[:EXAMPLES]
     return found
 
+
+def _begun(trace: Trace) -> NDArray[np.int64]:
+    """Connections that a client began within the capture, as their first call shows."""
+    return trace.arrays(_BEGUN)["connection"].astype(np.int64)
+
+
+_BEGUN = f"""
+    select connection from calls
+    where program = {NFS} and not callback
+    group by connection having {among("arg_min(op, call)", FIRST)}
+    order by connection
+"""
 
 # A segment size is announced with SYN alone: where only one direction was captured, it shows that
 # the beginning was.

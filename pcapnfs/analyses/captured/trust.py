@@ -36,7 +36,7 @@ READS = columns.together(
         "assumed",
         connections="client_segments server_segments client_bytes server_bytes missing_bytes "
         "truncated_bytes",
-        notes="reason time connection call",
+        notes="reason frame time connection call",
     ),
 )
 """The columns that the queries here read."""
@@ -49,6 +49,9 @@ LATE_RETRANSMISSION = "retransmitted_call"
 
 COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
 """Reasons with a field of their own; all others are messages that were not decoded to their end."""
+
+FRAMES = 3
+"""Frames of messages that were not decoded, of each reason: enough to look at."""
 
 MOST = 0.5
 """A pause that takes so much of the capture is told: what the time went into rests on it."""
@@ -173,6 +176,8 @@ class Trust(Record):
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
     damaged, every packet has a time that can be, and both directions have one clock."""
+    undecoded_frames: Mapping[str, tuple[int, ...]] = {}
+    """For each of undecoded_reasons the first frames, three at most, with such a message."""
 
     @property
     def one_way(self) -> str | None:
@@ -240,11 +245,13 @@ def trust(trace: Trace) -> Trust:
     )[0]
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
     alone, apart = directions(trace), clocks_apart(trace)
-    reasons: dict[str, int] = dict(
-        trace.rows(
-            "select reason, count(*) from notes group by reason order by count(*) desc, reason"
-        )
+    noted = trace.rows(
+        f"""
+        select reason, count(*), min(frame::bigint, {FRAMES})
+        from notes group by reason order by count(*) desc, reason
+        """
     )
+    reasons: dict[str, int] = {reason: messages for reason, messages, _ in noted}
     undecoded = {
         reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
     }
@@ -289,6 +296,11 @@ def trust(trace: Trace) -> Trust:
         clock_tick_s=clock(trace).tick_s,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,
+        undecoded_frames={
+            reason: tuple(dict.fromkeys(frames))
+            for reason, _, frames in noted
+            if reason in undecoded
+        },
         sealed=sealing(trace),
         missing_bytes=integer(missing),
         bytes_alone=alone.missing_bytes,

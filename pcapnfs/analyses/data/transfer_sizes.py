@@ -68,7 +68,8 @@ class Moved(Record):
     largest_placed_bytes: int | None
     """The same of those whose offset is known, bytes; None when no such call tells."""
     reach_bytes: int | None
-    """How far into a file any of them went, bytes; None when no call tells."""
+    """How far into a file any of them went, bytes, without those that moved nothing, as behind the
+    file's end; None when no call tells."""
 
 
 class Allowed(Record):
@@ -130,7 +131,8 @@ _OF_CLIENT = joined.condition("not callback", other="operations.op")
 _MOVED = f"""
     select mount, {among("operations.op", READ_OPERATIONS)} as reading, sum("count"),
            count(*) filter ("count" is null and coalesce(operations.status, 0) = 0),
-           max(requested), max(requested) filter ("offset" is not null), max({REACH})
+           max(requested), max(requested) filter ("offset" is not null),
+           max({REACH}) filter (coalesce("count", 1) > 0 and coalesce(operations.status, 0) = 0)
     from operations join calls using (call)
     where {among("operations.op", MOVING)} and {_OF_CLIENT}
     group by mount, reading

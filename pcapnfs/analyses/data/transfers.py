@@ -107,9 +107,13 @@ def _walked(
 # was sent again waited for that, of whatever size it was.
 _ROWS = f"""
     with moving as (
-        select call, position, file, "offset" as start, requested, "count", size,
+        select call, position, file, "offset" as start, size,
                case when {among("op", READ_OPERATIONS)} then 0 when op = '{COMMITTING}' then 2
                     else 1 end::utinyint as what,
+               -- A READ that was refused brought nothing, nor did one behind the file's end.
+               if((status <> 0 or "count" = 0) and {among("op", READ_OPERATIONS)}, 0, requested)
+                   as requested,
+               "count",
                stability = 'stable' as stable,
                -- What was refused waited for no storage; cut off, it is taken for a success.
                stable_requested <> 'UNSTABLE' and coalesce(executed and status = 0, true) as sync,

@@ -23,12 +23,15 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 from pcapnfs.analyses.times.taken_out import Longer, Lost
-from pcapnfs.analyses.times.timeline import Locked
+from pcapnfs.analyses.times.timeline import Locked, Served
+from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NetworkPath
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.locks.lock_gaps import LockGaps
@@ -105,6 +108,8 @@ class Measurement(Record):
     transfer_s: float
     """Time in which the calls' bytes were moving, or those that their replies had to wait for,
     added up over calls, seconds."""
+    moving_s: float
+    """What of the clock that took, where each call under way has an equal share, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
     put_off_s: float
@@ -170,8 +175,24 @@ class Measurement(Record):
     `concurrency` only the mean is known. 0 without any."""
     loss_rates: tuple[LossRate, ...] = ()
     """Transfers that lost segments hold down, that with most of the clock first."""
+    served: Mapping[str, Served] = {}
+    """By row of the budget, the answered calls that wait for no stable storage, and how long the
+    server took for them."""
+    ack_waits: AckWaits = AckWaits()
+    """Calls of the only client that were answered late since the server waited for ACKs."""
     alone: ClientClock | None = None
     """The clock of the only client; None where there are several, or it was not asked for."""
+
+    @property
+    def moved_s(self) -> float:
+        """What of the clock went into moving bytes, without what lost segments held up, seconds."""
+        lost = self.lost.transfer_s / self.transfer_s if self.transfer_s else 0.0
+        return self.moving_s * max(0.0, 1.0 - lost)
+
+    @property
+    def served_s(self) -> dict[str, float]:
+        """By row of the budget, what of it is beyond a round trip of each, seconds."""
+        return {row: each.beyond_s(self.rtt_s or 0.0) for row, each in self.served.items()}
 
     @property
     def span_s(self) -> float:

@@ -43,11 +43,14 @@ from pcapnfs.analyses.times.call_times import (
     round_trip,
 )
 from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
+from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
+from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import vain_connections as _vain_connections
+from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
 from pcapnfs.analyses.wire.late_connections import unreached_s
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
@@ -76,6 +79,7 @@ READS = columns.together(
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
+    _held_segments.READS,
     _loss_rate.READS,
     _vain_connections.READS,
     _logins.READS,
@@ -124,7 +128,8 @@ def measure(
     vain = asked_in_vain_s(trace, after_all=True)
     queued = _queued_s(trace, calls) if source in MEANS else {}
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
-    several = len(calls.clients) > 1
+    booked = booked or book(found)
+    several, held = len(calls.clients) > 1, ack_waits_by_client(trace)
     if several or each:
         known_of = ByClient(
             ways=network.ways,
@@ -137,11 +142,12 @@ def measure(
             stood_still=stood_still_by_client(trace),
             queued_s=queued,
             loss_rates=loss_rates_by_client(trace),
+            ack_waits=held,
         )
         clocks = client_clocks(
             found,
             calls,
-            booked or book(found),
+            booked,
             known_of,
             rtt_s=rtt,
             queue_s=queue,
@@ -163,6 +169,7 @@ def measure(
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
         absorbs=None if apart else storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
+        moving_s=float(booked.waited_ns[:, TRANSFER].sum()) / NANOSECONDS,
         postponed_s=calls.postponed_s,
         put_off_s=calls.put_off_s,
         unknown_s=calls.unknown_s,
@@ -171,10 +178,12 @@ def measure(
         lost=calls.lost,
         longer=calls.longer,
         stood_still=calls.stood_still,
+        served=calls.served,
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if several else sum(unreached.values()),
         loss_rates=loss_rates(trace),
+        ack_waits=AckWaits() if several else next(iter(held.values()), AckWaits()),
         vain_s=0.0 if several else sum(vain.get(client, 0.0) for client in calls.clients),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,

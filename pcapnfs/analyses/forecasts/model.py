@@ -327,6 +327,7 @@ def _evidence(
         small_s=moved(measured.small_median_s),
         forecast=True,
         few=measured.stable_calls if FEW in missing else None,
+        served_s=measured.served_s,
         transfer_s=(measured.transfer_s - measured.lost.transfer_s) * more * part,
         waiting_s=waiting_s * part,
         unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,

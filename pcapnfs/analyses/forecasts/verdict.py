@@ -114,6 +114,7 @@ def verdict(evidence: Evidence) -> Verdict:
     waiting = evidence.waiting_s / costs.concurrency
     storage = storage_of(evidence)
     persistence = costs.persistence_s * (typical_share(evidence) if storage == "memory" else 1.0)
+    evidence = _with_stable(evidence, costs.persistence_s - persistence)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
     path = min(evidence.longer_s / costs.concurrency, left)
@@ -129,6 +130,10 @@ def verdict(evidence: Evidence) -> Verdict:
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
     waited = costs.files * costs.rpcs_per_file * evidence.queue_s / costs.concurrency
+    busy = costs.round_trips_s + costs.persistence_s + costs.beyond_s
+    called = round_trips + persistence + max(0.0, transfer) + waiting + path + lost + left
+    part = _kept(round_trips + persistence, called - busy)
+    round_trips, persistence = round_trips * part, persistence * part
     queue = min(waited, round_trips)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
     parts = {
@@ -179,7 +184,8 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     found = verdict(
         Evidence(
             costs=measured.costs(),
-            transfer_s=measured.transfer_s - measured.lost.transfer_s,
+            # Calls overlap otherwise while their bytes move than in the mean.
+            transfer_s=measured.moved_s * measured.concurrency,
             waiting_s=measured.postponed_s,
             unknown_s=measured.unknown_beyond_s(rtt_s),
             lost_s=measured.lost.calls_s,
@@ -202,6 +208,8 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             queue_s=measured.queue_s,
             bounded=measured.rtt_source == BOUND,
             held_down=holding(measured.loss_rates, measured.transfer_s / measured.concurrency),
+            ack_waits=measured.ack_waits,
+            served_s=measured.served_s,
         )
     )
     return _with_mounting(measured, found)
@@ -309,6 +317,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts = clock.causes()
     if storage == "memory":
         persistence = parts["persistence"] * typical_share(evidence)
+        evidence = _with_stable(evidence, parts["persistence"] - persistence)
         parts["server"] += parts["persistence"] - persistence
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
@@ -371,7 +380,27 @@ def _evidence(clock: ClientClock) -> Evidence:
         queue_s=clock.queue_s,
         bounded=clock.bounded,
         held_down=holding(clock.loss_rates, clock.budget.transfer_s),
+        ack_waits=clock.ack_waits,
+        served_s=clock.served_s(),
     )
+
+
+def _kept(means_s: float, over_s: float) -> float:
+    """The part of what means come to that there was time for, 0…1.
+
+    Other calls may be faster than those that show the round trip. Then it comes, with persistence,
+    to more than the time in which calls were under way; the client's own is known, and stays.
+    """
+    return max(0.0, 1.0 - over_s / means_s) if over_s > 0 and means_s else 1.0
+
+
+def _with_stable(evidence: Evidence, slower_s: float) -> Evidence:
+    """The evidence with what stable calls took longer for the server's sake, seconds of the clock.
+
+    What others took is of as many calls at once as were under way.
+    """
+    slower_s *= evidence.costs.concurrency
+    return replace(evidence, served_s={**evidence.served_s, "stable": max(0.0, slower_s)})
 
 
 def _owned(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:

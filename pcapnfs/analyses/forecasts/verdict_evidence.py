@@ -6,11 +6,13 @@ of what they take is persistence, and the sentence that names the causes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import Record
 
@@ -49,6 +51,18 @@ REST_SHARE = 0.05
 
 MOSTLY_LOGIN = 0.9
 """From this part of the server's time on, logging in is told alone."""
+
+MOSTLY_SERVED = 0.9
+"""Of what the server took longer for, the largest rows are named up to this part."""
+
+SERVED = {
+    "stable": "some stable calls",
+    "unstable": "lookups, listings and the like",
+    "unstable_write": "unstable writes",
+    "read": "reads",
+    "state": "calls that mount or log in",
+}
+"""What calls are called of which the server took longer, by row of the time budget."""
 
 TITLES = {
     "persistence": "persistence",
@@ -137,6 +151,11 @@ class Evidence(Record):
     """The round trip is an upper bound."""
     held_down: LossRate | None = None
     """What holds most of the transfer down; None where that is not lost segments, or not known."""
+    served_s: Mapping[str, float] = {}
+    """By row of the time budget, what calls took that is the server's, for comparison with one
+    another."""
+    ack_waits: AckWaits = AckWaits()
+    """Calls that were answered late since the server waited for ACKs."""
 
 
 def noticed(apart_s: float, whole_s: float) -> bool:
@@ -252,7 +271,7 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
 
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the server took longer than a round trip for."""
-    other = "reads, listings, and what else took longer than a round trip"
+    other = f"{_what(evidence.served_s)} took longer than a round trip"
     server = _server_s(causes)
     still_s, many = evidence.stood_still.calls_s, evidence.stood_still.calls
     if many and still_s / evidence.costs.concurrency >= server / 2:
@@ -260,12 +279,34 @@ def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
         return (
             f"{units.counted(many, 'call')} stood still for {units.duration(still_s / many)}{each}"
         )
+    waits = evidence.ack_waits
+    if waits.calls and waits.time_s >= server / 2:
+        return (
+            f"{units.counted(waits.calls, 'call')} waited about {units.duration(waits.timer_s)} "
+            "each since it sent nothing until an ACK came that the client delayed"
+        )
     if _queues(evidence, causes):
         return f"calls waited {units.duration(evidence.queue_s)} each until others were answered"
     if not noticed(evidence.login_s, server):
         return other
     login = f"logging in to it took {units.duration(evidence.login_s)}"
     return login if evidence.login_s >= MOSTLY_LOGIN * server else f"{login}; {other}"
+
+
+def _what(served_s: Mapping[str, float]) -> str:
+    """What calls these are, mostly."""
+    whole = sum(served_s.values())
+    told: list[str] = []
+    so_far = 0.0
+    for row, took in sorted(served_s.items(), key=lambda each: -each[1]):
+        if took <= 0 or so_far >= MOSTLY_SERVED * whole:
+            break
+        told.append(SERVED[row])
+        so_far += took
+    if not told:
+        return "reads, listings, and what else"
+    *before, last = told
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _held_down(rate: LossRate | None) -> str:

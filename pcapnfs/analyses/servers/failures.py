@@ -15,6 +15,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.data.transfer_sizes import MOVING
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ READS = columns.together(
     columns.of(
         calls="call client server callback op status_name rpc_status call_frame uid file directory",
         operations="call op text",
-        files="file path",
+        files="file path role",
     ),
 )
 """The columns that the queries here read."""
@@ -65,6 +66,9 @@ NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO' or op = 'STARTTLS')"
 """How SEEK says that there is no more data (RFC 7862 section 15.11.3), and a server that it has no
 TLS (RFC 9289 section 4.1)."""
 
+DATA = (*MOVING, "COMMIT")
+"""Operations on file data."""
+
 SESSIONS = (
     "EXCHANGE_ID", "CREATE_SESSION", "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SETCLIENTID",
     "SETCLIENTID_CONFIRM",
@@ -74,6 +78,9 @@ room for a client or its session (RFC 8881 section 18.36)."""
 
 NEEDS = population.Calls(names=STATUSES)
 """Without a call that was answered so there is none."""
+
+OF_DIRECTORY = " of a directory"
+"""Behind an operation on file data that was asked of a directory: no server can carry it out."""
 
 USERS_SHOWN = 3
 """Users that are told."""
@@ -95,7 +102,8 @@ class Failures(Record):
     statuses: tuple[str, ...]
     """The RFC's names of their statuses, the most frequent first."""
     operations: tuple[str, ...]
-    """Their main operations, the most frequent first."""
+    """Their main operations, the most frequent first; with `OF_DIRECTORY` behind it one on file
+    data that was asked of a directory."""
     users: tuple[int, ...]
     """AUTH_SYS users that asked, the most frequent first; empty where no call tells."""
     paths: tuple[str, ...]
@@ -169,7 +177,9 @@ _PLACES = """
 
 _FAILURES = f"""
     with failed as materialized (
-        select client, server, {_kind()} as kind, status_name, op, uid, call_frame,
+        select client, server, {_kind()} as kind, status_name, uid, call_frame,
+               case when {among("op", DATA)} and directories.file is not null
+                    then op || '{OF_DIRECTORY}' else op end as op,
                text, case when text is null then named.file end as file,
                case when text is null then place else hash(text) end as place
         from (
@@ -179,6 +189,8 @@ _FAILURES = f"""
              ) as refused
              left join {paths.HASHED} as named
                   on named.file = coalesce(refused.file, refused.directory)
+             left join (select file from files where role = 'directory') as directories
+                  on directories.file = refused.file
              left join (
                  select operations.call, text from operations
                  where operations.op = 'MNT' and text is not null

@@ -30,6 +30,7 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.outstanding import KINDS
+from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
 from pcapnfs.record import Record
@@ -115,6 +116,8 @@ class ClientClock(Record):
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     loss_rates: tuple[LossRate, ...] = ()
     """Its transfers that lost segments hold down, that with most of the clock first."""
+    ack_waits: AckWaits = AckWaits()
+    """Its calls that were answered late since the server waited for ACKs."""
 
     @property
     def persist_s(self) -> float:
@@ -186,6 +189,12 @@ class ClientClock(Record):
             "client": idle.client_s,
         }
 
+    def served_s(self) -> dict[str, float]:
+        """What calls that wait for no stable storage took beyond a round trip, by row, seconds."""
+        rows = [row for row in KINDS if row not in ("stable", "unknown")]
+        rtt = self.rtt_s or 0.0
+        return {row: float(getattr(self.budget, f"{row}_s")) - self.part(row, rtt) for row in rows}
+
     @property
     def idle(self) -> IdleTime:
         """The time in which it had no call under way."""
@@ -229,6 +238,8 @@ class ByClient(Record):
     """What its small calls waited until a server was done with others, together, seconds."""
     loss_rates: Mapping[str, tuple[LossRate, ...]]
     """Its transfers that lost segments hold down."""
+    ack_waits: Mapping[str, AckWaits]
+    """Its calls that were answered late since the server waited for ACKs."""
 
 
 class ClientClocks(Record):
@@ -318,6 +329,7 @@ def client_clocks(
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
                 loss_rates=known.loss_rates.get(client, ()),
+                ack_waits=known.ack_waits.get(client, AckWaits()),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

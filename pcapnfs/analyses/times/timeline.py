@@ -27,7 +27,7 @@ from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import taken_out
-from pcapnfs.analyses.times.outstanding import TRANSFER, UNKNOWN, WAITING, outstanding
+from pcapnfs.analyses.times.outstanding import KINDS, TRANSFER, UNKNOWN, WAITING, outstanding
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
@@ -105,6 +105,19 @@ class Locked(Record):
     """In pauses."""
 
 
+class Served(Record):
+    """Answered calls of one row of the time budget."""
+
+    calls: int
+    """How many."""
+    service_s: float
+    """Their service time as the client saw it, added up, seconds."""
+
+    def beyond_s(self, rtt_s: float) -> float:
+        """What of it is beyond a round trip of each, seconds."""
+        return max(0.0, self.service_s - self.calls * rtt_s)
+
+
 class Timeline(Record):
     """Arrays with an element for each call of a client, in order of its first byte."""
 
@@ -173,6 +186,9 @@ class Timeline(Record):
     """What a path that was longer for a while took of it."""
     stood_still: StoodStill
     """What of it a few calls stood still (stalled_calls.py)."""
+    served: Mapping[str, Served]
+    """By row of the budget, the answered calls that wait for no stable storage, and how long the
+    server took for them."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
@@ -218,6 +234,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     longer_path = taken_out.longer_path(trace, calls, service, chosen)
     shows = answered & ~refused
     stood_still = taken_out.stood_still(trace, calls, shows)
+    served = _served(calls.kind, service, shows & chosen)
     del refused, answered
     intervals = _together(intervals, chosen)
     share_ns = equal_shares(intervals).whole
@@ -286,10 +303,27 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         lost=lost,
         longer=longer_path,
         stood_still=stood_still,
+        served=served,
         locked=locked,
         lock_gaps=_lock_gaps.added_up(waited_for),
         apart_s=apart / NANOSECONDS,
     )
+
+
+def _served(
+    kind: NDArray[np.uint8], service: NDArray[np.int64], answered: Flags
+) -> dict[str, Served]:
+    """Add up the calls of each row but the stable ones."""
+    counts, sums = np.zeros(WAITING + 1, np.int64), np.zeros(WAITING + 1)
+    for piece in pieces(len(service)):
+        kinds = kind[piece][answered[piece]]
+        counts += np.bincount(kinds, minlength=len(counts))
+        sums += np.bincount(kinds, service[piece][answered[piece]], minlength=len(counts))
+    return {
+        row: Served(int(counts[place]), float(sums[place]) / NANOSECONDS)
+        for place, row in enumerate(KINDS)
+        if row not in ("stable", "unknown") and counts[place]
+    }
 
 
 def _locked(

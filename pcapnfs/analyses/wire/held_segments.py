@@ -4,7 +4,8 @@ Takes calls; gives for each client and server how many messages took 40 ms or 20
 others, against how many took a little less or more than that. A sender that waits for an ACK before
 it sends a small segment (Nagle's algorithm, RFC 1122 section 4.2.3.4), and a receiver that waits
 with the ACK for data to send (section 4.2.3.2), wait for each other until the receiver's timer runs
-out: 40 ms on Linux, 200 ms on Windows and BSD.
+out: 40 ms on Linux, 200 ms on Windows and BSD. Calls that wait for data may take as long at a disk:
+they count where segments show that the server went on when the client's late ACK had come.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
@@ -26,7 +29,7 @@ READS = columns.together(
     columns.of(
         calls="call client server connection callback stability call_frame call_first_time "
         "call_time reply_first_time reply_time srt",
-        connections="connection transport",
+        connections="connection transport server_ack_waits",
     ),
 )
 """The columns that the queries here read."""
@@ -38,6 +41,18 @@ EARLY_NS = 2_000_000
 LATE_NS = 6_000_000
 """How much sooner or later a message may come for its delay to be taken for that of the timer,
 whose ticks are coarse."""
+
+
+SEEN_WAITING = 10
+"""Times that a server must have been seen to wait for a late ACK on a connection, for what READs
+and WRITEs took there to be told from what a disk takes."""
+
+
+SPIKE = 5
+"""So many times as many as came a little sooner or later make a mode, and no tail."""
+
+NEAR_S = 0.02
+"""Where calls usually take longer than this, the round trip itself may have the timer's length."""
 
 
 class HeldSegments(Record):
@@ -53,7 +68,8 @@ class HeldSegments(Record):
     """Calls and replies that could have been held back: all over TCP that are answered."""
     held: int
     """Those that took as much longer than usual: between their first and last segment, or from
-    call to reply where nothing had to be stored or read."""
+    call to reply where nothing had to be stored or read, or the server was seen to wait for ACKs on
+    that connection (`SEEN_WAITING`) and nothing had to be on stable storage."""
     beside: int
     """Those that took as much less or more than the timer, in two windows of half the width: how
     many would be expected by chance."""
@@ -62,11 +78,42 @@ class HeldSegments(Record):
     transfer_s: float
     """What those held between their segments took of the clock, seconds."""
     unstable_s: float
-    """What those held between call and reply took of it, seconds."""
+    """What those held between call and reply took of it, of calls for which nothing had to be
+    stored or read, seconds."""
+    read_s: float
+    """The same of READs."""
+    unstable_write_s: float
+    """The same of WRITEs answered UNSTABLE."""
+    ack_waits: int
+    """How often the server was seen to send nothing more until the client acknowledged, late, what
+    it had sent, and then to go on at once; on connections with `SEEN_WAITING` of these."""
     frames: tuple[int, ...]
     """Example frames: of calls."""
 
+    @property
+    def seen(self) -> bool:
+        """Whether the server was seen to wait, and what it made late stands out from the rest."""
+        stands_out = self.held >= SPIKE * max(self.beside, 1) and self.usual_s <= NEAR_S
+        return self.ack_waits > 0 and stands_out
 
+    @property
+    def serving_s(self) -> float:
+        """What those held between call and reply took of the clock, seconds."""
+        return self.unstable_s + self.read_s + self.unstable_write_s
+
+
+class AckWaits(Record):
+    """Calls that were answered late since the server waited for ACKs, where it was seen to."""
+
+    calls: int = 0
+    """How many these are."""
+    timer_s: float = 0.0
+    """How long each waited, about, seconds."""
+    time_s: float = 0.0
+    """What they waited of the clock between call and reply, seconds."""
+
+
+@once
 def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
     """Count, for each client, server and timer with any such message."""
     shares.register(trace)
@@ -104,6 +151,9 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
             usual_s=seconds(usual) or 0.0,
             transfer_s=seconds(transfer) or 0.0,
             unstable_s=seconds(unstable) or 0.0,
+            read_s=seconds(read) or 0.0,
+            unstable_write_s=seconds(write) or 0.0,
+            ack_waits=integer(waits),
             frames=tuple(frames),
         )
         for (
@@ -116,10 +166,27 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
             usual,
             transfer,
             unstable,
+            read,
+            write,
+            waits,
             frames,
         ) in found
     )
 
+
+def ack_waits_by_client(trace: Trace) -> dict[str, AckWaits]:
+    """Those of each client with the server and the timer that cost it most."""
+    if not trace.rows(_SEEN):
+        return {}
+    seen = sorted((pair for pair in held_segments(trace) if pair.seen), key=_serving)
+    return {pair.client: AckWaits(pair.held, pair.timer_s, pair.serving_s) for pair in seen}
+
+
+def _serving(pair: HeldSegments) -> tuple[float, str]:
+    return pair.serving_s, pair.server
+
+
+_SEEN = f"select 1 from connections where server_ack_waits >= {SEEN_WAITING} limit 1"
 
 _USUAL = """
     create temp table usual as
@@ -131,13 +198,20 @@ _USUAL = """
 """
 
 # Nearly all messages are sorted out before it is looked up what is usual for theirs.
-_LATE = """
+_LATE = f"""
     create temp table late as
-    with parts as (
-        select call, client, server, call_frame, call_time - call_first_time as sending,
-               reply_time - reply_first_time as replying,
-               case when stability = 'unstable' then srt else 0 end as serving
-        from calls anti join (from connections where transport <> 'TCP') using (connection)
+    with waiting as (
+        select connection, server_ack_waits as waits
+        from connections where server_ack_waits >= {SEEN_WAITING}
+    ),
+    parts as (
+        select call, client, server, connection, call_frame, stability, waits,
+               call_time - call_first_time as sending, reply_time - reply_first_time as replying,
+               case when stability = 'unstable'
+                         or waits is not null and {among("stability", ("read", "unstable_write"))}
+                    then srt else 0 end as serving
+        from calls left join waiting using (connection)
+             anti join (from connections where transport <> 'TCP') using (connection)
         where not callback and reply_time is not null
               and greatest(sending, replying, serving) >= $slow
     )
@@ -151,15 +225,26 @@ _LATE = """
 _ANY_HELD = "select 1 from late where extra between $early and $late limit 1"
 
 _HELD = """
+    with seen as (
+        select client, server, sum(waits) as seen_waits
+        from (select distinct client, server, connection, waits from late)
+        group by client, server
+    )
     select client, server, any_value(messages), count(*) filter (extra between $early and $late),
            count(*) filter (extra between $early - $half and $early - 1
                             or extra between $late + 1 and $late + $half),
            any_value(usual),
            sum(least(share, $timer)) filter (moving and extra between $early and $late),
-           sum(least(share, $timer)) filter (not moving and extra between $early and $late),
+           sum(least(share, $timer)) filter (not moving and stability = 'unstable'
+                                             and extra between $early and $late),
+           sum(least(share, $timer)) filter (not moving and stability = 'read'
+                                             and extra between $early and $late),
+           sum(least(share, $timer)) filter (not moving and stability = 'unstable_write'
+                                             and extra between $early and $late),
+           coalesce(any_value(seen_waits), 0),
            (list(call_frame order by call_frame)
                 filter (extra between $early and $late))[:$examples]
-    from late left join shares using (call)
+    from late left join shares using (call) left join seen using (client, server)
     group by client, server having count(*) filter (extra between $early and $late) > 0
     order by client, server
 """

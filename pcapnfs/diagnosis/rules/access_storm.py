@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.repeated_access import SOON_S
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
@@ -32,6 +33,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if repeated.calls < values[LEAST.name] or repeated.calls < values[SHARE.name] * pair.calls:
             continue
         claims = left_out(repeated)
+        soon = pair.soon > repeated.calls / 2
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -39,22 +41,17 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=f"{units.count(pair.accesses)} of {units.counted(pair.calls, 'call')} are "
             f"ACCESS, and {units.count(repeated.calls)} gave the same user the same rights to the "
             f"same object as the one before: {units.counted(pair.objects, 'object')}, most often "
-            f"{wording.places(pair.places)}.",
+            f"{wording.places(pair.places)}."
+            + (
+                f" {units.count(pair.soon)} of these came less than {SOON_S} s after that one: "
+                "no timeout was over."
+                if soon
+                else ""
+            ),
             why="A client remembers what a user may do until the object's attributes change or "
             "are no longer kept. A directory in which files come and go changes all the time, so "
             "that each walk through it asks again.",
-            advice=(
-                Advice(
-                    "Keep attributes for longer, if they expire in between: no noac, no small "
-                    "actimeo.",
-                    "what other clients change is seen up to 60 s later.",
-                ),
-                Advice(
-                    "In the program: make and remove files in a directory of their own (best a "
-                    "local one), not in one that all paths go through; keep files open, or open "
-                    "them relative to an open directory."
-                ),
-            ),
+            advice=(_PROGRAM, _UNLESS_SHORT) if soon else (_KEEP, _PROGRAM),
             calls=repeated.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -63,6 +60,22 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
         )
 
+
+_KEEP = Advice(
+    "Keep attributes for longer, if they expire in between: no noac, no small actimeo.",
+    "what other clients change is seen up to 60 s later.",
+)
+
+_UNLESS_SHORT = Advice(
+    "Longer timeouts (actimeo) help only where nfsstat -m on the client shows noac, or an actimeo "
+    "below the default: mount without it there.",
+    "what other clients change is seen up to 60 s later.",
+)
+
+_PROGRAM = Advice(
+    "In the program: make and remove files in a directory of their own (best a local one), not in "
+    "one that all paths go through; keep files open, or open them relative to an open directory."
+)
 
 RULE = Rule(
     id="access_storm",

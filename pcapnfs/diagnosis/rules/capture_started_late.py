@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
-    """One for the capture, if any connection ran when it began."""
+    """One for the capture, if any connection ran when it began; else if any lacks its beginning."""
     late = [pair for pair in material.beginnings if pair.running]
     if not late:
+        yield from _headless(material)
         return
     running = sum(pair.running for pair in late)
     connections = sum(pair.connections for pair in material.beginnings)
@@ -43,10 +44,35 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     )
 
 
+def _headless(material: Material) -> Iterator[Observed]:
+    """Of connections that began within the capture."""
+    headless = sum(pair.headless for pair in material.beginnings)
+    if not headless:
+        return
+    connections = sum(pair.connections for pair in material.beginnings)
+    yield Observed(
+        severity="note",
+        title="The capture lacks the handshakes of connections that began in it",
+        seen="Connections without a handshake in the capture: "
+        f"{units.count(headless)} of {units.count(connections)}. The first call on "
+        f"{'it' if headless == 1 else 'each'} is one with which clients begin (NULL, EXCHANGE_ID "
+        "or SETCLIENTID).",
+        why="Packets without calls were filtered out, or got lost: no harm to counts and service "
+        f"times. But {_HANDSHAKE} are not there, nor what bare ACKs tell of the network.",
+        advice=(Advice(f"If that matters, filter by hosts alone: {command(material)}"),),
+        confidence="certain",
+        data=units.counted(connections, "connection"),
+    )
+
+
+_HANDSHAKE = "how TCP's windows are scaled and the round trip of its handshake"
+"""What only a handshake shows."""
+
+
 def _hidden(late: list[Beginning]) -> str:
     """What the beginning would have shown."""
     versions = {version for pair in late for version in pair.versions}
-    hidden = ["how TCP's windows are scaled and the round trip of its handshake"]
+    hidden = [_HANDSHAKE]
     if any(not pair.mounted for pair in late):
         if 4 in versions:
             hidden.append("the session's slots and the lease")

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.wire import held_segments
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.wire.held_segments import HeldSegments
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
@@ -19,11 +21,12 @@ LEAST = Threshold(
 )  # fmt: skip
 SHARE = Threshold("delayed_ack.share", 0.01, "share", "messages as late", "default of this tool")
 SPIKE = Threshold(
-    "delayed_ack.spike", 5, "times", "as many as came a little sooner or later: a mode, not a tail",
+    "delayed_ack.spike", held_segments.SPIKE, "times",
+    "as many as came a little sooner or later: a mode, not a tail",
     "default of this tool",
 )  # fmt: skip
 NEAR = Threshold(
-    "delayed_ack.near", 0.02, "s",
+    "delayed_ack.near", held_segments.NEAR_S, "s",
     "usual service time beyond which the round trip itself may have that length",
     "default of this tool",
 )  # fmt: skip
@@ -39,19 +42,26 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             or pair.usual_s > values[NEAR.name]
         ):
             continue
-        claims = (Claim("transfer", pair.transfer_s), Claim("unstable", pair.unstable_s))
+        claims = (
+            Claim("transfer", pair.transfer_s),
+            Claim("unstable", pair.unstable_s),
+            Claim("read", pair.read_s),
+            Claim("unstable_write", pair.unstable_write_s),
+        )
         timer = units.duration(pair.timer_s)
         yield Observed(
-            severity=by_cost(material, claims, sure=False),
-            at_most="warning",
+            severity=by_cost(material, claims, sure=bool(pair.ack_waits)),
+            at_most="problem" if pair.ack_waits else "warning",
             title=f"Messages wait {timer} for a delayed ACK",
             seen=f"{units.count(pair.held)} of {units.counted(pair.messages, 'message')} took "
             f"about {timer} longer than usual; "
             f"{f'only {units.count(pair.beside)}' if pair.beside else 'none'} took a little "
-            f"less or more. The usual service time is {units.duration(pair.usual_s)}.",
-            why="One side holds its last, small segment back until what it sent is acknowledged "
-            "(Nagle's algorithm), the other holds the ACK back in case it has data to send. Both "
-            f"wait until the timer of {timer} runs out, whatever the network and the disks do.",
+            f"less or more. The usual service time is {units.duration(pair.usual_s)}."
+            + _seen_waiting(pair),
+            why="One side sends nothing more, or holds its last, small segment back (Nagle's "
+            "algorithm), until what it sent is acknowledged; the other holds the ACK back in case "
+            f"it has data to send. Both wait until the timer of {timer} runs out, whatever the "
+            "network and the disks do.",
             advice=(
                 Advice(
                     "Set TCP_NODELAY on the side that sends the late segment: Linux' client and "
@@ -67,12 +77,22 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "more packets.",
                 ),
             ),
-            confidence="likely",
+            confidence="certain" if pair.ack_waits else "likely",
             data=units.counted(pair.messages, "message"),
             frames=pair.frames,
             claims=tuple(claim for claim in claims if claim.seconds > 0),
             about=(pair.client, pair.server),
         )
+
+
+def _seen_waiting(pair: HeldSegments) -> str:
+    """What segments show of it."""
+    if not pair.ack_waits:
+        return ""
+    return (
+        f" The server sent nothing more until a late ACK of the client came, and went on at once, "
+        f"{units.counted(pair.ack_waits, 'time')}."
+    )
 
 
 RULE = Rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.servers.failures import OF_DIRECTORY
 from pcapnfs.diagnosis import refused
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 READING = frozenset({"READ", "READ_PLUS"})
 """Operations whose failure means that data cannot be read."""
+
+NAMES = frozenset({"RMDIR", "REMOVE", "RENAME", "LINK"})
+"""Operations on names, which have refusals of their own that some servers do not tell apart."""
 
 STORING = frozenset({"WRITE", "COMMIT", "LAYOUTCOMMIT"})
 """Operations whose failure means that data was not stored."""
@@ -44,6 +48,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             "Neither the network nor the client is why."
             + (" Data that was written may not be stored." if stored else ""),
             (
+                *_other_errors(pair),
                 Advice(
                     "Look at the server's log around that time, at its disks and its file system "
                     "(dmesg, smartctl, zpool status, mdadm --detail; an appliance's event log), "
@@ -57,6 +62,28 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             severity="problem" if failed else "warning",
             restarts=material.restarts,
         )
+
+
+def _other_errors(pair: Failures) -> tuple[Advice, ...]:
+    """What the server may mean, where it failed to do nothing but what it may refuse."""
+    ops = set(pair.operations)
+    names, directories = ops & NAMES, {op for op in ops if op.endswith(OF_DIRECTORY)}
+    if not ops or names | directories != ops:
+        return ()
+    meant = []
+    if names:
+        meant.append(
+            "a directory that is not empty cannot be removed or replaced (NOTEMPTY), nor a link "
+            "made to one (ISDIR)"
+        )
+    if directories:
+        meant.append("a directory has no data to read or write (ISDIR)")
+    return (
+        Advice(
+            f"See first whether the server means another error: {'; '.join(meant)}. One that "
+            "answers so does not keep to the RFC, and nothing is wrong with its disks."
+        ),
+    )
 
 
 def _session(pair: Failures) -> Observed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -56,11 +57,19 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         for each in material.load
         if each.queued is not None and queues(each.queued, values)
     }
+    # Where it waited for ACKs, delayed_ack says so.
+    waiting: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for pair in material.held_segments:
+        if pair.seen:
+            waiting[pair.server, "read"] += pair.read_s
+            waiting[pair.server, "unstable_write"] += pair.unstable_write_s
+            waiting[pair.server, "unstable"] += pair.unstable_s
     slow = sorted(
         (
             each
             for each in material.server_times
             if each.calls >= values[LEAST.name]
+            and waiting[each.server, each.row] < each.time_s / 2
             and each.sure_s > limits[each.kind]
             and not (moving if each.kind != "small" else each.server in queueing)
         ),

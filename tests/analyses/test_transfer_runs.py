@@ -56,7 +56,7 @@ def test_reads_have_their_own_limit() -> None:
 def test_what_is_read_behind_the_end_of_a_file_or_refused_is_in_no_run() -> None:
     first, end, refused = (move(number, number - 1, "READ") for number in range(1, 4))
     of_end, of_refused = {**end[1], "count": 0}, {**refused[1], "status": 5}
-    for nothing in ((end[0], of_end), (refused[0], of_refused)):
+    for nothing in ([end[0], of_end], [refused[0], of_refused]):
         runs = found(LIMIT, first, nothing)
         assert (runs.reads.calls, runs.reads.in_runs, runs.reads.merged) == (1, 0, NONE)
     assert found(LIMIT, first, move(2, 1, "READ")).reads.merged.calls == 1

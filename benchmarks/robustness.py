@@ -60,6 +60,7 @@ HARMS = (
     Harm("snaplen 128", lambda _: damage.snap(128), seeds=1),
     Harm("snaplen 96", lambda _: damage.snap(96), seeds=1),
     Harm("20 % of neighbours swapped", lambda seed: damage.swap(0.2, seed), slack=1),
+    Harm("blocks of 20 shuffled", lambda seed: damage.shuffle(20, seed), slack=20),
     Harm("30 % captured twice", lambda seed: damage.duplicate(0.3, seed)),
 )
 

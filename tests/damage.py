@@ -132,6 +132,18 @@ def duplicate(share: float, seed: int) -> Damage:
     return damage
 
 
+def shuffle(size: int, seed: int) -> Damage:
+    """Blocks of so many in any order, each packet with its own time."""
+
+    def damage(file: File) -> File:
+        chance, frames = random.Random(seed), file.frames
+        blocks = (frames[at : at + size] for at in range(0, len(frames), size))
+        mixed = (frame for block in blocks for frame in chance.sample(block, len(block)))
+        return replace(file, frames=tuple(mixed))
+
+    return damage
+
+
 def swap(share: float, seed: int) -> Damage:
     """Neighbours exchanged, each with its own time."""
 
@@ -355,7 +367,7 @@ class Original:
             known = frames.get(pair.name, set())
             # Where the call's first segment was lost, a later one is the first; the lost one may
             # have come again.
-            near = any(c - slack <= call <= r and abs(r - reply) <= slack for c, r in known)
+            near = any(c - slack <= call <= r + slack and abs(r - reply) <= slack for c, r in known)
             again = self._carries(call, pair.xid, 0) and self._carries(reply, pair.xid, 1)
             return near or (pair.name in frames and again)
 

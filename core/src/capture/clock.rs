@@ -6,11 +6,16 @@
 //! nearly all that follow, is no time: that of the packet before stands for it. Where those that follow have
 //! gone back with it, the clock was set back: times are counted on from there.
 //!
+//! Where times go to and fro between two moments, as around a pause whose packets the capture mixed up, each
+//! is believed: [`crate::order`] puts them in order.
+//!
 //! A clock that is set forward is told from a pause by others ([`super::timestamps`]). Nothing is said of
 //! times that go back by less than [`USUAL_NS`]: a capturing host mixes up packets, and two directions may have
 //! clocks of their own.
 //!
 //! Takes the time of each packet, and of those to come where one is odd; gives the time to go by.
+
+use std::collections::VecDeque;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -31,6 +36,17 @@ const LONGEST_PAUSE_NS: i64 = 31 * 86_400 * SECOND_NS;
 
 /// Times that a clock is set back at most, and forward. One that is set more often is not one clock.
 const SET_LIMIT: u64 = 16;
+
+/// So often times go between two moments, among those of the next packets and the latest [`REMEMBERED`] jumps of as
+/// many packets as [`MIXED_WITHIN`], where packets are mixed up. Damage, a pause and a clock that is set make one or
+/// two.
+const MIXED: usize = 4;
+
+/// See [`MIXED`].
+const REMEMBERED: usize = 8;
+
+/// See [`MIXED`].
+const MIXED_WITHIN: u64 = 64;
 
 /// Times are below 2^62 ns, whatever a file says, and with this still have room.
 const LARGEST_SHIFT_NS: i64 = 1 << 62;
@@ -58,6 +74,13 @@ pub struct Untold {
 /// Before the first packet; no time is near it.
 const NEVER: i64 = i64::MIN;
 
+/// Two moments, between which the times of neighbours jumped at a packet.
+#[derive(Clone, Copy, Default)]
+struct Jump {
+    packet: u64,
+    moments: (i64, i64),
+}
+
 /// The clock of one file, as its packets tell it.
 pub(super) struct Clock {
     /// The time of the packet before, as far as it is believed, or [`NEVER`].
@@ -70,12 +93,15 @@ pub(super) struct Clock {
     untold: Untold,
     /// Packets whose times cannot be.
     mistimed: u64,
+    /// The latest jumps; the next one takes the place of the first.
+    jumps: VecDeque<Jump>,
 }
 
 impl Clock {
     pub(super) fn new() -> Self {
         let (never, untold) = (Set::default(), Untold::default());
-        Self { last_ns: NEVER, shift_ns: 0, set_back: never, set_forward: never, untold, mistimed: 0 }
+        let jumps = VecDeque::new();
+        Self { last_ns: NEVER, shift_ns: 0, set_back: never, set_forward: never, untold, mistimed: 0, jumps }
     }
 
     /// Takes the next packet's time, if it is near that of the packet before, as nearly all are.
@@ -91,7 +117,7 @@ impl Clock {
 
     /// Whether a time is near that of the packet before.
     pub(super) fn near(&self, time_ns: i64) -> bool {
-        time_ns.wrapping_sub(self.last_ns).unsigned_abs() <= USUAL_NS.unsigned_abs()
+        near(time_ns, self.last_ns)
     }
 
     /// What is to be added to the times that are believed; they are no larger than can be written then.
@@ -146,6 +172,14 @@ impl Clock {
     /// and those of packets that follow it. Gives the time to go by.
     pub(super) fn doubt(&mut self, packet: u64, time_ns: i64, coming: &[i64]) -> i64 {
         let last_ns = self.last_ns;
+        let before_ns = if last_ns == NEVER {
+            coming.iter().copied().find(|coming| !near(*coming, time_ns))
+        } else {
+            Some(last_ns)
+        };
+        if before_ns.is_some_and(|before_ns| self.goes_to_and_fro(packet, (before_ns, time_ns), coming)) {
+            return self.take(time_ns, time_ns);
+        }
         if last_ns == NEVER {
             return self.first(time_ns, coming);
         }
@@ -161,6 +195,26 @@ impl Clock {
             time_ns
         };
         self.take(time_ns, believed)
+    }
+
+    /// Whether times go to and fro between these two.
+    fn goes_to_and_fro(&mut self, packet: u64, (one, other): (i64, i64), coming: &[i64]) -> bool {
+        let moments = (one.min(other), one.max(other));
+        let alike = |jump: &&Jump| {
+            packet.saturating_sub(jump.packet) <= MIXED_WITHIN
+                && near(jump.moments.0, moments.0)
+                && near(jump.moments.1, moments.1)
+        };
+        let passed = self.jumps.iter().filter(alike).count();
+        if self.jumps.len() == REMEMBERED {
+            self.jumps.pop_front();
+        }
+        self.jumps.push_back(Jump { packet, moments });
+        let at = |time_ns: &i64| (near(*time_ns, moments.0), near(*time_ns, moments.1));
+        let mut at_one: Vec<bool> =
+            coming.iter().map(at).filter(|(one, other)| one != other).map(|(one, _)| one).collect();
+        at_one.dedup();
+        passed + at_one.len().saturating_sub(1) >= MIXED
     }
 
     /// The first packet's time, of which only those that follow can tell.
@@ -208,6 +262,11 @@ impl Set {
         }
         self.times += 1;
     }
+}
+
+/// Whether times are no further apart than usual.
+fn near(one_ns: i64, other_ns: i64) -> bool {
+    one_ns.wrapping_sub(other_ns).unsigned_abs() <= USUAL_NS.unsigned_abs()
 }
 
 /// Whether a packet's time lies behind those that follow it. Nobody knows that of the last one.
@@ -296,6 +355,17 @@ mod tests {
         clock.begin();
         assert_eq!(through(&mut clock, &at(&[-58, -57])), at(&[-58, -57]));
         assert_eq!(clock.set_back(), Set::default());
+    }
+
+    #[test]
+    fn times_of_packets_that_were_mixed_up_around_a_pause_are_believed() {
+        let mixed = [0, 0, 600, 0, 601, 600, 0, 600, 0, 0, 601, 0, 600, 0, 601, 601, 600, 601, 0, 601, 602];
+        let mut clock = Clock::new();
+        let stated: Vec<i64> = mixed.into_iter().chain(603..640).collect();
+        assert_eq!(through(&mut clock, &at(&stated)), at(&stated));
+        assert_eq!((clock.mistimed(), clock.set_back()), (0, Set::default()));
+        let first = stated.get(2..).unwrap();
+        assert_eq!(through(&mut Clock::new(), &at(first)), at(first));
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! their order is not: replies stand before their calls, and streams go back and forth.
 //!
 //! Times that go back may as well be wrong, where two directions have clocks of their own or the clock was
-//! set. So packets are held, and TCP is asked: in the order in which they came each segment goes on where
-//! the one before it ended, and acknowledges what was there. Only where that is much more so in order of
+//! set. So packets are held, and what they carry is asked: in the order in which they came each segment of
+//! TCP goes on where the one before it ended, and acknowledges what was there, and an answer over UDP
+//! follows its call. Only where that is much more so in order of
 //! time than in that of the file are they taken in order of time, from there on, until none is late for a
 //! long while.
 //!
@@ -20,7 +21,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::SocketAddr;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::capture::merge::{Merge, Next};
 use crate::capture::{LinkType, Packet};
@@ -56,6 +57,12 @@ const FEW: usize = 3;
 
 /// In order of time there must be so many times fewer.
 const FEWER: usize = 4;
+
+/// `msg_type` of RPC (RFC 5531 section 9).
+const CALL: u32 = 0;
+
+/// See [`CALL`].
+const REPLY: u32 = 1;
 
 /// What a held packet takes beside its bytes.
 const BOOKKEEPING: usize = 192;
@@ -336,14 +343,27 @@ impl Order {
 }
 
 /// How many segments, in this order, do not begin where the one before them ended, or acknowledge what is
-/// not there.
+/// not there; and how many datagrams that answer others stand before these.
 fn breaches<'a>(packets: impl Iterator<Item = &'a Held>) -> usize {
     let mut ends: HashMap<(SocketAddr, SocketAddr), SeqNumber, RandomState> = HashMap::default();
+    let mut early: HashSet<(SocketAddr, SocketAddr, u32), RandomState> = HashSet::default();
     let (mut fields, mut breaches) = (Vec::new(), 0);
     for held in packets {
         fields.clear();
         let packet = held.packet();
-        let Carried::Segment(segment) = outline(&packet, &mut fields) else { continue };
+        let segment = match outline(&packet, &mut fields) {
+            Carried::Segment(segment) => segment,
+            Carried::Datagram(datagram) => {
+                let (source, destination) = (datagram.source, datagram.destination);
+                match rpc_header(datagram.payload.bytes) {
+                    Some((xid, CALL)) => breaches += usize::from(early.remove(&(destination, source, xid))),
+                    Some((xid, REPLY)) => _ = early.insert((source, destination, xid)),
+                    _ => {}
+                }
+                continue;
+            }
+            Carried::Fragment(_) | Carried::Other => continue,
+        };
         let (source, destination) = (segment.source, segment.destination);
         let begin = SeqNumber(segment.sequence);
         let length = segment.payload.length + usize::from(segment.flags.syn());
@@ -364,6 +384,12 @@ fn breaches<'a>(packets: impl Iterator<Item = &'a Held>) -> usize {
         }
     }
     breaches
+}
+
+/// The xid of a message of RPC, and whether it is a call (RFC 5531 section 9).
+fn rpc_header(message: &[u8]) -> Option<(u32, u32)> {
+    let [xid, kind] = message.as_chunks::<4>().0.first_chunk::<2>()?;
+    Some((u32::from_be_bytes(*xid), u32::from_be_bytes(*kind)))
 }
 
 #[cfg(test)]

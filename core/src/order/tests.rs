@@ -126,6 +126,33 @@ fn packets_of_two_interfaces_that_were_written_by_turns_are_put_together() {
 }
 
 #[test]
+fn answers_over_udp_tell_as_well() {
+    let datagram = |xid: u32, reply: bool| {
+        let (from, to) = if reply { (2049_u16, 700_u16) } else { (700, 2049) };
+        let (source, destination) =
+            if reply { ([10, 0, 0, 2], [10, 0, 0, 1]) } else { ([10, 0, 0, 1], [10, 0, 0, 2]) };
+        let mut frame = vec![0; 12];
+        frame.extend([0x08, 0x00, 0x45, 0, 0, 48, 0, 1, 0x40, 0, 64, 17, 0, 0]); // IPv4, UDP
+        frame.extend(source);
+        frame.extend(destination);
+        frame.extend([from.to_be_bytes(), to.to_be_bytes(), 28_u16.to_be_bytes(), [0, 0]].concat());
+        frame.extend([xid, u32::from(reply), 2, 0, 0].map(u32::to_be_bytes).concat());
+        frame
+    };
+    let turn = |xid: u32| {
+        [(i64::from(xid) * MS, datagram(xid, false)), (i64::from(xid) * MS + 9, datagram(xid, true))]
+    };
+    let in_order: Vec<Told> = (0..2_000).flat_map(turn).collect();
+    let mut packets = in_order.clone();
+    mix(&mut packets, 20, 7);
+    let (taken, _) = through(&packets);
+    assert!(taken.iter().zip(&in_order).all(|(taken, told)| taken.1 == told.0));
+    packets.clone_from(&in_order);
+    packets.iter_mut().skip(1).step_by(2).for_each(|told| told.0 -= 3 * MS);
+    assert!(as_they_stand(&through(&packets).0));
+}
+
+#[test]
 fn directions_with_clocks_of_their_own_stay_as_they_stand() {
     for apart in [-3 * MS, 3 * MS] {
         let mut packets = traffic(6_000);

@@ -44,6 +44,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "lost": Lost(),
         "longer": Longer(),
         "stood_still": StoodStill(),
+        "served": {},
         "locked": Locked(),
         "lock_gaps": (),
         "apart_s": np.zeros(1),

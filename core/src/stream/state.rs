@@ -98,9 +98,11 @@ pub(super) struct State {
     directions: Sides<Direction>,
     /// Nothing was open when the last segment was taken that was not a next one ([`State::take_next`]).
     calm: bool,
-    /// The last segment was a delayed acknowledgement of all that this side had sent, and when it came: what
-    /// comes next from the side may have waited for that.
-    set_free: Option<(Side, i64)>,
+    /// The last segment was a delayed acknowledgement of all that this side had sent: what comes next from the
+    /// side may have waited for that.
+    set_free: Option<Side>,
+    /// When that came. Apart from the side, so that the state of a connection takes eight bytes less.
+    set_free_ns: i64,
     /// Nobody wants this connection's bytes.
     pub(super) ignored: bool,
     /// A side has ended it at once.
@@ -123,6 +125,7 @@ impl State {
             directions: Sides::default(),
             calm: false,
             set_free: None,
+            set_free_ns: 0,
             ignored: false,
             reset: false,
             repeated: false,
@@ -235,7 +238,7 @@ impl State {
             {
                 // What comes next is not one as most are.
                 self.calm = false;
-                self.set_free = Some((side.other(), stamp.time_ns));
+                (self.set_free, self.set_free_ns) = (Some(side.other()), stamp.time_ns);
             }
         }
         other.receive(acknowledged, stamp.time_ns);
@@ -270,7 +273,7 @@ impl State {
         mut sink: impl FnMut(&Connection, Side, Event<'_>),
     ) {
         self.calm = false;
-        let set_free = self.set_free.take();
+        let (set_free, set_free_ns) = (self.set_free.take(), self.set_free_ns);
         self.connection.last = stamp;
         self.reset |= segment.flags.rst();
         if !segment.flags.rst() && !segment.flags.syn() {
@@ -297,11 +300,8 @@ impl State {
         if segment.payload.length > 0 && !segment.flags.rst() {
             let Payload { bytes, length } = segment.payload;
             let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
-            if let Some((waiting, since_ns)) = set_free
-                && waiting == side
-                && self.directions.of(side).assembler.next() == Some(sequence)
-            {
-                self.connection.goes_on(side, stamp.time_ns, since_ns);
+            if set_free == Some(side) && self.directions.of(side).assembler.next() == Some(sequence) {
+                self.connection.goes_on(side, stamp.time_ns, set_free_ns);
             }
             self.data(side, sequence, piece, &mut sink);
         }
@@ -328,7 +328,7 @@ impl State {
                 if self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone)
                     && direction.assembler.next() == Some(acknowledged)
                 {
-                    self.set_free = Some((side.other(), stamp.time_ns));
+                    (self.set_free, self.set_free_ns) = (Some(side.other()), stamp.time_ns);
                 }
             }
             direction.acknowledge(acknowledged, stamp);

@@ -75,7 +75,7 @@ pub struct Untold {
 const NEVER: i64 = i64::MIN;
 
 /// Two moments, between which the times of neighbours jumped at a packet.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Jump {
     packet: u64,
     moments: (i64, i64),
@@ -108,7 +108,7 @@ impl Clock {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Into the decode's loop.
     pub(super) fn goes_on(&mut self, time_ns: i64) -> bool {
-        let usual = time_ns.wrapping_sub(self.last_ns).unsigned_abs() <= USUAL_NS.unsigned_abs();
+        let usual = near(time_ns, self.last_ns);
         if usual {
             self.last_ns = time_ns;
         }
@@ -265,6 +265,7 @@ impl Set {
 }
 
 /// Whether times are no further apart than usual.
+#[inline]
 fn near(one_ns: i64, other_ns: i64) -> bool {
     one_ns.wrapping_sub(other_ns).unsigned_abs() <= USUAL_NS.unsigned_abs()
 }

@@ -12,7 +12,7 @@
 //! long while.
 //!
 //! Takes packets with their numbers; gives them back, with the same numbers. Promises: memory is
-//! [`BYTES_LIMIT`] and one packet; a packet that nothing is late around is never copied.
+//! [`BYTES_LIMIT`] and one packet; but for the [`FIRST`] packets, none is copied as long as none is late.
 
 mod restore;
 
@@ -202,8 +202,7 @@ impl Order {
         self.quiet = if in_order { self.quiet.saturating_add(1) } else { 0 };
         self.late += usize::from(!in_order);
         if self.mode == Mode::Passing {
-            // As many are unminded as there are late ones: a capture in which all packets are is not
-            // looked at more often than one of which few are.
+            // Late ones are counted, not packets: few of them are not worth another look.
             self.unminded = self.unminded.saturating_sub(1);
             if self.unminded == 0 {
                 (self.mode, self.late) = (Mode::Looking, 1);

@@ -19,7 +19,7 @@ from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.locks.lock_waits import POLLED_NS, Waits
+from pcapnfs.analyses.locks.lock_waits import POLLED_NS, Waits, alone, waited
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -157,11 +157,12 @@ _EACH = """
 _TRIES = "select call from lock_file_tries order by call"
 
 _WAITED = f"""
-    with waits as (
+    with each as (
         select client, server, mount, op, directory, name, wait, min(asked) as begun,
                max(answered) as ended, count(*) filter (refused) as refused, min(frame) as frame
         from lock_file_tries group by all
     ),
+    waits as (select *, {alone("ended")} as alone from each),
     freed as (
         select min(client) as holder, server, operations.directory, operations.name,
                call_time as moment
@@ -172,11 +173,7 @@ _WAITED = f"""
     ),
     released as (
         select waits.*,
-               case when moment >= begun and holder <> client then holder end as holder,
-               greatest(begun, max(ended) over (
-                   partition by client, waits.server order by begun, frame
-                   rows between unbounded preceding and 1 preceding
-               )) as alone
+               case when moment >= begun and holder <> client then holder end as holder
         from waits asof left join freed
              on waits.server = freed.server and waits.directory = freed.directory
                 and waits.name = freed.name and waits.ended >= freed.moment
@@ -195,7 +192,7 @@ _WAITED = f"""
     )
     select client, server, any_value(names) as names, count(*) as waits,
            sum(refused)::bigint as refused, any_value("interval") as "interval",
-           sum(greatest(ended - coalesce(alone, begun), 0)) as waited,
+           {waited("ended")} as waited,
            max(ended - begun) as longest,
            list_sort(coalesce(list(distinct holder) filter (holder is not null), [])) as holders,
            (list(frame order by ended - begun desc, frame))[:$examples] as frames

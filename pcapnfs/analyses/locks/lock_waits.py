@@ -211,7 +211,23 @@ _EACH = """
 
 _LOCKS = "select call from lock_steps where not callback order by call"
 
-_WAITS = """
+
+def alone(last: str) -> str:
+    """SQL: from when on a wait of a client and server is the only one of those that have begun."""
+    return f"""
+        greatest(begun, max({last}) over (
+            partition by client, server order by begun, frame
+            rows between unbounded preceding and 1 preceding
+        ))
+    """
+
+
+def waited(last: str) -> str:
+    """SQL: the sum of what waits took of time: where several ran at once, counted once."""
+    return f"sum(greatest({last} - alone, 0))"
+
+
+_WAITS = f"""
     with waits as (
         select client, server, file, "offset", requested, wait, min(asked) as begun,
                max(answered) filter (not refused) as ended, max(answered) as last,
@@ -248,10 +264,7 @@ _WAITS = """
     judged as (
         select released.*, unlocked >= begun and holder <> client as freed,
                told or coalesce(notified >= begun, false) as notice,
-               greatest(begun, max(last) over (
-                   partition by client, server order by begun, frame
-                   rows between unbounded preceding and 1 preceding
-               )) as alone
+               {alone("last")} as alone
         from released
     ),
     asking as (
@@ -269,7 +282,7 @@ _WAITS = """
            sum(refused) as refused, count(*) as waits, count(ended) as granted,
            count(*) filter (notice) as told, sum(polled) as polled,
            any_value("interval") as "interval",
-           sum(greatest(last - coalesce(alone, begun), 0)) as waited,
+           {waited("last")} as waited,
            max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
            list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
            (list(file order by last - begun desc, frame, file))[:10 * $files] as files,

@@ -30,6 +30,17 @@ def test_a_wait_lasts_to_the_answer_that_puts_off_no_more() -> None:
     assert pair.frames == (1, 3)
 
 
+def test_a_call_without_an_object_is_put_off_as_well() -> None:
+    calls = [
+        call(1, "CREATE_SESSION", 1, **DELAY),
+        call(3, "CREATE_SESSION", 1, version=4),
+        call(4, "OPEN", 1, directory=3, **DELAY),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.paths, set(pair.operations)) == (2, (".",), {"CREATE_SESSION", "OPEN"})
+
+
 def test_a_recall_of_the_same_file_is_why() -> None:
     calls = [
         call(1, "OPEN", 1, file=1, **DELAY),

@@ -73,10 +73,13 @@ def of(cursor: duckdb.DuckDBPyConnection, files: Iterable[int | None]) -> dict[i
 
 
 def told(
-    cursor: duckdb.DuckDBPyConnection, lists: Iterable[Iterable[int]], most: int
+    cursor: duckdb.DuckDBPyConnection, lists: Iterable[Iterable[int | None]], most: int
 ) -> Iterator[tuple[str, ...]]:
-    """Of each of several lists of a few files, the first paths that differ, so many at most."""
-    numbers = [list(files) for files in lists]
+    """Of each of several lists of a few files, the first paths that differ, so many at most.
+
+    None among the files is passed over.
+    """
+    numbers = [[file for file in files if file is not None] for files in lists]
     paths = of(cursor, (file for files in numbers for file in files))
     return (tuple(dict.fromkeys(paths[file] for file in files))[:most] for files in numbers)
 

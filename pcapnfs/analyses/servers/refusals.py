@@ -139,7 +139,8 @@ _REFUSALS = f"""
     ),
     waits as (
         select any_value(client) as client, any_value(server) as server, any_value(op) as op,
-               any_value(file) as file, any_value(directory) as directory,
+               nullif(any_value(file), -1) as file,
+               nullif(any_value(directory), -1) as directory,
                min(status_name) filter (refused) as status,
                count(*) filter (refused) as calls, min(call_time) as begun,
                max(reply_time) filter (not refused) as ended, min(call_frame) as frame,

@@ -77,6 +77,7 @@ def decode(
     force: bool = False,
     independent: bool = False,
     jobs: int | None = None,
+    limit: int | None = None,
     accept: Callable[[Sequence[store.Stored]], None] | None = None,
     progress: Progress | None = None,
 ) -> Decoded:
@@ -91,6 +92,9 @@ def decode(
             file of one is in another. Each is decoded by itself.
         jobs: How many independent captures are decoded at a time; None: as many as there are
             processors, and as memory allows.
+        limit: Memory that the process may take, in bytes; None: half of what is free. Where what is
+            known of files takes more, those that were of use longest ago are forgotten, and count
+            as others when they come again (`files_forgotten` among the limits hit).
         accept: Called with the parts before they get the target's name; what it raises leaves
             nothing behind.
         progress: Called now and then with bytes consumed and bytes in all (0: unknown).
@@ -111,17 +115,34 @@ def decode(
     demand_outside(place)
     demand_free(place, force=force)
     tool = f"pcapnfs {pcapnfs.__version__}"
+    limit = memory.default_limit() if limit is None else limit
     try:
         with placement.placed(place, replace=force) as directory:
             if independent and len(captures) > 1:
                 streams = [[path] for path in captures]
                 parts = write_each(
-                    streams, directory, jobs=jobs, ports=ports, digest=True, progress=progress
+                    streams,
+                    directory,
+                    jobs=jobs,
+                    ports=ports,
+                    digest=True,
+                    limit=limit,
+                    progress=progress,
                 )
                 parts = numbering.in_order(parts)
                 store.write_parts(directory, [part.directory.name for part in parts], tool=tool)
             else:
-                parts = [write(captures, directory, ports=ports, digest=True, progress=progress)]
+                files_bytes = memory.of_files(limit)
+                parts = [
+                    write(
+                        captures,
+                        directory,
+                        ports=ports,
+                        digest=True,
+                        files_bytes=files_bytes,
+                        progress=progress,
+                    )
+                ]
             if accept is not None:
                 accept(parts)
             size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
@@ -265,6 +286,7 @@ def write(
     columns: Columns | None = None,
     digest: bool = False,
     brief: bool = False,
+    files_bytes: int | None = None,
     progress: Progress | None = None,
     over: threading.Event | None = None,
 ) -> store.Stored:
@@ -277,6 +299,7 @@ def write(
         columns: The columns wanted, by table; None: all.
         digest: Read the captures once more, to recognise them later.
         brief: Compress nothing: the files are read often, and soon gone.
+        files_bytes: Memory for what is known of files (`memory.of_files`); None: 1 GiB.
         progress: As of `decode`.
         over: Once it is set, the work is given up.
 
@@ -293,7 +316,7 @@ def write(
         wanted = {table: set(names) for table, names in columns.items()}
     files = {path: _file(path) for path in paths} if digest else {}
     try:
-        decoder = _core.Decoder(list(paths), list(ports), wanted)
+        decoder = _core.Decoder(list(paths), list(ports), wanted, files_bytes)
         writer = _core.Writer(str(directory), wanted, brief)
         with closing(ahead(decoder, WRITTEN_AHEAD)) as steps:
             for batches, position in steps:
@@ -374,6 +397,7 @@ def write_each(
     ports: Sequence[int] = (),
     columns: Columns | None = None,
     digest: bool = False,
+    limit: int | None = None,
     progress: Progress | None = None,
 ) -> list[store.Stored]:
     """Decode streams that have nothing to do with one another, several at a time.
@@ -387,12 +411,15 @@ def write_each(
         ports: As of `decode`.
         columns: As of `write`.
         digest: As of `write`.
+        limit: As of `decode`; None: 1 GiB for what each knows of files.
         progress: As of `decode`, for all streams together.
 
     Raises:
         CaptureError: A file cannot be opened, or is no capture.
         OSError: The disk is full, or does not take it for another reason.
     """
+    workers = min(jobs or _jobs(limit), len(streams))
+    files_bytes = memory.of_files(limit, workers)
     over = threading.Event()
     tally = None if progress is None else _Tally(progress, len(streams))
 
@@ -406,26 +433,27 @@ def write_each(
             ports=ports,
             columns=columns,
             digest=digest,
+            files_bytes=files_bytes,
             progress=report,
             over=over,
         )
 
-    with ThreadPoolExecutor(max_workers=jobs or _jobs(), thread_name_prefix="decode") as workers:
-        results = [workers.submit(work, number) for number in range(len(streams))]
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="decode") as pool:
+        results = [pool.submit(work, number) for number in range(len(streams))]
         try:
             wait(results, return_when=FIRST_EXCEPTION)
         finally:
             # After a failure or an interrupt nobody waits for what the others would still find.
             if not all(result.done() and result.exception() is None for result in results):
                 over.set()
-                workers.shutdown(wait=True, cancel_futures=True)
+                pool.shutdown(wait=True, cancel_futures=True)
         return [result.result() for result in _failed_first(results)]
 
 
-def _jobs() -> int:
+def _jobs(limit: int | None) -> int:
     """As many as there are processors for, and memory."""
     processors = len(os.sched_getaffinity(0))
-    limit = memory.default_limit()
+    limit = memory.default_limit() if limit is None else limit
     return processors if limit is None else max(1, min(processors, limit // JOB_BYTES))
 
 

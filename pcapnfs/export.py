@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pcapnfs import decoding, placement
+from pcapnfs import decoding, memory, placement
 from pcapnfs.errors import UsageError, WriteError, said
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def decode_to_file(
     target: Path,
     *,
     ports: Sequence[int] = (),
+    limit: int | None = None,
     accept: Callable[[Meta], None] | None = None,
     progress: Progress | None = None,
 ) -> Meta:
@@ -122,6 +123,7 @@ def decode_to_file(
         table: The table.
         target: The file.
         ports: Ports that carry RPC besides those that are recognised by themselves.
+        limit: As of `decoding.decode`.
         accept: Called with what the decoder said before the file gets its name; what it raises
             leaves nothing behind.
         progress: As of `decoding.write`.
@@ -134,11 +136,17 @@ def decode_to_file(
     _demand_file(target)
     _declared(table)
     wanted = reads(table)
+    limit = memory.default_limit() if limit is None else limit
     try:
         # Beside the target, so that the table is renamed and not copied.
         with placement.placed_file(target) as fresh, placement.beside(target) as directory:
             written = decoding.write(
-                captures, directory, ports=ports, columns=wanted, progress=progress
+                captures,
+                directory,
+                ports=ports,
+                columns=wanted,
+                files_bytes=memory.of_files(limit),
+                progress=progress,
             )
             if accept is not None:
                 accept(written.meta)

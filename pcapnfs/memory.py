@@ -29,6 +29,9 @@ CALL_BYTES = 100
 """What an analysis holds of each call beside the database, at most: when it was outstanding, with
 whom, and which share of the time is its own. Measured on 1.5 million calls."""
 
+FILE_BYTES = 130
+"""What the analysis of the time holds of each file besides."""
+
 WALK_BYTES = 100
 """What a walk over rows in order (walks.py) holds of each call besides, until it is through."""
 
@@ -46,6 +49,10 @@ LEAST_WALKED_CALLS = 1 << 16
 WALKED_SHARE = 4
 """One of so many calls, while nothing else is held: with rows for operations and entries, and with
 what the database hands over at a time, that is less than `CALL_BYTES` of all calls."""
+
+FILES_PARTS = 4
+"""Of so many parts of what a decoder may take, all but one are for what it knows of files. It takes
+more while it forgets some of them: measured, a tenth, and 30 to 40 MB."""
 
 THREAD_BYTES = 125 << 20
 """What the database wants for each of its threads: with 25 MB, joins of half a million calls came
@@ -112,7 +119,20 @@ def growth(limit: int) -> int:
     return max(limit, LEAST_BYTES) + BEYOND_BYTES - min(resident(), DECODING_BYTES)
 
 
-def of_database(limit: int, calls: int = 0) -> int:
+def of_files(limit: int | None, decoders: int = 1) -> int | None:
+    """What each decoder may take for what it knows of files, in bytes; None: what it takes unasked.
+
+    Args:
+        limit: That of the whole process, in bytes; None: there is none.
+        decoders: How many of them are at work at the same time.
+    """
+    if limit is None:
+        return None
+    room = max(limit, LEAST_BYTES) + BEYOND_BYTES - DECODING_BYTES
+    return room * (FILES_PARTS - 1) // FILES_PARTS // decoders
+
+
+def of_database(limit: int, calls: int = 0, files: int = 0) -> int:
     """What the database gets of the limit of the whole process, in bytes.
 
     At least three eighths (of what it does not count, it takes more when it has more); of a tight
@@ -122,9 +142,10 @@ def of_database(limit: int, calls: int = 0) -> int:
 
     Args:
         limit: That of the whole process, in bytes.
-        calls: Calls that will be analysed, once they are known.
+        calls: Calls of which analyses hold something.
+        files: Files likewise.
     """
-    held = workers(limit, calls) * _of_analysis(calls, limit)
+    held = workers(limit, calls) * _of_analysis(calls, limit) + files * FILE_BYTES
     least = limit * 3 // 8
     if tight(limit, calls):
         least = min(least, max(limit - held, limit * 3 // 16))
@@ -182,6 +203,19 @@ def threads(limit: int | None, calls: int, wanted: int) -> int:
     if limit is None:
         return wanted
     return max(min(wanted, of_database(limit, calls) // THREAD_BYTES), 1)
+
+
+def needed(calls: int, files: int = 0) -> int:
+    """The limit that an analysis of the time takes at least, in bytes.
+
+    It holds something of each call at the same time, which no database puts on the disk.
+
+    Args:
+        calls: Calls that are analysed.
+        files: Files that they were about.
+    """
+    held = calls * CALL_BYTES + files * FILE_BYTES
+    return DECODING_BYTES + LEAST_DATABASE_BYTES + held - BEYOND_BYTES
 
 
 def tight(limit: int | None, calls: int) -> bool:

@@ -139,7 +139,10 @@ def open(
         size = _plain_bytes(named)
         if stored or not own or not _fits(size, limit):
             brief = own and not stored and size <= BRIEF_BYTES
-            parts = _parts(named, directory.path, ports, columns, progress, holds, brief=brief)
+            files_bytes = limits.of_files(limit)
+            parts = _parts(
+                named, directory.path, ports, columns, files_bytes, progress, holds, brief=brief
+            )
             parts = attached.reach(parts, directory.path)
             together = numbering.together(parts)
             few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
@@ -147,7 +150,7 @@ def open(
                 connection, read = _gathered(parts, together, tables, directory.path, limit)
             else:
                 read = parts
-                connection = _viewing(read, together, tables, directory.path, limit, own=own)
+                connection = _viewing(read, tables, directory.path, limit, own=own)
             names = tuple(name for part in parts for name in part.named)
             return Trace(
                 connection,
@@ -159,16 +162,23 @@ def open(
                 own=own,
                 named=names,
                 limit=limit,
+                demanded=memory is not None,
             )
-        decoder = _core.Decoder(named, list(ports), wanted)
+        decoder = _core.Decoder(named, list(ports), wanted, limits.of_files(limit))
         connection = connect(tables, directory.path)
         _bound(connection, limit)
         # Rows come by the row group: another thread finds nothing to do, and costs memory.
         with _one_thread(connection):
             _load(connection, decoder, progress)
         told = meta.parse(decoder.finish())
-        _bound(connection, limit, told.calls)
-        return Trace(connection, told, directory, named=decoder.captures(), limit=limit)
+        return Trace(
+            connection,
+            told,
+            directory,
+            named=decoder.captures(),
+            limit=limit,
+            demanded=memory is not None,
+        )
     except BaseException as error:
         directory.remove()
         let_go(holds)
@@ -195,11 +205,13 @@ def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyC
     return connection
 
 
-def _bound(connection: duckdb.DuckDBPyConnection, limit: int | None, calls: int = 0) -> None:
-    """Let the database take what the limit of the process leaves it; None: what it likes."""
+def _bound(connection: duckdb.DuckDBPyConnection, limit: int | None) -> None:
+    """Let the database take what the limit of the process leaves it; None: what it likes.
+
+    What analyses hold of each call it leaves them when they begin (`Trace.make_room`).
+    """
     if limit is not None:
-        memory = limits.of_database(limit, calls)
-        connection.execute("set memory_limit = ?", [f"{memory}B"])
+        connection.execute("set memory_limit = ?", [f"{limits.of_database(limit)}B"])
 
 
 @contextlib.contextmanager
@@ -222,7 +234,7 @@ def _gathered(
     Gives the database, and what its tables are views of, if they are.
     """
     connection = connect(tables, directory)
-    _bound(connection, limit, together.calls)
+    _bound(connection, limit)
     # Each file is read once: kept in memory, thousands of them would take hundreds of MB.
     connection.execute("set enable_external_file_cache = false")
     with _one_thread(connection):
@@ -231,12 +243,11 @@ def _gathered(
             return connection, []
         merged = attached.merge(connection, parts, tables, directory / "merged")
     connection.close()  # It would keep some of what it has read.
-    return _viewing([merged], together, tables, directory, limit, own=True), [merged]
+    return _viewing([merged], tables, directory, limit, own=True), [merged]
 
 
 def _viewing(
     parts: Sequence[store.Stored],
-    together: meta.Meta,
     tables: Sequence[schema.Table],
     directory: Path,
     limit: int | None,
@@ -246,7 +257,7 @@ def _viewing(
     """A database whose tables are views of the files of traces."""
     connection = connect((), directory)
     attached.attach(connection, parts, tables, own=own)
-    _bound(connection, limit, together.calls)
+    _bound(connection, limit)
     return connection
 
 
@@ -304,6 +315,7 @@ def _parts(
     directory: Path,
     ports: Sequence[int],
     columns: Columns | None,
+    files_bytes: int | None,
     progress: Progress | None,
     holds: list[Hold],
     *,
@@ -341,6 +353,7 @@ def _parts(
                     ports=ports,
                     columns=columns,
                     brief=brief,
+                    files_bytes=files_bytes,
                     progress=progress,
                 )
             ]

@@ -109,6 +109,7 @@ class Trace:
         own: bool = False,
         named: Sequence[str] = (),
         limit: int | None = None,
+        demanded: bool = False,
     ) -> None:
         """Take over a filled database and the directory that its files are in.
 
@@ -122,8 +123,10 @@ class Trace:
             own: The parts were made for this trace, and go away with it.
             named: The captures as they were named, in the order of `meta.files`.
             limit: Memory that the process may take, bytes; None: what it likes.
+            demanded: Somebody asked for the limit: what cannot keep it is refused.
         """
         self.meta = meta
+        self._limit, self._demanded = limit, demanded
         self._parts = parts
         self._read = read
         self._own = own
@@ -172,6 +175,39 @@ class Trace:
         """
         own = self._own_connection
         return in_utc(own.sql(reading(own, query), params=params))
+
+    def make_room(self) -> None:
+        """Have the database leave memory for an analysis that holds something of each call.
+
+        Of a locked trace it keeps what it has.
+        """
+        if self._limit is None or self._locked:
+            return
+        size = limits.of_database(self._limit, self.meta.calls, self._files())
+        with contextlib.closing(self.cursor()) as cursor:
+            cursor.execute("set global memory_limit = ?", [f"{size}B"])
+
+    def demand_memory(self) -> None:
+        """Refuse to measure what the forecasts need where the limit that was asked for is too low.
+
+        Raises:
+            UsageError: That is so.
+        """
+        if self._limit is None or not self._demanded:
+            return
+        files = self._files()
+        least = limits.needed(self.meta.calls, files)
+        if self._limit < least:
+            raise UsageError(
+                f"a limit of {units.size(self._limit)} is too little to say where the time of "
+                f"{units.counted(self.meta.calls, 'call')} on {units.counted(files, 'file')} went: "
+                f"that takes {-(-least >> 20)}M"
+            )
+
+    def _files(self) -> int:
+        """Files, and names looked for in vain, that calls were about."""
+        ((files,),) = self.rows("select count(*) from files where not listed_only")
+        return int(files)
 
     def rows(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None

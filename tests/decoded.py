@@ -28,7 +28,8 @@ _MEASURE = """
 import json, pathlib, re, sys, time
 from pcapnfs import _core
 start = time.process_time()
-decoder = _core.Decoder(sys.argv[1:])
+files_bytes = int(sys.argv[2]) if len(sys.argv) > 2 else None
+decoder = _core.Decoder([sys.argv[1]], files_bytes=files_bytes)
 while decoder.next() is not None:
     pass
 told = json.loads(decoder.finish())
@@ -39,20 +40,26 @@ print(json.dumps([taken, peak, told]))
 """
 
 
-def cost(path: Path) -> tuple[float, int, dict[str, Any]]:
+def cost(path: Path, files_bytes: int | None = None) -> tuple[float, int, dict[str, Any]]:
     """Seconds of the processor that a process takes to decode the file, its peak resident bytes,
     and what it was told at the end.
+
+    With `files_bytes` for what it knows of files.
     """
+    given = [] if files_bytes is None else [str(files_bytes)]
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _MEASURE, str(path), *given],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     taken_s, peak, meta = json.loads(done.stdout)
     return float(taken_s), int(peak), meta
 
 
-def measure(path: Path) -> tuple[int, dict[str, Any]]:
+def measure(path: Path, files_bytes: int | None = None) -> tuple[int, dict[str, Any]]:
     """Peak resident bytes of a process that decodes the file, and what it was told at the end."""
-    _, peak, meta = cost(path)
+    _, peak, meta = cost(path, files_bytes)
     return peak, meta
 
 

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import duckdb
 import pytest
 
+from pcapnfs import decoding
 from pcapnfs.synth.builder import Conversation, damage, nfs3, nfs4, rpc
 from pcapnfs.synth.builder.capture import Capture
 from tests.damage import rows
@@ -130,6 +132,47 @@ def test_one_pair_of_ports_opened_100000_times(tmp_path: Path, idle_bytes: int) 
     assert meta["calls"] == count
     assert meta["limits_hit"]["connections_forgotten"] > 0
     assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_400000_files(tmp_path: Path) -> None:
+    """Those that were used longest ago are forgotten; the one that is used all the time is not."""
+    handle, used = b"H" * 32, b"the file that is used all along."
+    frames = []
+    for each in (handle, used):
+        call = rpc.call(7, *nfs3.getattr_(each), rpc.auth_sys())
+        frame = bytearray(_one_frame(call))
+        frames.append((frame, bytes(frame).index(call), bytes(frame).index(each)))
+    count = 400_000
+
+    def packets() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            frame, call, place = frames[i % 8 == 0]
+            frame[26:30] = struct.pack(">I", 0x0A000000 + i // 50_000)
+            frame[34:36] = struct.pack(">H", 1024 + i % 50_000)
+            frame[call : call + 4] = struct.pack(">I", i)
+            if i % 8:
+                frame[place : place + 4] = struct.pack(">I", i)
+            yield T + i * 1000, bytes(frame)
+
+    path = write(tmp_path / "files.pcap", packets())
+    whole, told = measure(path)
+    peak, meta = measure(path, 8 << 20)
+    assert told["calls"] == meta["calls"] == count
+    assert "files_forgotten" not in told["limits_hit"]
+    assert meta["limits_hit"]["files_forgotten"] > count // 2
+    assert peak < whole - (40 << 20)
+    target = tmp_path / "files"
+    target.mkdir()
+    decoding.write([str(path)], target, files_bytes=8 << 20)
+    with duckdb.connect() as database:
+        ask = f"select count(*), count(distinct file), max(file) from '{target}/files.parquet'"
+        files = count - count // 8 + 1
+        assert database.execute(ask).fetchall() == [(files, files, files - 1)]
+        ask = f"""
+            select handle::varchar, count(*) from '{target}/calls.parquet'
+            join '{target}/files.parquet' using (file) group by file, handle having count(*) > 1
+        """
+        assert database.execute(ask).fetchall() == [(used.decode(), count // 8)]
 
 
 def test_200000_calls_without_reply(tmp_path: Path, idle_bytes: int) -> None:

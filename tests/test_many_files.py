@@ -12,6 +12,7 @@ from pcapnfs import temporary
 from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.by_file.pergroup import pergroup
 from pcapnfs.comparison import side
+from pcapnfs.errors import UsageError
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
@@ -80,6 +81,20 @@ def test_files_by_their_cost(trace: Trace) -> None:
     found = pcapnfs.perfile(trace, top=3)
     assert [file.file for file in found.files] == [0, 1, 10]
     assert (found.listed.files, found.listed.calls) == (FILES, FILES)
+
+
+@pytest.mark.parametrize("demanded", [True, False])
+def test_a_limit_that_cannot_be_kept_is_refused_at_once(demanded: bool) -> None:
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    told = replace(meta(), calls=10_000_000)
+    with closing(Trace(connection, told, directory, limit=300 << 20, demanded=demanded)) as trace:
+        if demanded:
+            with pytest.raises(UsageError, match=r"300 MiB is too little .* that takes 996M$"):
+                pcapnfs.summarize(trace)
+        else:
+            assert not pcapnfs.summarize(trace).patterns.classes
+        assert pcapnfs.perfile(trace).listed.files == 0
 
 
 @pytest.mark.parametrize(("by", "groups"), [("directory", FILES // 100), ("client", 1)])

@@ -78,14 +78,23 @@ struct Decoder {
 #[pymethods]
 impl Decoder {
     #[new]
-    #[pyo3(signature = (paths, ports=Vec::new(), columns=None))]
+    #[pyo3(signature = (paths, ports=Vec::new(), columns=None, files_bytes=None))]
     #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
-    fn new(py: Python<'_>, paths: Vec<PathBuf>, ports: Vec<u16>, columns: Option<Choice>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        ports: Vec<u16>,
+        columns: Option<Choice>,
+        files_bytes: Option<usize>,
+    ) -> PyResult<Self> {
         let mut inner = py
             .detach(|| pcapnfs_core::decode::Decoder::open(&paths, &ports))
             .map_err(|error| read_error(&error))?;
         if let Some(columns) = columns {
             inner.choose(&columns);
+        }
+        if let Some(bytes) = files_bytes {
+            inner.allow(bytes);
         }
         Ok(Self { inner: Mutex::new(inner) })
     }

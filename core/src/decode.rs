@@ -200,16 +200,29 @@ impl Decoder {
         self.conversations.tables().choose(choice);
     }
 
+    /// Allows what is known of files so much memory, in bytes; else it may take 1 GiB. Beyond it those that were
+    /// of use longest ago are forgotten (`files_forgotten` in [`Meta::limits_hit`]).
+    pub fn allow(&mut self, files_bytes: usize) {
+        self.conversations.allow(files_bytes);
+    }
+
     /// Decodes on until there are rows enough for a batch, or for a while; `None` at the end.
     pub fn next_batches(&mut self) -> Result<Option<Vec<Batch>>, ArrowError> {
         let mut turn = 0;
         while !self.finished {
-            if self.frames.is_multiple_of(AT_ONCE as u64) {
-                foresight::fetch(&self.captures, &self.connections, &self.conversations);
-            }
             if self.ended {
                 self.finished = !self.conversations.write_files();
                 return self.conversations.tables().take(self.finished).map(Some);
+            }
+            if self.frames.is_multiple_of(AT_ONCE as u64) {
+                if self.conversations.forget_files() {
+                    return self.conversations.tables().take(false).map(Some);
+                }
+                if self.conversations.crowded() {
+                    self.conversations.make_room();
+                    continue;
+                }
+                foresight::fetch(&self.captures, &self.connections, &self.conversations);
             }
             if !self.read_packet() {
                 self.end();
@@ -326,6 +339,7 @@ impl Decoder {
         let [servers_overlooked, devices_overlooked] = conversations.servers_overlooked();
         for (code, count) in [
             ("connections_forgotten", self.connections.forgotten),
+            ("files_forgotten", conversations.files_forgotten()),
             ("vain_limit", vain_overlooked),
             ("held_limit", self.connections.overfull),
             (Reason::PendingLimit.code(), conversations.given_up()),

@@ -53,6 +53,16 @@ def decode(
     ] = None,
     json: options.Json = False,
     port: options.Ports = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory to take, as in 512M or 4G (at least 128M), else half of what is free; of "
+            "more files than it holds, those used longest ago are forgotten, and said to be.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Decode captures into a trace, which every command takes in place of captures.
 
@@ -62,6 +72,7 @@ def decode(
 
     if jobs is not None and not independent:
         raise UsageError("--jobs is for captures that are --independent; others are one stream")
+    limit = options.limit_of(memory)
     with progress() as report:
         result = decoding.decode(
             [str(path) for path in captures],
@@ -70,8 +81,9 @@ def decode(
             force=force,
             independent=independent,
             jobs=jobs,
+            limit=limit,
             accept=_demand_nfs,
-            progress=report,
+            progress=report if limit is None else decoding.watched(limit, report),
         )
     last.remember(last.Captures((result.trace,), ()))
     options.tell_damage(result.damage)

@@ -94,6 +94,7 @@ def export(
                 table,
                 target,
                 ports=named.ports,
+                limit=limit,
                 accept=accept,
                 progress=report if limit is None else decoding.watched(limit, report),
             )

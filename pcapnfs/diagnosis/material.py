@@ -218,6 +218,7 @@ def gather(trace: Trace) -> Material:
 
 def begin(trace: Trace, asking: Asking) -> Begun:
     """Find out what other answers build on, and ask for what takes longest."""
+    trace.demand_memory()
     network = network_path(trace)
     calls = outstanding(trace, added_ns=network.added_ns)
     given = equal_shares(calls.intervals)

@@ -24,6 +24,9 @@ PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 FRAGMENTS = "fragments_unfinished"
 """Of `limits_hit`, what is no limit as a rule: the capture lacks the other fragments."""
 
+FILES = "files_forgotten"
+"""Of `limits_hit`, that which more memory would lift."""
+
 OF_THE_SENDER = ("malformed", "trailing", "unsupported")
 """Reasons that are no fault of the capture: where such messages are is told, to look at them."""
 
@@ -74,6 +77,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _fragments(capture),
         _retransmitted(trust),
         _negative(trust),
+        _forgotten(capture),
         _limits(capture),
     ]
     return [sentence for sentence in candidates if sentence]
@@ -431,9 +435,22 @@ def _limits(capture: Capture) -> str:
     limits = ", ".join(
         f"{escape(code)} {units.counted(times, 'time')}"
         for code, times in capture.limits_hit.items()
-        if code != FRAGMENTS
+        if code not in (FRAGMENTS, FILES)
     )
     return f"Limits of the decoder were reached: {limits}." if limits else ""
+
+
+def _forgotten(capture: Capture) -> str:
+    """Files of which nothing was known any more when they came again."""
+    files = capture.limits_hit.get(FILES)
+    if not files:
+        return ""
+    forgotten = units.counted(files, "file or name", "files and names")
+    return (
+        f"Memory did not suffice for all files: {forgotten} "
+        "used longest ago were forgotten; those that came again count as others, perhaps without a "
+        "path. A larger --memory keeps them."
+    )
 
 
 def _fragments(capture: Capture) -> str:

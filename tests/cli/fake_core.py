@@ -56,7 +56,9 @@ class Decoder:
         paths: list[str],
         ports: list[int] | None = None,
         columns: dict[str, set[str]] | None = None,
+        files_bytes: int | None = None,
     ) -> None:
+        del files_bytes
         self._columns = columns
         Decoder.seen = [(paths, ports or [])]
         try:

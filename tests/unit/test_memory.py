@@ -33,6 +33,24 @@ def group(directory: Path, names: tuple[str, str], limit: str, used: int, cached
     (directory / "memory.stat").write_text(f"anon 7\n{cached}\n")
 
 
+def test_what_is_known_of_files_fits_into_what_a_limit_leaves() -> None:
+    assert memory.of_files(None) is None
+    room = GB + memory.BEYOND_BYTES - memory.DECODING_BYTES
+    assert (one := memory.of_files(GB)) is not None
+    assert room // 2 < one < room
+    assert memory.of_files(GB, 2) == one // 2
+    assert memory.of_files(1) == memory.of_files(memory.LEAST_BYTES)
+
+
+def test_the_least_limit_leaves_room_for_calls_and_files() -> None:
+    least = memory.needed(10_000_000, 1_000_000)
+    held = 10_000_000 * memory.CALL_BYTES + 1_000_000 * memory.FILE_BYTES
+    assert least + memory.BEYOND_BYTES - held >= memory.LEAST_DATABASE_BYTES
+    assert memory.needed(500_000, 100_000) <= memory.LEAST_BYTES
+    some, more = memory.of_database(2 * GB, 500_000), memory.of_database(2 * GB, 500_000, 1_000_000)
+    assert some - more == 1_000_000 * memory.FILE_BYTES
+
+
 def test_as_many_analyses_at_a_time_as_there_is_room_for() -> None:
     calls = 1_000_000
     assert memory.workers(None, calls) == memory.MOST_WORKERS

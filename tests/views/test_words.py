@@ -61,6 +61,17 @@ def test_missing_fragments_are_no_limit_of_the_decoder() -> None:
     ]
 
 
+def test_files_that_were_forgotten_are_told_with_what_would_keep_them() -> None:
+    capture = replace(samples.capture(), limits_hit={"files_forgotten": 1200, "record_limit": 1})
+    assert trust_sentences(samples.trust(), capture) == [
+        "Every call has its reply.",
+        "Memory did not suffice for all files: 1\u2009200 files and names used longest ago were "
+        "forgotten; those that came again count as others, perhaps without a path. A larger "
+        "--memory keeps them.",
+        "Limits of the decoder were reached: record_limit 1 time.",
+    ]
+
+
 def test_a_coarse_clock_is_told() -> None:
     assert trust_sentences(replace(samples.trust(), clock_tick_s=0.01), samples.capture()) == [
         "The capture's clock ticks every 10.0 ms: shorter times cannot be told.",

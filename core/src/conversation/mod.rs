@@ -45,6 +45,10 @@ const BEFORE_TLS: u8 = 2;
 /// marked with `record_limit`.
 const BUFFERED_LIMIT: usize = 32 << 20;
 
+/// Memory that what is known of files may take, unless the caller allows another. Beyond it those that
+/// were of use longest ago are forgotten (`files_forgotten`).
+const FILES_BYTES_LIMIT: usize = 1 << 30;
+
 /// A connection that may carry RPC.
 struct Conversation {
     readers: Sides<RecordReader>,
@@ -70,8 +74,10 @@ pub(crate) struct Conversations {
     /// Buffers for the next ones.
     spare: Vec<Vec<u8>>,
     witness: Option<Box<dyn Witness>>,
-    /// What is left to write at the end.
+    /// What is left to write at the end, or of files that are to be forgotten.
     ending: Option<Ending>,
+    /// Memory that files may take, in bytes.
+    files_bytes: usize,
 }
 
 impl Conversations {
@@ -87,6 +93,7 @@ impl Conversations {
             spare: Vec::new(),
             witness,
             ending: None,
+            files_bytes: FILES_BYTES_LIMIT,
         }
     }
 
@@ -375,6 +382,42 @@ impl Conversations {
     pub(crate) fn write_files(&mut self) -> bool {
         let Messages { tables, names, hosts, .. } = &mut self.messages;
         self.ending.as_mut().is_some_and(|ending| tables.append_files(ending, names, hosts.servers()))
+    }
+
+    /// Allows what is known of files another amount of memory, in bytes.
+    pub(crate) fn allow(&mut self, files_bytes: usize) {
+        self.files_bytes = files_bytes;
+    }
+
+    /// Whether more is known of files than there is memory for.
+    #[inline]
+    pub(crate) fn crowded(&self) -> bool {
+        self.messages.names.bytes() > self.files_bytes
+    }
+
+    /// Forgets some of the files, after they are written ([`Conversations::forget_files`]).
+    pub(crate) fn make_room(&mut self) {
+        self.messages.names.settle();
+        self.ending = Some(Ending::forgetting(&self.messages.names));
+    }
+
+    /// Writes some of those that are to be forgotten, and forgets them once all are written. `false`:
+    /// none are.
+    #[inline]
+    pub(crate) fn forget_files(&mut self) -> bool {
+        self.ending.is_some() && {
+            if !self.write_files()
+                && let Some(ending) = self.ending.take()
+            {
+                self.messages.names.forget(ending.kept());
+            }
+            true
+        }
+    }
+
+    /// Files that were forgotten.
+    pub(crate) fn files_forgotten(&self) -> u64 {
+        self.messages.names.forgotten()
     }
 
     /// Says what is to be said of a connection once it is over.

@@ -125,7 +125,16 @@ pub(super) struct FileSystems {
     last: Option<((u64, u64), FileSystem)>,
 }
 
+/// What a file system takes: its number, and its place in the look-up.
+const FILE_SYSTEM_BYTES: usize = 64;
+
 impl FileSystems {
+    /// Memory that is taken, in bytes.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.fsids.len() * FILE_SYSTEM_BYTES
+    }
+
     #[inline]
     pub(super) fn number(&mut self, fsid: (u64, u64)) -> Option<FileSystem> {
         match self.last {

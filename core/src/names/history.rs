@@ -1,6 +1,7 @@
 //! When objects came, were of use, and went: what tells whether two handles lead to one file.
 
 use crate::names::FileId;
+use crate::names::forgetting::retain;
 
 /// Number of a call among those that names were learnt from, from 1; 0: never.
 pub(super) type Tick = u32;
@@ -51,6 +52,12 @@ impl History {
     pub(super) fn add(&mut self) {
         self.uses.push(Use::default());
         self.lives.push(Life::default());
+    }
+
+    /// Leaves out the objects that are not kept.
+    pub(super) fn retain(&mut self, keep: &[bool]) {
+        retain(&mut self.uses, keep);
+        retain(&mut self.lives, keep);
     }
 
     pub(super) fn usage(&self, id: FileId) -> Use {

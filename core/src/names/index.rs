@@ -59,6 +59,11 @@ impl Index {
         None
     }
 
+    /// Lets no key denote anything.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
     /// Lets a key denote nothing; gives what it denoted before.
     pub(super) fn remove(&mut self, Print { place, check }: Print) -> Option<FileId> {
         let is = |entry: &Entry| entry.place == place && entry.check == check;

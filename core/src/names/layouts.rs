@@ -16,6 +16,9 @@ use crate::nfs::facts::DeviceId;
 /// for a handle that the data server itself did not teach.
 const DEVICES_LIMIT: usize = 64;
 
+/// Handles at data servers; beyond them those known stay (`devices_limit`).
+const HANDLES_LIMIT: usize = 1 << 20;
+
 /// What layouts and devices told.
 #[derive(Default)]
 pub(super) struct Layouts {
@@ -24,7 +27,7 @@ pub(super) struct Layouts {
     /// The devices that each data server is part of, with the metadata server that named it.
     devices: HashMap<ServerId, Vec<(ServerId, DeviceId)>, fast::RandomState>,
     prints: quality::RandomState,
-    /// Devices that were not learnt.
+    /// Devices and handles that were not learnt.
     pub(super) overlooked: u64,
 }
 
@@ -37,7 +40,12 @@ impl Layouts {
 
     /// `server` granted a layout of `file`: data servers of the device know it by `handle`.
     pub(super) fn grant(&mut self, server: ServerId, device: DeviceId, handle: &[u8], file: FileId) {
-        self.files.insert(self.prints.hash_one((server, device, handle)), file);
+        let print = self.prints.hash_one((server, device, handle));
+        if self.files.len() < HANDLES_LIMIT || self.files.contains_key(&print) {
+            self.files.insert(print, file);
+        } else {
+            self.overlooked += 1;
+        }
     }
 
     /// `server` said that `data_server` is part of a device.
@@ -51,6 +59,11 @@ impl Layouts {
         } else {
             self.overlooked += 1;
         }
+    }
+
+    /// Files get other numbers, or none.
+    pub(super) fn move_files(&mut self, to: impl Fn(FileId) -> Option<FileId>) {
+        self.files.retain(|_, file| to(*file).inspect(|to| *file = *to).is_some());
     }
 
     /// The file that a data server knows by `handle`.

@@ -9,6 +9,8 @@ mod checksum;
 
 mod file;
 
+mod forgetting;
+
 mod history;
 
 pub mod identity;
@@ -16,6 +18,8 @@ pub mod identity;
 mod index;
 
 mod layouts;
+
+mod links;
 
 mod offloads;
 
@@ -42,6 +46,7 @@ use crate::names::file::{DIRECTORY, FileSystems, MANY_LINKS};
 use crate::names::history::History;
 use crate::names::index::{Index, Print};
 use crate::names::layouts::Layouts;
+use crate::names::links::{Links, Title};
 use crate::names::offloads::Offloads;
 pub use crate::names::placed::{Binding, Place, Placed};
 use crate::names::texts::Texts;
@@ -54,9 +59,6 @@ pub type FileId = u32;
 
 /// Number of a server within one decode.
 pub type ServerId = u32;
-
-/// A name in a directory.
-type Title = (FileId, Box<[u8]>);
 
 /// A handle, with what stands for it in [`Names::by_handle`], computed once for all that is done with it.
 #[derive(Clone, Copy)]
@@ -84,14 +86,15 @@ pub struct Names {
     handles: Texts,
     /// The paths that MOUNT gave, and `/` for the roots of the servers' name spaces.
     mounted: HashMap<FileId, Box<[u8]>, fast::RandomState>,
+    /// Memory that these take, in bytes.
+    mounted_bytes: usize,
     /// Objects by their handles. The table holds numbers alone, and an object the hash of its handle:
     /// a look-up then waits for the line that is needed anyway. That two of a million handles share a
     /// hash of 64 bits, seeded at random, has a probability below 10^-7.
     by_handle: HashTable<FileId>,
     prints: quality::RandomState,
     children: Index,
-    /// All names of the objects that had several at a time, also those taken away since.
-    links: HashMap<FileId, Vec<Title>, fast::RandomState>,
+    links: Links,
     roots: HashMap<ServerId, FileId, fast::RandomState>,
     history: History,
     layouts: Layouts,
@@ -102,7 +105,14 @@ pub struct Names {
     fulfilled: Vec<(FileId, FileId)>,
     /// Hashes of handles that will be looked for soon.
     awaited: Vec<u64>,
+    /// The number of each object ([`Names::number`]), once some were forgotten.
+    numbers: Vec<FileId>,
+    /// Objects that were forgotten ([`Names::forget`]).
+    forgotten: u64,
 }
+
+/// What a path that MOUNT gave takes beside its bytes.
+const MOUNTED_BYTES: usize = 64;
 
 /// Handles that are fetched together: as many as the processor can wait for at once.
 const FETCHED_TOGETHER: usize = 16;
@@ -111,7 +121,7 @@ const FETCHED_TOGETHER: usize = 16;
 const MANY: usize = 1 << 14;
 
 impl Names {
-    /// All objects; a [`FileId`] is the place in this list.
+    /// All objects that are known; within this module, a [`FileId`] is the place in this list.
     pub fn files(&self) -> &[File] {
         &self.files
     }
@@ -121,11 +131,14 @@ impl Names {
         self.files.get(id as usize)
     }
 
-    /// Places each operation of a call in `placed`, and learns from it.
+    /// Places each operation of a call in `placed`, by the numbers of the objects, and learns from it.
     pub fn place(&mut self, server: ServerId, operations: &[Done<'_>], placed: &mut Placed) {
         placed.clear();
         self.history.next_call();
         walker::walk(self, server, operations, placed);
+        if self.forgotten > 0 {
+            placed.renumber(|id| self.number(id));
+        }
     }
 
     /// The object that a name in a directory denotes, as far as is known.
@@ -192,7 +205,7 @@ impl Names {
         self.layouts.locate(server, device, data_server);
     }
 
-    /// Devices that were not learnt, because their data server had so many.
+    /// Devices and handles of data servers that were not learnt, because there were so many.
     pub fn devices_overlooked(&self) -> u64 {
         self.layouts.overlooked
     }
@@ -275,6 +288,9 @@ impl Names {
         self.titles.add();
         self.handles.add();
         self.history.add();
+        if self.forgotten > 0 {
+            self.numbers.push((self.forgotten + u64::from(id)) as FileId);
+        }
         id
     }
 
@@ -302,6 +318,8 @@ impl Names {
         }
         if self.history.got_name(file) > 0 {
             self.link(file, directory, name);
+        } else {
+            self.links.remove(file);
         }
         self.call(file, directory, name);
     }
@@ -310,25 +328,27 @@ impl Names {
     fn link(&mut self, id: FileId, directory: FileId, name: &[u8]) {
         let first = self.file(id).and_then(|file| file.parent).zip(self.name(id));
         let first = first.map(|(directory, name)| (directory, name.into()));
-        let links = self.links.entry(id).or_default();
-        if links.is_empty() {
-            links.extend(first);
-        }
-        links.push((directory, name.into()));
+        let children = &self.children;
+        let denotes = |(directory, name): &Title| {
+            children.find(children.print((*directory, name.as_ref()))) == Some(id)
+        };
+        self.links.add(id, first, (directory, name.into()), denotes);
     }
 
-    /// At the end: an object that lost the name that it was shown by gets another one that it has.
+    /// Before rows are written: an object that lost the name that it was shown by gets another one that
+    /// it has.
     pub fn settle(&mut self) {
-        let links = std::mem::take(&mut self.links);
-        for (id, titles) in links {
+        let other_name = |(id, titles): (FileId, &[Title])| {
             let shown = self.file(id).and_then(|file| file.parent).zip(self.name(id));
             if shown.and_then(|(directory, name)| self.child(directory, name)) == Some(id) {
-                continue;
+                return None;
             }
             let left = titles.iter().find(|(directory, name)| self.child(*directory, name) == Some(id));
-            if let Some((directory, name)) = left {
-                self.call(id, *directory, name);
-            }
+            left.map(|title| (id, title.clone()))
+        };
+        let changes: Vec<(FileId, Title)> = self.links.objects().filter_map(other_name).collect();
+        for (id, (directory, name)) in changes {
+            self.call(id, directory, &name);
         }
     }
 
@@ -388,7 +408,10 @@ impl Names {
     }
 
     fn mount(&mut self, id: FileId, path: &[u8]) {
-        self.mounted.insert(id, path.into());
+        self.mounted_bytes += MOUNTED_BYTES + path.len();
+        if let Some(before) = self.mounted.insert(id, path.into()) {
+            self.mounted_bytes -= MOUNTED_BYTES + before.len();
+        }
     }
 
     fn observe(&mut self, id: FileId, attributes: &Attributes<'_>) {

@@ -34,4 +34,10 @@ impl Offloads {
         }
         None
     }
+
+    /// Files get other numbers, or none.
+    pub(super) fn move_files(&mut self, to: impl Fn(FileId) -> Option<FileId>) {
+        let begun = std::mem::take(&mut self.begun).into_iter();
+        self.begun = begun.filter_map(|((file, state), offset)| Some(((to(file)?, state), offset))).collect();
+    }
 }

@@ -13,7 +13,7 @@ use crate::names::{File, FileId, Names};
 use crate::nfs::types::FileType;
 
 /// Deepest path that is followed; beyond it the parents form a cycle.
-const DEPTH_LIMIT: usize = 256;
+pub(super) const DEPTH_LIMIT: usize = 256;
 
 /// Bytes of names up to which a path is followed, those of one name at least: what Linux takes for a path
 /// at most. Beyond it a few directories with long names, in one another, would give each file in them a

@@ -56,6 +56,21 @@ impl Placed {
         self.bindings.push(Binding { position, directory, name: start..self.names.len(), file });
     }
 
+    /// Gives all objects other numbers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn renumber(&mut self, number: impl Fn(FileId) -> FileId) {
+        let renumber = |id: &mut FileId| *id = number(*id);
+        for place in &mut self.places {
+            let Place { file, directory, target_directory } = place;
+            [file, directory, target_directory].into_iter().flatten().for_each(renumber);
+        }
+        for binding in &mut self.bindings {
+            [Some(&mut binding.directory), binding.file.as_mut()].into_iter().flatten().for_each(renumber);
+        }
+        self.listed.iter_mut().flatten().for_each(renumber);
+    }
+
     pub(super) fn clear(&mut self) {
         self.places.clear();
         self.bindings.clear();

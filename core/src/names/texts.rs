@@ -4,6 +4,7 @@
 //! memory than the text.
 
 use crate::names::FileId;
+use crate::names::forgetting::retain;
 
 /// Texts by object. Those that were replaced take up no more room than those that are there.
 #[derive(Default)]
@@ -48,6 +49,20 @@ impl Texts {
         if self.wasted > ROOM.max(self.bytes.len() / 2) {
             self.leave_out_wasted();
         }
+    }
+
+    /// Bytes of all texts, with those that belong to no object any more.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Leaves out the objects that are not kept.
+    pub(super) fn retain(&mut self, keep: &[bool]) {
+        retain(&mut self.spans, keep);
+        let left: usize = self.spans.iter().map(|span| span.length as usize).sum();
+        self.wasted = self.bytes.len() - left;
+        self.leave_out_wasted();
     }
 
     #[cold]

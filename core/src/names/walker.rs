@@ -270,9 +270,10 @@ impl Walker<'_> {
         let (file, directory) = self.source_and_target(facts);
         if let (Some(0), Some(id), Some(directory), Some(name)) = (facts.status, file, directory, facts.name)
         {
-            // The first name stays the one that paths show; the new one denotes the object too.
+            // The first name stays the one that paths show, while it is one; the new one denotes the object too.
             let parent = self.names.file(id).and_then(|file| file.parent);
             let first = parent.zip(self.names.name(id).map(<[u8]>::to_vec));
+            let first = first.filter(|(parent, name)| self.names.child(*parent, name) == Some(id));
             self.bind(self.names.named(directory, name), id);
             self.names.was_linked(id);
             if let Some((parent, name)) = first {

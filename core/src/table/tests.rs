@@ -1,5 +1,7 @@
 //! How the objects of a decode are written at its end.
 
+mod forgetting;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;

@@ -109,6 +109,7 @@ def measure(
         booked: They added up, likewise.
         each: Tell the clock of each client also where there is only one.
     """
+    trace.demand_memory()
     network = network or network_path(trace)
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
     calls = timeline(trace, network.added_ns, found)

@@ -78,6 +78,7 @@ READS = columns.together(
         calls="call mount callback connection stability call_first_time call_time "
         "reply_first_time reply_time transmissions status_name",
         connections="connection first_time",
+        files="listed_only",
     ),
 )
 """The columns that the queries here read."""
@@ -144,6 +145,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         added_ns: The round trip between client and capture point, where it is known; None: ask
             TCP (round_trip.py).
     """
+    trace.make_room()
     span = _Span.of(trace)
     pairs, rows = _rows(trace, span)
     clients = sorted({client for client, _ in pairs})

@@ -79,7 +79,7 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// Against a map that keeps its keys.
+        /// Against a map that keeps its keys: the one of each step, from time to time all of them.
         #[test]
         fn a_key_denotes_what_was_entered_last(
             steps in prop::collection::vec((0..3_u32, prop::collection::vec(0..4_u8, 0..5), any::<bool>()), 1..400),
@@ -93,9 +93,12 @@ mod tests {
                 } else {
                     prop_assert_eq!(index.remove(print), map.remove(&key));
                 }
-                for (server, key, _) in &steps {
-                    let key = (*server, key.as_slice());
-                    prop_assert_eq!(index.find(index.print(key)), map.get(&key).copied());
+                prop_assert_eq!(index.find(print), map.get(&key).copied());
+                if file % 16 == 0 || file + 1 == steps.len() {
+                    for (server, key, _) in &steps {
+                        let key = (*server, key.as_slice());
+                        prop_assert_eq!(index.find(index.print(key)), map.get(&key).copied());
+                    }
                 }
             }
         }

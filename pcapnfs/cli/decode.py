@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcapnfs import views
-from pcapnfs.cli import last, options, output
+from pcapnfs.cli import last, options, output, without_nfs
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
 
@@ -83,5 +83,5 @@ def _demand_nfs(parts: Sequence[Stored]) -> None:
         return
     from pcapnfs import opening
 
-    with opening.open([str(part.directory) for part in parts], columns=options.READS) as trace:
-        options.demand_nfs(trace)
+    with opening.open([str(part.directory) for part in parts], columns=without_nfs.READS) as trace:
+        without_nfs.demand_nfs(trace)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pcapnfs import columns
-from pcapnfs.cli import options, output
+from pcapnfs.cli import options, output, without_nfs
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
 
@@ -84,7 +84,7 @@ def export(
 
         def accept(told: Meta) -> None:
             if not told.nfs_calls:
-                options.open_trace(paths, named.ports, memory, options.READS).close()
+                options.open_trace(paths, named.ports, memory, without_nfs.READS).close()
 
         from pcapnfs import decoding
 
@@ -99,7 +99,7 @@ def export(
             )
         options.opened(named, told)
         return
-    wanted = columns.together(exports.reads(table), options.READS)
+    wanted = columns.together(exports.reads(table), without_nfs.READS)
     with options.open_trace(paths, named.ports, memory, wanted, stored=True) as trace:
         if target is not None and not stream:
             exports.to_file(trace, table, chosen, target, spreadsheet=spreadsheet)

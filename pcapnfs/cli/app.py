@@ -70,7 +70,7 @@ COMMANDS: Commands = (
     (report.report, "A report for a support case: one file that opens anywhere."),
     (budget.budget, "Where the time went by the clock, by client and phase."),
     (findings.findings, "What is wrong, what it costs and what to do about it."),
-    (estimate.estimate, "The run time explained, and foretold with other values."),
+    (estimate.estimate, "The run time explained, and forecast for other values."),
     (compare.compare, "What changed from one run to another, and why."),
     (patterns.patterns, "Files folded into classes by what was done to them."),
     (sequence.sequence, "What happened to a file, call by call."),

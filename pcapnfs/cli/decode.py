@@ -25,20 +25,20 @@ def decode(
             "-o",
             "--output",
             metavar="NAME.nfstrace",
-            help="The trace: a directory that is made.",
+            help="The trace to create: a directory.",
             show_default=False,
             readable=False,
         ),
     ],
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace a trace of this name, once the new one is whole."),
+        typer.Option("--force", help="Replace an existing trace, once the new one is complete."),
     ] = False,
     independent: Annotated[
         bool,
         typer.Option(
             "--independent",
-            help="The captures have nothing to do with one another: decode each by itself.",
+            help="The captures are unrelated: decode each one separately.",
         ),
     ] = False,
     jobs: Annotated[
@@ -47,14 +47,14 @@ def decode(
             "--jobs",
             min=1,
             metavar="N",
-            help="Independent captures that are decoded at a time; without it, one a processor.",
+            help="Independent captures to decode at once; default: one per processor.",
             show_default=False,
         ),
     ] = None,
     json: options.Json = False,
     port: options.Ports = None,
 ) -> None:
-    """Decode captures into a trace, which every command takes in place of captures.
+    """Decode captures into a trace on disk, which every command takes in place of captures.
 
     Example: pcapnfs decode slow.pcap0 slow.pcap1 -o slow.nfstrace
     """

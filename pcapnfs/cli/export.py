@@ -30,7 +30,7 @@ def export(
         Literal["csv", "jsonl", "parquet"] | None,
         typer.Option(
             "--format",
-            help="What to write; without it, what the file's name ends in, else csv.",
+            help="Output format; default: by the extension of the file name, else csv.",
             show_default=False,
         ),
     ] = None,
@@ -40,8 +40,8 @@ def export(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where to, over what stands there; without it, or with -, standard output (csv "
-            "and jsonl).",
+            help="Output file, overwritten if it exists; default, or with -: standard output (not "
+            "for parquet).",
             show_default=False,
             readable=False,
         ),
@@ -50,7 +50,7 @@ def export(
         bool,
         typer.Option(
             "--spreadsheet",
-            help="CSV: an apostrophe before texts that a spreadsheet would take for a formula.",
+            help="CSV: put an apostrophe before text that a spreadsheet would take for a formula.",
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,

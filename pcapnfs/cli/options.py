@@ -32,7 +32,8 @@ Captures = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help="Captures of one stream, pcap or pcapng, also compressed; - is standard input.",
+        help="Capture files that belong together: pcap or pcapng, may be compressed; - is standard "
+        "input.",
         show_default=False,
         readable=False,
     ),
@@ -41,7 +42,8 @@ CapturesOrLast = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="CAPTURE...",
-        help="Captures of one stream, or traces; without any, those of the command before.",
+        help="Capture files that belong together, or traces; default: those of the previous "
+        "command.",
         show_default=False,
         readable=False,
     ),
@@ -54,7 +56,7 @@ Ports = Annotated[
         min=1,
         max=65535,
         metavar="PORT",
-        help="A port that carries NFS besides those recognised by themselves; may be repeated.",
+        help="Expect NFS on this port, besides those that are recognised; may be repeated.",
         show_default=False,
     ),
 ]
@@ -63,8 +65,8 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory to take, as in 512M or 4G (at least 128M), else half of what is free; beyond "
-        "that, the disk.",
+        help="Memory limit, such as 512M or 4G (at least 128M), beyond which the disk is used; "
+        "default: half of what is free.",
         show_default=False,
     ),
 ]
@@ -73,13 +75,20 @@ Key = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A key, made if it is not there: what is redacted with the same key can be "
-        "compared. Keep it to yourself.",
+        help="Key file, created if it does not exist. What is redacted with the same key can be "
+        "compared. Keep it secret.",
         show_default=False,
         readable=False,
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Also replace endings such as .txt.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Also replace file name extensions such as .txt.")
+]
+
+
+def top(what: str) -> object:
+    """The option --top: how many of these rows to show."""
+    return typer.Option("--top", min=0, metavar="N", help=f"{what} to show; 0 shows all.")
 
 
 def limit_of(memory: str | None) -> int | None:
@@ -126,7 +135,7 @@ def open_trace(
     stored: bool = False,
     pseudonyms: Pseudonyms | None = None,
 ) -> Trace:
-    """Open the captures or traces named, or those of the command before, and remember them.
+    """Open the captures or traces named, or those of the previous command, and remember them.
 
     `reads` are the columns that the command will ask for; None: any. `of_files` says that it has
     nothing to say of a mount alone. `stored` is that of `pcapnfs.open`. With `pseudonyms` the
@@ -170,7 +179,7 @@ def open_trace(
 
 
 def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.Captures:
-    """The captures or traces named, or those of the command before.
+    """The captures or traces named, or those of the previous command.
 
     Raises:
         UsageError: None is named or remembered.
@@ -180,8 +189,8 @@ def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.
         return chosen
     remembered = last.recall()
     if remembered is None:
-        raise UsageError("name a capture; there is none from a command before")
-    output.tell(f"using {some(remembered.paths, NAMED)} of the command before")
+        raise UsageError("name a capture; no previous command used one")
+    output.tell(f"using {some(remembered.paths, NAMED)} of the previous command")
     return last.Captures(remembered.paths, chosen.ports or remembered.ports)
 
 

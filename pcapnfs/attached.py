@@ -1,9 +1,9 @@
 """The tables of traces on disk in an embedded database.
 
-Takes a database and what traces say of themselves (`store.py`); gives views, in which a query reads
-only the columns that it names, or the rows themselves, read once. Several traces become one whose
-numbers are counted on from one to the next. Promises that a table that cannot be read is refused
-with one sentence that names the file and what to do.
+Takes a database and the metadata of traces (`store.py`); gives views, through which a query reads
+only the columns that it names, or loads the rows into the database. Several traces become one,
+numbered consecutively. Promises that a table that cannot be read is refused with one sentence that
+names the file and what to do.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     import duckdb
 
 MERGED_ROWS = 61_440
-"""Rows of a group in tables that are merged: with 96 MB, the database wrote twice as many to the
-disk first, and took 9 s for half a million calls instead of 2.7."""
+"""Rows per row group of merged tables. With twice as many and a limit of 96 MB, the database
+spilled them to disk first, and took 9 s for half a million calls instead of 2.7."""
 
 
-SURMISED = 5
-"""How many rows DuckDB is to expect for each call. It expects any filter to leave a fifth of a
-Parquet file, and nearly every query leaves out callbacks, which are few. It took all other calls
-for fewer than the operations of one kind, and hashed them to look those up: what is asked of six
-operations took 60 ms among half a million calls, and takes 5."""
+CARDINALITY_FACTOR = 5
+"""Factor by which DuckDB's estimate of the number of calls is raised. It expects any filter to
+leave a fifth of a Parquet file, and nearly every query filters out callbacks, which are few. So it
+expected fewer calls than operations of one kind, and built its hash tables of the calls: a query
+about six operations took 60 ms among half a million calls, and now takes 5."""
 
 NAMED = 3
-"""Traces that are named where it is not known which is damaged."""
+"""Traces that an error names if it is unknown which of them is damaged."""
 
 DAMAGED = (
     "Failed to read file",
@@ -45,11 +45,11 @@ DAMAGED = (
     "don't know what type",
     "GZIP stream",
 )
-"""What DuckDB says where pages of a Parquet file are not what was written."""
+"""Parts of DuckDB's error messages about damaged pages of a Parquet file."""
 
 
 def demand_utterable(directory: Path) -> None:
-    """Refuse a place for temporary files of which the database cannot be told.
+    """Refuse a directory for temporary files whose path the database does not accept.
 
     Raises:
         UsageError: Its path is not UTF-8.
@@ -62,7 +62,7 @@ def demand_utterable(directory: Path) -> None:
 
 
 def reach(parts: Sequence[Stored], directory: Path) -> list[Stored]:
-    """Parts of whose places the database can be told: where no path is UTF-8, by a link.
+    """The parts with paths that the database accepts: a link, if a path is not UTF-8.
 
     Args:
         parts: The parts.
@@ -284,7 +284,11 @@ def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
     else:
         columns = ", ".join(_column(column, before) for column in table.columns)
-    rows = f", explicit_cardinality = {SURMISED * part.meta.calls}" if table.name == "calls" else ""
+    rows = (
+        f", explicit_cardinality = {CARDINALITY_FACTOR * part.meta.calls}"
+        if table.name == "calls"
+        else ""
+    )
     return f"select {columns} from read_parquet({_literal(part.reachable(table.name))}{rows})"
 
 

@@ -2,8 +2,8 @@
 
 Takes a path; gives its size and a digest. Promises to read no more than 16 MiB: of a larger file,
 16 pieces of 1 MiB are taken, the first at its beginning, the last at its end, the others evenly
-between. That tells one capture from another, and a capture from one that grew; it is no protection
-against somebody who means to deceive.
+between. This distinguishes captures from one another, and from one that has grown; it is no
+protection against deliberate forgery.
 """
 
 from __future__ import annotations

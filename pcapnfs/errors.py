@@ -1,4 +1,4 @@
-"""Failures that a user can do something about: one sentence and an exit status each.
+"""Errors that a user can do something about: one sentence and an exit status each.
 
 Takes nothing; gives the exceptions that the package raises on purpose. Promises that `str(error)`
 is one sentence, fit for a terminal line once `text.escape` has been over it. Anything else that
@@ -18,14 +18,14 @@ class PcapnfsError(Exception):
         """Keep the sentence and the status that a command ends with.
 
         Args:
-            message: The sentence; it names arguments of functions.
+            message: The sentence for callers from Python, which names arguments of functions.
             exit_status: The status.
-            shell: The same sentence for who typed a command, where it names an option.
+            shell: The same sentence for the command line, if it names an option instead.
         """
         super().__init__(message)
         self.exit_status = exit_status
         self.shell = message if shell is None else shell
-        """The sentence for who typed a command."""
+        """The sentence for the command line."""
 
 
 class CaptureError(PcapnfsError):
@@ -37,10 +37,10 @@ class CaptureError(PcapnfsError):
 
 
 class UsageError(PcapnfsError):
-    """What was asked for makes no sense: an unknown unit, a query that writes, no capture named."""
+    """A wrong argument or option: an unknown unit, a query that writes, no capture named."""
 
     def __init__(self, message: str, *, shell: str | None = None) -> None:
-        """Keep the sentence, and that for who typed a command; the exit status is 2."""
+        """Keep the sentence, and that for the command line; the exit status is 2."""
         super().__init__(message, 2, shell=shell)
 
 
@@ -53,5 +53,5 @@ class WriteError(PcapnfsError):
 
 
 def said(error: OSError) -> str:
-    """What the operating system said, without its number; or the library, where it was not that."""
+    """The message of the operating system without its number, or that of a library."""
     return error.strerror or str(error)

@@ -1,9 +1,10 @@
-"""Directories that stay whole for who reads them, also when something else gets their name.
+"""Directories that stay intact while they are read, even if they are replaced meanwhile.
 
-Takes a directory; gives another path to it, which leads to the same files until it is let go. Who
-replaces a directory removes the old one only when nobody holds it (`unheld`); what is left for that
-reason is removed by who lets go of it, or by the next who replaces. The system lets go for a
-process that ends. Where it has no locks, or no names for open directories, nothing is promised.
+Takes a directory; gives another path to it, which leads to the same files until it is let go. A
+process that replaces a directory removes the old one only if nobody holds it (`unheld`); otherwise
+the last reader removes it, or the next process that replaces it. A hold is a shared lock, which the
+system releases when the process ends. On systems without locks, or without paths for open
+directories, nothing is promised.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ATTEMPTS = 100
-"""How often a directory is looked for that is replaced at this very moment."""
+"""How often opening is tried again if the directory is being replaced."""
 
 OPEN_FILES = Path("/proc/self/fd")
-"""Where Linux has names for what a process has open."""
+"""Where Linux has paths for the open files of a process."""
 
 
 @dataclass(slots=True)
 class Hold:
-    """A directory that somebody reads."""
+    """A directory that is being read."""
 
     name: Path
-    """What it was called."""
+    """Its path when it was opened."""
     path: Path
-    """Where it is reached, whatever it is called now."""
+    """A path that leads to it even after it was renamed."""
     descriptor: int
     """The open directory; -1 once it was let go, or where the user may not list it."""
 
     def let_go(self, replaced: Callable[[Path], object]) -> None:
-        """Let it be removed; a second time does nothing.
+        """Release it, so that it may be removed; a second call does nothing.
 
         Args:
             replaced: Called with its name if that is no longer its.
@@ -73,7 +74,7 @@ def hold(name: Path) -> Hold:
 
 @contextlib.contextmanager
 def unheld(path: Path) -> Iterator[bool]:
-    """Tell whether nobody holds a directory, and keep it so for the time of the context.
+    """Tell whether nobody holds a directory, and keep it so while the context lasts.
 
     Raises:
         OSError: It is not there, or is none.
@@ -90,7 +91,7 @@ def unheld(path: Path) -> Iterator[bool]:
 
 
 def _lock(descriptor: int, how: int) -> None:
-    """Lock, or fail with `BlockingIOError`; where there are no locks, do nothing."""
+    """Lock, or raise `BlockingIOError`; does nothing on a file system without locks."""
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except OSError as error:
@@ -99,7 +100,7 @@ def _lock(descriptor: int, how: int) -> None:
 
 
 def _is(name: Path, descriptor: int) -> bool:
-    """Whether what is open has this name."""
+    """Whether the open directory still has this name."""
     try:
         return os.path.samestat(name.stat(), os.fstat(descriptor))
     except OSError:

@@ -1,7 +1,6 @@
-"""Numbers that are counted within a trace, and how they are counted on over several.
+"""Numbers that are unique within a trace, and how several traces are numbered consecutively.
 
-Takes what traces say of themselves; gives how far their numbers reach, their order, and what all of
-them say together.
+Takes the metadata of traces; gives their highest numbers, their order, and their metadata combined.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ NUMBERS = {
     "reply_first_frame": FRAME,
     "reply_frame": FRAME,
 }
-"""Columns whose numbers are counted within a trace, each with what is counted."""
+"""Columns with numbers that are unique within a trace only, each with the kind of its numbers."""
 
 
 def highest(written: Mapping[str, Mapping[str, Mapping[str, int]]]) -> dict[str, int]:

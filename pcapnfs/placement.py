@@ -1,11 +1,11 @@
-"""Directories and files that are there whole or not at all.
+"""Files and directories that are written atomically: complete, or not there.
 
-Takes a target; gives a place beside it, which gets the target's name once all of it is on the disk.
-Promises that whatever interrupts it (a full disk, a signal, a power cut) leaves the target as it
-was, absent or the old one, and that what an earlier attempt left behind is removed. A directory
-that is replaced stays whole for who reads it at that moment (`holding.py`). A device or a
-pipe keeps its name, and gets the bytes at the end: `-o /dev/stdout` must not put a file there. A
-link keeps its name as well: the file behind it is replaced.
+Takes a target; gives a temporary path beside it, which is renamed to the target once everything is
+on disk. Promises that an interruption (full disk, signal, power cut) leaves the target as it was,
+absent or the old one, and that leftovers of an earlier attempt are removed. A directory that is
+replaced stays intact for processes that are reading it (`holding.py`). A device or pipe is not
+replaced but written to at the end: `-o /dev/stdout` must not create a file there. A symbolic link
+is kept as well: the file that it points to is replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 STANDARD_OUTPUT = "-"
-"""The path that stands for standard output, which has no place."""
+"""The path that stands for standard output, which has no directory."""
 
 UNFINISHED = ".unfinished-"
 """Between the hidden name of a target and a number, in the name of a directory being filled."""
@@ -47,13 +47,13 @@ _HERE = -100
 
 @contextmanager
 def placed(target: Path, *, replace: bool) -> Iterator[Path]:
-    """Give an empty directory beside the target; at the end it takes the target's place.
+    """Give an empty directory beside the target; at the end it is renamed to the target.
 
-    With `replace`, what stood in that place is removed, once nobody reads it any more. Whether it
-    may be is the caller's business.
+    With `replace`, the old target is removed once nobody reads it any more; whether it may be
+    removed is for the caller to decide.
 
     Raises:
-        UsageError: Without `replace`, another one has come there in the meantime.
+        UsageError: Without `replace`, the target has come into being meanwhile.
         OSError: The directory cannot be made there, or something could not be written.
     """
     target = target.absolute()
@@ -74,17 +74,17 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def sweep(target: Path) -> None:
-    """Remove what attempts to write the target left behind, and what it was before."""
+    """Remove leftovers of earlier attempts to write the target, and old targets nobody reads."""
     temporary.sweep(target.absolute().parent, _prefix(target))
 
 
 def _prefix(target: Path) -> str:
-    """How the names begin of what is to become the target."""
+    """Prefix of the names of temporary paths for the target."""
     return f".{target.name[:_SHOWN]}{UNFINISHED}"
 
 
 def only_written_to(target: Path) -> bool:
-    """Whether the target is there and no file to replace: a device, a pipe, a standard stream."""
+    """Whether the target exists and is not replaced: a device, a pipe or a standard stream."""
     try:
         found = target.stat()
     except OSError:
@@ -95,7 +95,7 @@ def only_written_to(target: Path) -> bool:
 
 
 def _stream(found: os.stat_result) -> int | None:
-    """The standard stream that leads to what was found; None: none does."""
+    """The standard stream that is this file; None if none is."""
     for descriptor in _STANDARD:
         with contextlib.suppress(OSError):  # It is closed.
             if os.path.samestat(found, os.fstat(descriptor)):
@@ -104,17 +104,17 @@ def _stream(found: os.stat_result) -> int | None:
 
 
 def _sink(target: Path) -> BinaryIO:
-    """What is only written to, open. A stream of this process goes on where it is: `>>` appends."""
+    """Open such a target. A standard stream keeps its position, so that `>>` appends."""
     stream = _stream(target.stat())
     return target.open("wb") if stream is None else os.fdopen(os.dup(stream), "wb")
 
 
 @contextmanager
 def placed_file(target: Path) -> Iterator[Path]:
-    """Give a path beside the target for a file, which takes the target's place at the end.
+    """Give a path beside the target for a file, which is renamed to the target at the end.
 
-    It lets those read and write it who could the old one. What is only written to gets the bytes.
-    Of a link the target is what it leads to.
+    It gets the permissions of the old file. A device, pipe or standard stream gets the bytes
+    instead. If the target is a symbolic link, the file that it points to is replaced.
 
     Raises:
         OSError: Something could not be written.
@@ -140,9 +140,10 @@ def placed_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def beside(target: Path) -> Iterator[Path]:
-    """Give an empty directory beside the target for what will become it; it is removed at the end.
+    """Give an empty directory beside the target for temporary files; it is removed at the end.
 
-    Of what is only written to it is elsewhere, and of a link beside what it leads to.
+    For a device, pipe or standard stream it is elsewhere; for a symbolic link, beside the file that
+    it points to.
 
     Raises:
         OSError: It cannot be made.
@@ -161,13 +162,13 @@ def beside(target: Path) -> Iterator[Path]:
 
 
 def behind_links(target: Path) -> Path:
-    """Where a file of this name is to stand: the name itself, unless it is a link.
+    """The path of the file itself: that behind symbolic links, if the name is one.
 
-    The system is asked whether it would write there: it refuses a link that somebody else has put
-    into a directory that is open to everybody, such as /tmp.
+    It is opened for writing, since the system refuses to follow a link that another user has put
+    into a world-writable directory such as /tmp.
 
     Raises:
-        OSError: It would not, or the links lead nowhere.
+        OSError: The system refuses, or the links lead nowhere.
     """
     if not target.is_symlink():
         return target
@@ -177,9 +178,9 @@ def behind_links(target: Path) -> Path:
 
 
 def _exchange(fresh: Path, target: Path, *, replace: bool) -> temporary.Held | None:
-    """Give a directory the target's name; gives what had it, under another name, if there was any.
+    """Rename a directory to the target; gives the old target under its new name, if there was one.
 
-    That one is marked at once: who is killed before it is removed leaves it to the next.
+    The old one is marked as temporary at once: if this process is killed, the next removes it.
     """
     try:
         fresh.rename(target)
@@ -216,7 +217,7 @@ def _swapped(one: Path, other: Path) -> bool:
 
 
 def _sync(path: Path) -> None:
-    """Have a file or directory on the disk."""
+    """Flush a file or directory to disk (fsync)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -225,7 +226,7 @@ def _sync(path: Path) -> None:
 
 
 def _mode(target: Path) -> int:
-    """What a file of this name allows whom: what the one allows that is there, or any new one."""
+    """Permission bits for a file of this name: those of the existing file, or of any new one."""
     with contextlib.suppress(OSError):
         found = target.lstat()
         if stat.S_ISREG(found.st_mode):
@@ -234,7 +235,7 @@ def _mode(target: Path) -> int:
 
 
 def _umask() -> int:
-    """What the user's files are not to allow."""
+    """The umask of this process."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -1,8 +1,8 @@
 """A user's own SQL, which may only read the trace.
 
-Takes a trace and one statement; gives column names and rows. Promises that nothing is written, no
-file, extension, setting or Python variable is reached, and that a refusal is one sentence. What is
-reading, and what is not, is said here also for `Trace.sql`.
+Takes a trace and one statement; gives column names and rows. Promises that nothing is written, that
+no file, extension, setting or Python variable can be accessed, and that a refusal is one sentence.
+`Trace.sql` uses the same check for reading statements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A trace in which names are pseudonyms, for what is given away without its capture.
+"""A trace in which names are pseudonyms, for reports that are given away without the capture.
 
 Takes captures and a key; gives the trace of the capture that `redact` would write. Nothing of the
 originals is in it: they are redacted into a temporary file, and that is decoded. Promises that all

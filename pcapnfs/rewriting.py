@@ -1,6 +1,6 @@
-"""What commands share that write captures anew: which files they take and make, and how.
+"""What `redact` and `annotate` share: checks of the files that they read and write.
 
-Takes paths; gives a place for the new capture, which is there whole or not at all.
+Takes paths; gives a temporary path for the new capture, which is complete or not there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PathLike = str | os.PathLike[str]
 """How a capture is named."""
 
 CAPTURES = frozenset({".pcap", ".pcapng", ".cap"})
-"""Endings of the names of captures, which may have that of a compression behind them."""
+"""File name extensions of captures; that of a compression may follow."""
 
 MAGICS = frozenset(
     number.to_bytes(4, order)
@@ -29,14 +29,14 @@ MAGICS = frozenset(
 """The first bytes of captures: pcap, with nanoseconds, modified; pcapng (draft-ietf-opsawg)."""
 
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
-"""How a capture is compressed, by the end of its name."""
+"""Compression of a capture by the extension of its name."""
 
 UNWRITTEN = (".lz4", ".xz", ".bz2")
-"""Endings of compressions that are read and not written."""
+"""Extensions of compressions that can be read but not written."""
 
 
 def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
-    """The captures that are meant: one, or several that are one stream.
+    """The captures as a list: one, or several that belong together.
 
     Raises:
         UsageError: None is named, or one is named twice.

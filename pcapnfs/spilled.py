@@ -1,7 +1,7 @@
-"""Rows that may be too many for memory, in order or as they came: then they are in files.
+"""Rows that may not fit into memory, sorted or in their order: many of them are kept in files.
 
-Takes rows of numbers and texts, or records; gives them again. The files have no name, so that
-nothing of them stays behind, however the process ends.
+Takes rows of numbers and texts, or records; gives them again. The files are unnamed, so that they
+vanish however the process ends.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Row = TypeVar("Row", bound=Record | tuple[Any, ...])
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
 HELD_BYTES = 16 << 20
-"""What rows take that are in memory at a time, as far as it can be told from their texts."""
+"""Memory for rows before they go to a file, estimated by the length of their texts, bytes."""
 
 VALUE_BYTES = 56
-"""What a value of a row takes besides its text: Python's object, and its place in the row."""
+"""Memory of a value besides its text, bytes: the Python object and its place in the row."""
 
 READ_BYTES = 128 << 10
-"""What is read of a file at a time."""
+"""Bytes read from a file at a time."""
 
 MARKED = 1024
-"""One of so many rows of a file, of which it is known where it begins."""
+"""Every so many rows, the position in the file is remembered."""
 
 RUNS = 64
-"""Files that are merged at a time; each is open."""
+"""Files that are merged at once; each is open."""
 
 
 class Kept(Sequence[Row]):
-    """Rows that are gone over again and again, by several at the same time if need be."""
+    """Rows that can be iterated any number of times, also by several iterators at once."""
 
     def __init__(self, rows: Iterable[Row], kind: type[Row] | None = None) -> None:
         """Keep the rows.

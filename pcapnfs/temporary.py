@@ -1,9 +1,9 @@
 """Temporary directories that do not outlive their process, however it ends.
 
-Takes a place and a prefix; gives a directory. A process that is killed cannot remove its own: the
-next one does. Whether the owner lives is told by a lock on a file inside, which the system lets go
-when the process ends, also where another container sees other process numbers. Directories of other
-users, those that carry no such file, and those that somebody still reads are never touched.
+Takes a parent directory and a prefix; gives a directory. A killed process cannot remove its own, so
+the next one does. A lock on a file inside shows whether the owner is alive: the system releases it
+when the process ends. (Process numbers would not do: each container has its own.) Directories of
+other users, those without such a file, and those that are being read are never touched.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Held:
     """The open lock file; -1 once it was closed."""
 
     def remove(self) -> None:
-        """Remove what is still there under this name; what cannot be is left to the next run."""
+        """Remove the directory; what cannot be removed is left to the next run."""
         with contextlib.suppress(OSError):  # It is not there any more.
             _clear(self.path)
         if self.descriptor >= 0:
@@ -65,7 +65,7 @@ def make(parent: Path | None = None, prefix: str = PREFIX) -> Held:
 
 
 def take(path: Path) -> Held:
-    """Mark a directory that is there as one of this process, to be removed by it or the next.
+    """Mark an existing directory as temporary, to be removed by this process or the next.
 
     Raises:
         OSError: It cannot be written to.

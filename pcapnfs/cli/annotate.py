@@ -17,7 +17,8 @@ def annotate(
         list[Path],
         typer.Argument(
             metavar="IN...",
-            help="Captures of one stream, pcap or pcapng, also compressed, or their trace.",
+            help="Capture files that belong together (pcap or pcapng, may be compressed), or their "
+            "trace.",
             show_default=False,
             readable=False,
         ),
@@ -26,20 +27,20 @@ def annotate(
         Path,
         typer.Argument(
             metavar="OUT.pcapng",
-            help="The annotated one, always pcapng; .gz and .zst compress it.",
+            help="The annotated capture, always pcapng; names in .gz and .zst compress it.",
             show_default=False,
             readable=False,
         ),
     ],
     top: Annotated[int, typer.Option(min=0, metavar="N", help="Slow calls to mark; 0: none.")] = 20,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
     """Write the capture with comments at findings, slow calls and phases, for Wireshark.
 
-    Packets and frame numbers are those of reports (docs/annotation.md).
+    Packets have the frame numbers that reports mention (docs/annotation.md).
 
     Example: pcapnfs annotate slow.pcap annotated.pcapng
     """

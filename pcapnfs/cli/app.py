@@ -44,8 +44,8 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError, UsageError, said
-from pcapnfs.text import escape, sentence
+from pcapnfs.errors import PcapnfsError, UsageError
+from pcapnfs.text import sentence
 
 INTERRUPTED = 130
 """128 and SIGINT."""
@@ -70,7 +70,7 @@ COMMANDS: Commands = (
     (report.report, "A report for a support case: one file that opens anywhere."),
     (budget.budget, "Where the time went by the clock, by client and phase."),
     (findings.findings, "What is wrong, what it costs and what to do about it."),
-    (estimate.estimate, "The run time explained, and foretold with other values."),
+    (estimate.estimate, "The run time explained, and forecast for other values."),
     (compare.compare, "What changed from one run to another, and why."),
     (patterns.patterns, "Files folded into classes by what was done to them."),
     (sequence.sequence, "What happened to a file, call by call."),
@@ -257,20 +257,12 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED
-    except MemoryError:
-        output.tell(f"there is not enough memory; {failures.advice()}")
-        return 1
     except Exception as error:
         if _ended_by or failures.is_interrupt(error):
             return INTERRUPTED
-        if failures.is_unwritten(error):
-            output.tell(f"the output cannot be written: {said(error)}")
-            return 1
-        if failures.is_without_addresses(error):
-            output.tell(f"there is not enough memory; {failures.advice()}")
-            return 1
-        if not failures.from_database(error):
+        told = failures.explained(error)
+        if told is None:
             raise
-        output.tell(escape(f"the database gave up: {failures.of_database(str(error))}"))
+        output.tell(told)
         return 1
     return 0

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 
 
 def budget(
     captures: options.CapturesOrLast = None,
-    top: Annotated[
-        int,
-        typer.Option("--top", min=0, metavar="N", help="Clients to show; 0 shows all."),
-    ] = 20,
+    top: Annotated[int, options.top("Clients")] = 20,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say where the time went by the clock, for each client and each phase of its work.
+    """Show where the time went by the clock, for each client and each phase of its work.
 
     Example: pcapnfs budget slow.pcap
     """

@@ -12,18 +12,16 @@ from pcapnfs.cli import options, output
 
 def cache(
     captures: options.CapturesOrLast = None,
-    top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Files to show; 0 shows all.")
-    ] = 20,
+    top: Annotated[int, options.top("Files")] = 20,
     sort: Annotated[
         Literal["time", "revalidations", "bytes", "name"],
-        typer.Option("--sort", help="What comes first; bytes are those read again or saved."),
+        typer.Option("--sort", help="Sort order; bytes are those read again or saved."),
     ] = "time",
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what clients asked again, what they found, and which mount options that points to.
+    """Show what clients asked again, what they found, and which mount options that points to.
 
     Example: pcapnfs cache slow.pcap
     """

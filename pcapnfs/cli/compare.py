@@ -37,7 +37,7 @@ def compare(
         typer.Option(
             "--before",
             metavar="CAPTURE",
-            help="A capture of the run before, where there are several; may be repeated.",
+            help="A capture of the run before; may be repeated.",
             show_default=False,
             readable=False,
         ),
@@ -47,33 +47,29 @@ def compare(
         typer.Option(
             "--after",
             metavar="CAPTURE",
-            help="A capture of the run after, likewise.",
+            help="A capture of the run after; may be repeated.",
             show_default=False,
             readable=False,
         ),
     ] = None,
-    top: Annotated[
-        int,
-        typer.Option("--top", min=0, metavar="N", help="Files and patterns to show; 0 shows all."),
-    ] = 10,
+    top: Annotated[int, options.top("Files and patterns")] = 10,
     to: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write it as a page of HTML, or as Markdown to a name that ends in .md; - is "
-            "standard output.",
+            help="Write an HTML page, or Markdown if the name ends in .md; - is standard output.",
             show_default=False,
             readable=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what changed from one run to another: settings, round trips, storage, calls, files.
+    """Show what changed from one run to another: settings, round trips, storage, calls, files.
 
     Example: pcapnfs compare sync.pcap async.pcap
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcapnfs import views
-from pcapnfs.cli import last, options, output
+from pcapnfs.cli import last, options, output, without_nfs
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
 
@@ -25,20 +25,20 @@ def decode(
             "-o",
             "--output",
             metavar="NAME.nfstrace",
-            help="The trace: a directory that is made.",
+            help="The trace to create: a directory.",
             show_default=False,
             readable=False,
         ),
     ],
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace a trace of this name, once the new one is whole."),
+        typer.Option("--force", help="Replace an existing trace, once the new one is complete."),
     ] = False,
     independent: Annotated[
         bool,
         typer.Option(
             "--independent",
-            help="The captures have nothing to do with one another: decode each by itself.",
+            help="The captures are unrelated: decode each one separately.",
         ),
     ] = False,
     jobs: Annotated[
@@ -47,7 +47,7 @@ def decode(
             "--jobs",
             min=1,
             metavar="N",
-            help="Independent captures that are decoded at a time; without it, one a processor.",
+            help="Independent captures to decode at once; default: one per processor.",
             show_default=False,
         ),
     ] = None,
@@ -58,13 +58,13 @@ def decode(
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Memory to take, as in 512M or 4G (at least 128M), else half of what is free; of "
-            "more files than it holds, those used longest ago are forgotten, and said to be.",
+            help="Memory limit, such as 512M or 4G (at least 128M). Default: half of what is free. "
+            "When it is full, the files used longest ago are forgotten, and reported so.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Decode captures into a trace, which every command takes in place of captures.
+    """Decode captures into a trace on disk, which every command takes in place of captures.
 
     Example: pcapnfs decode slow.pcap0 slow.pcap1 -o slow.nfstrace
     """
@@ -95,5 +95,5 @@ def _demand_nfs(parts: Sequence[Stored]) -> None:
         return
     from pcapnfs import opening
 
-    with opening.open([str(part.directory) for part in parts], columns=options.READS) as trace:
-        options.demand_nfs(trace)
+    with opening.open([str(part.directory) for part in parts], columns=without_nfs.READS) as trace:
+        without_nfs.demand_nfs(trace)

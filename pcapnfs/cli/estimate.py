@@ -13,13 +13,13 @@ from pcapnfs.cli import options, output
 def estimate(
     captures: options.CapturesOrLast = None,
     files: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Files.", show_default=False)
+        int | None, typer.Option(min=1, metavar="N", help="Number of files.", show_default=False)
     ] = None,
     rtt: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The network's round trip, as in 0.2ms; without a capture that of a whole call.",
+            help="Round-trip time, such as 0.2ms: of the network; without a capture, of a call.",
             show_default=False,
         ),
     ] = None,
@@ -27,7 +27,7 @@ def estimate(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="What a stable call takes longer than a round trip; 0 for an async export.",
+            help="Time that a stable call takes beyond a round trip; 0 for an async export.",
             show_default=False,
         ),
     ] = None,
@@ -40,12 +40,14 @@ def estimate(
     ] = None,
     streams: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Calls at the same time.", show_default=False),
+        typer.Option(
+            min=1, metavar="N", help="Calls under way at the same time.", show_default=False
+        ),
     ] = None,
     client_time: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="The client's own time for each call.", show_default=False
+            metavar="TIME", help="Time that the client itself spends per call.", show_default=False
         ),
     ] = None,
     json: options.Json = False,
@@ -54,7 +56,7 @@ def estimate(
 ) -> None:
     """Explain the run time by round trips and persistence, and forecast it with other values.
 
-    Without a capture when --files, --rpcs-per-file, --rtt, --syncops-per-file and --persist are
+    No capture is needed if --files, --rpcs-per-file, --rtt, --syncops-per-file and --persist are
     given.
 
     Example: pcapnfs estimate slow.pcap --rtt 200us --files 290000

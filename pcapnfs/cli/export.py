@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pcapnfs import columns
-from pcapnfs.cli import options, output
+from pcapnfs.cli import options, output, without_nfs
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
 
@@ -30,7 +30,7 @@ def export(
         Literal["csv", "jsonl", "parquet"] | None,
         typer.Option(
             "--format",
-            help="What to write; without it, what the file's name ends in, else csv.",
+            help="Output format; default: by the extension of the file name, else csv.",
             show_default=False,
         ),
     ] = None,
@@ -40,8 +40,8 @@ def export(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where to, over what stands there; without it, or with -, standard output (csv "
-            "and jsonl).",
+            help="Output file, overwritten if it exists; default, or with -: standard output (not "
+            "for parquet).",
             show_default=False,
             readable=False,
         ),
@@ -50,7 +50,7 @@ def export(
         bool,
         typer.Option(
             "--spreadsheet",
-            help="CSV: an apostrophe before texts that a spreadsheet would take for a formula.",
+            help="CSV: put an apostrophe before text that a spreadsheet would take for a formula.",
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
@@ -84,7 +84,7 @@ def export(
 
         def accept(told: Meta) -> None:
             if not told.nfs_calls:
-                options.open_trace(paths, named.ports, memory, options.READS).close()
+                options.open_trace(paths, named.ports, memory, without_nfs.READS).close()
 
         from pcapnfs import decoding
 
@@ -100,7 +100,7 @@ def export(
             )
         options.opened(named, told)
         return
-    wanted = columns.together(exports.reads(table), options.READS)
+    wanted = columns.together(exports.reads(table), without_nfs.READS)
     with options.open_trace(paths, named.ports, memory, wanted, stored=True) as trace:
         if target is not None and not stream:
             exports.to_file(trace, table, chosen, target, spreadsheet=spreadsheet)

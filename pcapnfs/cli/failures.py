@@ -1,7 +1,7 @@
-"""What failures that are not pcapnfs's own mean to who typed a command.
+"""Failures that pcapnfs does not raise itself, in words for the user who typed the command.
 
-Takes what the database, the system or Python raised; gives what it is, and what can be done.
-Imports none of the libraries to ask.
+Takes an exception of the database, the operating system or Python; gives a sentence that says what
+happened and what can be done. Imports none of the libraries whose exceptions it knows.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import errno
 import re
 import resource
 import sys
-from typing import TypeGuard
 
 from pcapnfs import units
+from pcapnfs.errors import said
+from pcapnfs.text import escape
 
 NO_ADDRESSES = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
 """What the dynamic linker, and Python, say where a library or the stack of a thread does not fit
@@ -30,27 +31,37 @@ def is_interrupt(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
-def is_unwritten(error: Exception) -> TypeGuard[OSError]:
-    """Whether it is that typer could not write its help."""
-    return isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC)
+def explained(error: Exception) -> str | None:
+    """The sentence for the user; None for a failure that nobody foresaw, which is a bug here."""
+    if isinstance(error, MemoryError) or _is_without_addresses(error):
+        return f"there is not enough memory; {_advice()}"
+    # Typer writes its help itself.
+    if isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC):
+        return f"the output cannot be written: {said(error)}"
+    if _is_from_database(error):
+        return escape(f"the database gave up: {of_database(str(error))}")
+    return None
 
 
-def is_without_addresses(error: Exception) -> bool:
-    """Whether it is that `ulimit -v` left no addresses for a library, or for a thread."""
+def _is_without_addresses(error: Exception) -> bool:
+    """Whether `ulimit -v` left no addresses for a library, or for a thread."""
     return _addresses() is not None and (
         isinstance(error, ImportError | RuntimeError)
         and any(words in str(error) for words in NO_ADDRESSES)
     )
 
 
-def from_database(error: Exception) -> bool:
-    """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
+def _is_from_database(error: Exception) -> bool:
+    """Whether DuckDB raised it (out of memory, disk full)."""
     database = sys.modules.get("pcapnfs.database")
     return database is not None and isinstance(error, database.Error)
 
 
 def of_database(message: str) -> str:
-    """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
+    """DuckDB's message with advice that a user of pcapnfs can follow.
+
+    DuckDB's own advice is about settings that no command has.
+    """
     whole = " ".join(message.split())
     what = re.split(" (?:This limit was|Possible solutions|Database is launched)", whole)[0]
     what = re.sub("^.*Producer error: ", "", what.removesuffix("."))
@@ -61,11 +72,11 @@ def of_database(message: str) -> str:
     if OWN_LIMIT in whole:
         return f"{what}; a larger --memory may do"
     if "Out of Memory" in whole:
-        return f"{what}; {advice()}"
+        return f"{what}; {_advice()}"
     return what
 
 
-def advice() -> str:
+def _advice() -> str:
     """What can be done where the system gives no more memory."""
     allowed = _addresses()
     if allowed is None:

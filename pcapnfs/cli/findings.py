@@ -15,7 +15,7 @@ Threshold = Annotated[
     typer.Option(
         "--threshold",
         metavar="NAME=VALUE",
-        help="Another value for a threshold of a rule (docs/findings.md); may be repeated.",
+        help="Set a threshold of a rule (docs/findings.md); may be repeated.",
         show_default=False,
     ),
 ]
@@ -25,7 +25,7 @@ Config = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Take thresholds from the table [thresholds] of a TOML file.",
+        help="Read thresholds from the table [thresholds] of a TOML file.",
         show_default=False,
         readable=False,
     ),
@@ -40,7 +40,7 @@ def findings(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what is wrong, how sure that is, what it costs and what to do about it.
+    """Show what is wrong, how sure that is, what it costs and what to do about it.
 
     Example: pcapnfs findings slow.pcap
     """

@@ -56,7 +56,7 @@ def remember(captures: Captures) -> None:
 
 
 def recall() -> Captures | None:
-    """The captures of the command before; None without any, or when what is kept is broken."""
+    """The captures of the previous command; None if there are none, or the file is broken."""
     try:
         kept = json.loads(_file().read_text(encoding="utf-8"))
         paths, ports = kept["captures"], kept["ports"]

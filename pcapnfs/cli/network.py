@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 
 
 def network(
     captures: options.CapturesOrLast = None,
-    top: Annotated[
-        int,
-        typer.Option("--top", min=0, metavar="N", help="Paths and sessions to show; 0 shows all."),
-    ] = 20,
+    top: Annotated[int, options.top("Paths and sessions")] = 20,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say how far clients and servers are apart, where that was captured, and what was lost.
+    """Show how far clients and servers are apart, where that was captured, and what was lost.
 
     Example: pcapnfs network slow.pcap
     """

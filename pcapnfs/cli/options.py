@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcapnfs import columns, units
-from pcapnfs.cli import last, output
+from pcapnfs.cli import last, output, without_nfs
 from pcapnfs.cli.progress import progress
-from pcapnfs.errors import CaptureError, UsageError
-from pcapnfs.programs import MOUNT, NFS, NFS_PROGRAMS, PORTMAPPER
-from pcapnfs.text import escape, sentence, some
+from pcapnfs.errors import UsageError
+from pcapnfs.text import escape, some
 from pcapnfs.views.words import DAMAGES_TOLD, also_damaged
 
 if TYPE_CHECKING:
@@ -26,16 +25,6 @@ if TYPE_CHECKING:
     from pcapnfs.redacted import Pseudonyms
     from pcapnfs.trace import Trace
 
-CALL_BYTES = 128
-"""Bytes of a packet in which a call is known for what it is: those are 28, behind 54 to 86 of the
-headers of link, IP and TCP, and tags."""
-
-MAY_CARRY_CALLS = frozenset(("tcp", "udp", "truncated_header"))
-"""Kinds of packets in which there may be calls that were cut off."""
-
-MOSTLY_CUT = 0.5
-"""Of packets so many are cut where hardly more than headers was kept: small calls as well."""
-
 NAMED = 4
 """Captures that are named; the rest is counted."""
 
@@ -43,7 +32,8 @@ Captures = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help="Captures of one stream, pcap or pcapng, also compressed; - is standard input.",
+        help="Capture files that belong together: pcap or pcapng, may be compressed; - is standard "
+        "input.",
         show_default=False,
         readable=False,
     ),
@@ -52,7 +42,8 @@ CapturesOrLast = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="CAPTURE...",
-        help="Captures of one stream, or traces; without any, those of the command before.",
+        help="Capture files that belong together, or traces; default: those of the previous "
+        "command.",
         show_default=False,
         readable=False,
     ),
@@ -65,7 +56,7 @@ Ports = Annotated[
         min=1,
         max=65535,
         metavar="PORT",
-        help="A port that carries NFS besides those recognised by themselves; may be repeated.",
+        help="Expect NFS on this port, besides those that are recognised; may be repeated.",
         show_default=False,
     ),
 ]
@@ -74,8 +65,8 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory to take, as in 512M or 4G (at least 128M), else half of what is free; beyond "
-        "that, the disk.",
+        help="Memory limit, such as 512M or 4G (at least 128M), beyond which the disk is used; "
+        "default: half of what is free.",
         show_default=False,
     ),
 ]
@@ -84,16 +75,20 @@ Key = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A key, made if it is not there: what is redacted with the same key can be "
-        "compared. Keep it to yourself.",
+        help="Key file, created if it does not exist. What is redacted with the same key can be "
+        "compared. Keep it secret.",
         show_default=False,
         readable=False,
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Also replace endings such as .txt.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Also replace file name extensions such as .txt.")
+]
 
-READS = columns.of(calls="call callback program protocol", operations="call text", notes="reason")
-"""The columns that show whether a capture holds NFS, or a mount."""
+
+def top(what: str) -> object:
+    """The option --top: how many of these rows to show."""
+    return typer.Option("--top", min=0, metavar="N", help=f"{what} to show; 0 shows all.")
 
 
 def limit_of(memory: str | None) -> int | None:
@@ -140,7 +135,7 @@ def open_trace(
     stored: bool = False,
     pseudonyms: Pseudonyms | None = None,
 ) -> Trace:
-    """Open the captures or traces named, or those of the command before, and remember them.
+    """Open the captures or traces named, or those of the previous command, and remember them.
 
     `reads` are the columns that the command will ask for; None: any. `of_files` says that it has
     nothing to say of a mount alone. `stored` is that of `pcapnfs.open`. With `pseudonyms` the
@@ -154,7 +149,7 @@ def open_trace(
     chosen = named(captures, ports)
     from pcapnfs import opening, redacted
 
-    wanted = None if reads is None else columns.together(READS, reads)
+    wanted = None if reads is None else columns.together(without_nfs.READS, reads)
     with progress() as report:
         if pseudonyms is not None:
             trace = redacted.open(
@@ -175,7 +170,7 @@ def open_trace(
                 progress=report,
             )
     try:
-        demand_nfs(trace, of_files=of_files)
+        without_nfs.demand_nfs(trace, of_files=of_files)
     except BaseException:
         trace.close()
         raise
@@ -184,7 +179,7 @@ def open_trace(
 
 
 def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.Captures:
-    """The captures or traces named, or those of the command before.
+    """The captures or traces named, or those of the previous command.
 
     Raises:
         UsageError: None is named or remembered.
@@ -194,8 +189,8 @@ def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.
         return chosen
     remembered = last.recall()
     if remembered is None:
-        raise UsageError("name a capture; there is none from a command before")
-    output.tell(f"using {some(remembered.paths, NAMED)} of the command before")
+        raise UsageError("name a capture; no previous command used one")
+    output.tell(f"using {some(remembered.paths, NAMED)} of the previous command")
     return last.Captures(remembered.paths, chosen.ports or remembered.ports)
 
 
@@ -211,128 +206,3 @@ def tell_damage(damage: Sequence[str]) -> None:
         output.tell(escape(each))
     if rest := also_damaged(damage):
         output.tell(rest)
-
-
-def _unconnected(meta: Meta) -> str:
-    """What became of connections to NFS and its portmapper that never came about; empty without."""
-    told = []
-    if refused := meta.refused_connections:
-        told.append(
-            f"{units.counted(refused, 'connection')} to NFS or its portmapper "
-            f"{'was' if refused == 1 else 'were'} refused{_asked(meta, refused=True)}: nothing "
-            "listens there, or a firewall answers so"
-        )
-    if silent := meta.silent_connections:
-        told.append(
-            f"{units.counted(silent, 'connection')} to NFS or its portmapper got no answer"
-            f"{_asked(meta, refused=False)}: see whether the server is up, and whether a firewall "
-            "lies on the way"
-        )
-    return "; ".join(told)
-
-
-def _asked(meta: Meta, *, refused: bool) -> str:
-    """Who asked whom for these connections, in brackets; nothing where that is not known."""
-    pairs = [
-        escape(f"{vain.client} → {vain.server} port {vain.port}")
-        for vain in meta.vain
-        if bool(vain.refusals) is refused
-    ]
-    return f" ({some(pairs, NAMED)})" if pairs else ""
-
-
-def _cut(meta: Meta) -> str:
-    """How much of packets was captured, where that may hide calls; empty where it hides none."""
-    if MAY_CARRY_CALLS.isdisjoint(meta.packets):
-        return ""
-    whole = "capture whole packets: -s 0"
-    kept = [file.snaplen for file in meta.files if file.truncated_packets and file.snaplen]
-    if kept and min(kept) < CALL_BYTES:
-        return (
-            f"of each packet only {min(kept)} bytes were captured, too few to know a call; {whole}"
-        )
-    # Tunnels take more of a packet, and whoever cuts a capture later may leave its snaplen.
-    cut = sum(file.truncated_packets for file in meta.files)
-    packets = sum(file.packets for file in meta.files)
-    if cut >= MOSTLY_CUT * packets > 0:
-        return (
-            f"{units.count(cut)} of {units.count(packets)} packets were cut, so that calls may "
-            f"not be known for what they are; {whole}"
-        )
-    return ""
-
-
-def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
-    """Refuse a capture without NFS, saying what is in it instead.
-
-    A mount that is refused or hangs has calls of MOUNT or of the portmapper alone; what is asked
-    `of_files` has no answer there.
-
-    Raises:
-        CaptureError: No call of NFS, nor of a callback, is in it, nor one that belongs to a mount.
-    """
-    if trace.meta.nfs_calls:
-        return
-    from pcapnfs.analyses.captured.directions import FEW, ORPHAN_REPLY
-
-    found = trace.sql(
-        "select 1 from calls where callback or list_contains($programs, program) limit 1",
-        {"programs": NFS_PROGRAMS},
-    )
-    if found.fetchall():
-        return
-    mounting = [str(protocol) for (protocol,) in trace.rows(_MOUNTING)]
-    if mounting and not of_files:
-        if told := _unconnected(trace.meta):
-            output.tell(sentence(told))
-        return
-    calls = "select protocol, count(*) from calls group by protocol order by protocol"
-    notes = "select reason, count(*) from notes group by reason order by reason"
-    contents = {
-        "packets": trace.meta.packets.items(),
-        "calls": trace.rows(calls),
-        "not decoded": trace.rows(notes),
-    }
-    facts = [
-        f"{title}: {', '.join(f'{number} {kind}' for kind, number in counts if number)}"
-        for title, counts in contents.items()
-        if counts
-    ]
-    facts += [f"damage: {file.damage}" for file in trace.meta.files if file.damage is not None]
-    names = some([file.path for file in trace.meta.files], NAMED)
-    advice = "a server on an unusual port is named with --port"
-    reasons = dict(contents["not decoded"])
-    cut = _cut(trace.meta)
-    advice = _unconnected(trace.meta) or cut or advice
-    if "encrypted" in reasons:
-        advice = f"what TLS seals cannot be read; {advice}"
-    if not contents["calls"] and list(reasons) == [ORPHAN_REPLY] and reasons[ORPHAN_REPLY] >= FEW:
-        advice = cut or (
-            "only what servers sent was captured, and no call of a client; capture both "
-            "directions: filter by host, not by src or dst"
-        )
-    if mounting:
-        advice = (
-            f"only a mount, in calls of {' and '.join(mounting)}: pcapnfs findings says what came "
-            "of it"
-        )
-    if not facts:
-        advice = (
-            "no packet was captured: see which interface and filter tcpdump was given (-i any host "
-            "SERVER), and whether the mount was used meanwhile"
-        )
-    raise CaptureError(
-        f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); {advice}"
-    )
-
-
-# Which program the portmapper was asked for stands first in its text: 100005 v3 tcp.
-_MOUNTING = f"""
-    select distinct protocol
-    from calls left join (select operations.call, text from operations) as asked using (call)
-    where not callback
-          and (program = {MOUNT}
-               or program = {PORTMAPPER}
-                  and coalesce(split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}'), false))
-    order by protocol
-"""

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 
 
 def patterns(
     captures: options.CapturesOrLast = None,
-    top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Patterns to show; 0 shows all.")
-    ] = 10,
+    top: Annotated[int, options.top("Patterns")] = 10,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,

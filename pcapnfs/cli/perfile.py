@@ -47,16 +47,14 @@ _NAMED = f"{', '.join(get_args(Sort)[:-1])} or {get_args(Sort)[-1]}"
 
 def perfile(
     captures: options.CapturesOrLast = None,
-    top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Files or groups to show; 0: all.")
-    ] = 20,
+    top: Annotated[int, options.top("Files or groups")] = 20,
     sort: Annotated[
         Sort,
-        typer.Option("--sort", metavar="COLUMN", help=f"What comes first: {_NAMED}."),
+        typer.Option("--sort", metavar="COLUMN", help=f"Sort by {_NAMED}."),
     ] = "time",
     by: Annotated[
         Literal["directory", "client", "uid", "extension"] | None,
-        typer.Option("--by", help="Add up groups of files instead.", show_default=False),
+        typer.Option("--by", help="Show sums for groups of files instead.", show_default=False),
     ] = None,
     match: Annotated[
         str | None,
@@ -64,7 +62,7 @@ def perfile(
             "--match",
             parser=argument,
             metavar="GLOB",
-            help="Only files of this pattern, as in *.o or src/*.",
+            help="Only files that match this pattern, such as *.o or src/*.",
             show_default=False,
         ),
     ] = None,
@@ -72,7 +70,7 @@ def perfile(
         bool,
         typer.Option(
             "--all",
-            help="Also names that were not found or not told, and directories above an export.",
+            help="Include names not found, files of unknown name, and directories above an export.",
         ),
     ] = False,
     json: options.Json = False,
@@ -80,7 +78,7 @@ def perfile(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what each file cost: calls, time, bytes, errors.
+    """Show what each file cost: calls, time, bytes, errors.
 
     Example: pcapnfs perfile slow.pcap --sort stable-time --top 10
     """

@@ -12,18 +12,16 @@ from pcapnfs.cli import options, output
 
 def readdir(
     captures: options.CapturesOrLast = None,
-    top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Directories to show; 0 shows all.")
-    ] = 20,
+    top: Annotated[int, options.top("Directories")] = 20,
     sort: Annotated[
         Literal["time", "calls", "entries", "follow-ups", "name"],
-        typer.Option("--sort", help="What comes first; time is that of listings and follow-ups."),
+        typer.Option("--sort", help="Sort order; time is that of listings and follow-ups."),
     ] = "time",
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say how directories were listed, and which calls on their entries followed.
+    """Show how directories were listed, and which calls on their entries followed.
 
     Example: pcapnfs readdir slow.pcap
     """

@@ -16,7 +16,7 @@ def redact(
         list[Path],
         typer.Argument(
             metavar="IN...",
-            help="Captures of one stream, pcap or pcapng, also compressed.",
+            help="Capture files that belong together: pcap or pcapng, may be compressed.",
             show_default=False,
             readable=False,
         ),
@@ -24,18 +24,20 @@ def redact(
     out: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="The redacted one; .gz and .zst compress it.", readable=False
+            metavar="OUT",
+            help="The redacted capture; names in .gz and .zst compress it.",
+            readable=False,
         ),
     ],
     key: options.Key = None,
     strict: options.Strict = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: options.Json = False,
     port: options.Ports = None,
 ) -> None:
     """Replace names, addresses and users by pseudonyms and remove all data (docs/redaction.md).
 
-    The analysis of the redacted capture is the same but for names.
+    The redacted capture gives the same analysis, except for names.
 
     Example: pcapnfs redact slow.pcap redacted.pcap.gz --key support.key
     """

@@ -29,7 +29,7 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write it, else report.html (.md, .json); - is standard output.",
+            help="Output file; default: report.html (.md, .json); - is standard output.",
             show_default=False,
             readable=False,
         ),
@@ -38,7 +38,7 @@ def report(
         Format | None,
         typer.Option(
             "--format",
-            help="How to write it; by the ending of the file, else HTML.",
+            help="Output format; default: by the extension of the file name, else html.",
             show_default=False,
         ),
     ] = None,
@@ -46,19 +46,19 @@ def report(
         bool,
         typer.Option(
             "--redact",
-            help="Pseudonyms for names, addresses and users, as pcapnfs redact has them.",
+            help="Replace names, addresses and users by pseudonyms, as pcapnfs redact does.",
         ),
     ] = False,
     key: options.Key = None,
     strict: options.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
     """Write a report for a support case: one file that opens anywhere, offline.
 
-    With --redact it names nobody and nothing (docs/redaction.md).
+    With --redact it holds pseudonyms for names, addresses and users (docs/redaction.md).
 
     Example: pcapnfs report slow.pcap -o case.html --redact --key support.key
     """

@@ -21,7 +21,7 @@ def sequence(
             "--file",
             parser=argument,
             metavar="PATH|HANDLE",
-            help="A path, the end of one, or a file handle.",
+            help="A path, the last part of one, or a file handle.",
             show_default=False,
         ),
     ] = None,
@@ -31,19 +31,22 @@ def sequence(
             "--name",
             parser=argument,
             metavar="GLOB",
-            help="Files of this pattern instead, as in *.c or src/*.",
+            help="Files that match this pattern instead, such as *.c or src/*.",
             show_default=False,
         ),
     ] = None,
-    top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Files to show; 0 shows all.")
-    ] = 3,
+    top: Annotated[int, options.top("Files")] = 3,
     calls: Annotated[
-        int, typer.Option("--calls", min=0, metavar="N", help="Calls of each; 0 shows all.")
+        int,
+        typer.Option(
+            "--calls", min=0, metavar="N", help="Calls to show of each file; 0 shows all."
+        ),
     ] = 100,
     wireshark: Annotated[
         bool,
-        typer.Option("--wireshark", help="Print the display filter for these frames instead."),
+        typer.Option(
+            "--wireshark", help="Print Wireshark's display filter for these frames instead."
+        ),
     ] = False,
     json: options.Json = False,
     port: options.Ports = None,

@@ -30,7 +30,7 @@ def show(
         ),
     ] = ...,  # type: ignore[assignment]  # how typer writes a required argument behind others
     all_layers: Annotated[
-        bool, typer.Option("--all", help="Also the fields of Ethernet, IP, TCP.")
+        bool, typer.Option("--all", help="Include the fields of Ethernet, IP and TCP.")
     ] = False,
     json: options.Json = False,
     port: options.Ports = None,

@@ -13,7 +13,8 @@ from pcapnfs.cli import options, output
 def sizes(
     captures: options.CapturesOrLast = None,
     listed_too: Annotated[
-        bool, typer.Option("--listed", help="Also files that were only listed.")
+        bool,
+        typer.Option("--listed", help="Include files that were seen in directory listings only."),
     ] = False,
     json: options.Json = False,
     port: options.Ports = None,

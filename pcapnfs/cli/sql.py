@@ -25,21 +25,19 @@ def sql(
         list[str],
         typer.Argument(
             metavar="[CAPTURE...] QUERY",
-            help="Captures (without any, those of the command before), and last the query.",
+            help="Captures (default: those of the previous command), then the query.",
             show_default=False,
         ),
     ],
     form: Annotated[
         Literal["screen", "csv", "json"] | None,
-        typer.Option(
-            "--format", help="How to write the answer, else to the screen.", show_default=False
-        ),
+        typer.Option("--format", help="Output format; default: screen.", show_default=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Ask the trace in DuckDB's SQL; docs/tables.md describes the tables. Nothing changes.
+    """Query the tables (docs/tables.md) in DuckDB's SQL; queries cannot change them.
 
     Example: pcapnfs sql slow.pcap "select op, count(*) from calls group by op"
     """

@@ -12,7 +12,7 @@ def summarize(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what was read, how far to trust it, and where the service time went.
+    """Show what was read, how far to trust it, and where the service time went.
 
     Example: pcapnfs summarize slow.pcap
     """

@@ -43,53 +43,72 @@ def synth(
     files: Annotated[int, typer.Option(metavar="N", help="Regular files.")] = 100,
     size: Annotated[
         str,
-        typer.Option(metavar="SIZE[,SIZE…]", help="Bytes of each; several: the files take turns."),
+        typer.Option(
+            metavar="SIZE[,SIZE…]", help="Size of each file; files take turns with several."
+        ),
     ] = "1K",
     directories: Annotated[
-        int, typer.Option(metavar="N", help="Directories that they are spread over.")
+        int, typer.Option(metavar="N", help="Directories to spread the files over.")
     ] = 5,
-    rtt: Annotated[str, typer.Option(metavar="TIME", help="Network round trip.")] = "200us",
+    rtt: Annotated[
+        str, typer.Option(metavar="TIME", help="Round-trip time of the network.")
+    ] = "200us",
     persist: Annotated[
-        str, typer.Option(metavar="TIME", help="What a stable operation takes longer.")
+        str, typer.Option(metavar="TIME", help="Additional time of a stable operation.")
     ] = "1ms",
     service: Annotated[
-        str, typer.Option(metavar="TIME", help="What the server takes for any call.")
+        str, typer.Option(metavar="TIME", help="Time that the server takes for any call.")
     ] = "30us",
     think: Annotated[
-        str, typer.Option(metavar="TIME", help="What the client takes between calls.")
+        str, typer.Option(metavar="TIME", help="Time that the client takes between calls.")
     ] = "20us",
     pause: Annotated[
-        str, typer.Option(metavar="TIME", help="Between the rounds of walk, cachedread, noac.")
+        str,
+        typer.Option(metavar="TIME", help="Time between the rounds of walk, cachedread and noac."),
     ] = "1s",
     rounds: Annotated[
         int, typer.Option(metavar="N", help="Rounds of walk, cachedread and noac.")
     ] = 3,
     touched: Annotated[
         int,
-        typer.Option(metavar="N", help="Before this round of cachedread the server touches files."),
+        typer.Option(
+            metavar="N",
+            help="Round of cachedread before which the server changes the files; 0: none.",
+        ),
     ] = 0,
     rsize: Annotated[str, typer.Option(metavar="SIZE", help="Largest READ.")] = "1M",
     wsize: Annotated[str, typer.Option(metavar="SIZE", help="Largest WRITE.")] = "1M",
     sync: Annotated[
-        bool, typer.Option("--sync", help="Mount option: every write goes out at once, FILE_SYNC.")
+        bool,
+        typer.Option("--sync", help="Mount option sync: each write goes out at once, FILE_SYNC."),
     ] = False,
     chunk: Annotated[
-        str, typer.Option(metavar="SIZE", help="What a program writes at a time, with --sync.")
+        str, typer.Option(metavar="SIZE", help="Size of the writes of a program, with --sync.")
     ] = "4K",
     acregmin: Annotated[
         str,
         typer.Option(
             metavar="TIME",
-            help="How long attributes of files are good at first, also beyond acregmax.",
+            help="Shortest time for which attributes of files are cached; wins over --acregmax.",
         ),
     ] = "3s",
-    acregmax: Annotated[str, typer.Option(metavar="TIME", help="How long at most.")] = "60s",
+    acregmax: Annotated[
+        str, typer.Option(metavar="TIME", help="Longest time for the same.")
+    ] = "60s",
     acdirmin: Annotated[
-        str, typer.Option(metavar="TIME", help="The same of directories, at first.")
+        str,
+        typer.Option(
+            metavar="TIME", help="Shortest time for which attributes of directories are cached."
+        ),
     ] = "30s",
-    acdirmax: Annotated[str, typer.Option(metavar="TIME", help="How long at most.")] = "60s",
+    acdirmax: Annotated[
+        str, typer.Option(metavar="TIME", help="Longest time for the same.")
+    ] = "60s",
     listing: Annotated[
-        str, typer.Option(metavar="HOW", help="Of walk: readdirplus, readdir or lookup.")
+        str,
+        typer.Option(
+            metavar="HOW", help="How walk lists directories: readdirplus, readdir or lookup."
+        ),
     ] = "readdirplus",
     threads: Annotated[int, typer.Option(metavar="N", help="Threads that share the work.")] = 1,
     nconnect: Annotated[int, typer.Option(metavar="N", help="TCP connections.")] = 1,
@@ -104,10 +123,15 @@ def synth(
         str, typer.Option(metavar="TIME", help="Largest delay added to a message, each way.")
     ] = "0",
     bandwidth: Annotated[
-        int, typer.Option(metavar="BITS", help="Bits per second of the link.")
+        int, typer.Option(metavar="BITS", help="Bandwidth of the link, bits per second.")
     ] = NS,
-    seed: Annotated[int, typer.Option(metavar="N", help="Same seed, same bytes.")] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Seed for random numbers: the same seed gives the same bytes."
+        ),
+    ] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: options.Json = False,
 ) -> None:
     """Make a capture of a simulated client and server, and write down what is in it.

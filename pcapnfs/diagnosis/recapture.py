@@ -27,7 +27,7 @@ ON_OTHER_PORTS = ("2", "3", "nlm", "mount")
 mounts and locks of NFSv3."""
 
 
-def command(material: Material, *, where: str = "eth0") -> str:
+def command(material: Material) -> str:
     """The command, with a filter that loses nothing that was seen of NFS in this capture.
 
     Whole packets, a large buffer (KiB), and a ring of ten files of 1 GB.
@@ -35,7 +35,7 @@ def command(material: Material, *, where: str = "eth0") -> str:
     chosen = _tagged(_filter(material), material.capture.vlan_tags)
     everything = material.capture.hidden or material.capture.vlan_tags > TAGS_NAMED
     quoted = "" if everything else f" '{chosen}'"
-    return f"tcpdump -i {where} -s 0 -B 65536 -C 1000 -W 10 -w nfs.pcap{quoted}"
+    return f"tcpdump -i eth0 -s 0 -B 65536 -C 1000 -W 10 -w nfs.pcap{quoted}"
 
 
 def _filter(material: Material) -> str:

@@ -58,7 +58,7 @@ def test_perfile_uses_the_capture_of_the_command_before_and_says_so(
     assert run(["perfile", "--json", "--sort", "name"]) == 0
     told = capsys.readouterr()
     assert [row["path"] for row in json.loads(told.out)["files"]] == ["new", "old\x1b[2J"]
-    assert told.err == f"pcapnfs: using {capture} of the command before\n"
+    assert told.err == f"pcapnfs: using {capture} of the previous command\n"
     assert fake_core.Decoder.seen == [([str(capture)], [20490])]
 
 
@@ -192,7 +192,7 @@ def test_a_rotation_of_hundreds_is_named_in_a_line(
     assert run(["sizes", "--json"]) == 0
     using = capsys.readouterr().err.splitlines()[0]
     assert using.startswith(f"pcapnfs: using {first}, ")
-    assert using.endswith("296 more of the command before")
+    assert using.endswith("296 more of the previous command")
     empty = fake_core.write_capture(tmp_path / "d", broken, calls=[])
     assert run(["sizes", str(empty)]) == 1
     assert "x.pcap and 296 more: no NFS call in it" in capsys.readouterr().err

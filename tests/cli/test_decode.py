@@ -25,7 +25,7 @@ def test_a_trace_stands_for_its_capture(tmp_path: Path, capsys: pytest.CaptureFi
     del using, last
     documents = first.out.split("\n}\n")
     assert documents[0] == documents[2]
-    assert f"using {target} of the command before" in first.err
+    assert f"using {target} of the previous command" in first.err
 
 
 def test_independent_captures_are_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

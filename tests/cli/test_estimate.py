@@ -96,7 +96,7 @@ def test_too_little_data_is_said_instead_of_a_number(capsys: Printed) -> None:
     ],
 )
 def test_wrong_use_is_told(wrong: list[str], says: str, capsys: Printed) -> None:
-    """Without a capture, and with none from a command before, all inputs are needed."""
+    """Without a capture, and with none from a previous command, all inputs are needed."""
     assert run(["estimate", *wrong]) == 2
     assert says in capsys.readouterr().err
 
@@ -139,4 +139,4 @@ def test_the_capture_of_the_command_before_is_used(tmp_path: Path, capsys: Print
     assert run(["estimate", "--files", "1000", "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["files"] == 1000
-    assert "of the command before" in told.err
+    assert "of the previous command" in told.err

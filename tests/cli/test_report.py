@@ -47,7 +47,7 @@ def test_a_capture_is_never_written_over(
     named.write_bytes(capture.read_bytes())
     assert run(["report", str(named), "-o", str(named), "--force"]) == 2
     assert "named.pcap is the capture itself" in capsys.readouterr().err
-    # Also where it is that of the command before.
+    # Also where it is that of the previous command.
     assert run(["summarize", str(named), "--json"]) == 0
     assert run(["report", "-o", str(named), "--force"]) == 2
     assert "named.pcap is the capture itself" in capsys.readouterr().err

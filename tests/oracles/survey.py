@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pcapnfs
 from pcapnfs.analyses.captured.trust import trust
-from pcapnfs.cli.options import demand_nfs
+from pcapnfs.cli.without_nfs import demand_nfs
 from tests.oracles.corpus import Capture, corpus_path, lab_captures, other_captures
 from tests.oracles.incomplete import INCOMPLETE, pattern_for
 

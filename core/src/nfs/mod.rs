@@ -210,6 +210,10 @@ pub enum Class {
 }
 
 impl Class {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Stable, Self::Unknown, Self::UnstableWrite, Self::Read, Self::State, Self::Unstable];
+
     /// The text in the tables.
     pub const fn name(self) -> &'static str {
         match self {

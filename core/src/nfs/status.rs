@@ -29,6 +29,22 @@ pub enum Statuses {
     Quota,
 }
 
+impl Statuses {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 10] = [
+        Self::Nameless,
+        Self::Nfs2,
+        Self::Nfs3,
+        Self::Nfs4,
+        Self::Unix,
+        Self::Mount3,
+        Self::Nlm,
+        Self::Nlm4,
+        Self::Nsm,
+        Self::Quota,
+    ];
+}
+
 /// The standard's name of a status; `None` for unknown numbers.
 pub const fn status_name(statuses: Statuses, status: u32) -> Option<&'static str> {
     match statuses {

@@ -5,8 +5,6 @@
 pub struct Program {
     /// Program number.
     pub number: u32,
-    /// Short name, as in `protocol`.
-    pub name: &'static str,
     /// Last version in use; the first is 1.
     pub last_version: u32,
     /// Last procedure of any version.
@@ -32,13 +30,13 @@ pub const NSM: u32 = 100_024;
 /// The known programs.
 #[rustfmt::skip]
 pub const PROGRAMS: &[Program] = &[
-    Program { number: PORTMAP, name: "portmap", last_version: 4, last_procedure: 13 },
-    Program { number: NFS,     name: "nfs",     last_version: 4, last_procedure: 21 },
-    Program { number: MOUNT,   name: "mount",   last_version: 3, last_procedure: 7 },
-    Program { number: RQUOTA,  name: "rquota",  last_version: 2, last_procedure: 4 },
-    Program { number: NLM,     name: "nlm",     last_version: 4, last_procedure: 23 },
-    Program { number: NSM,     name: "nsm",     last_version: 1, last_procedure: 6 },
-    Program { number: NFSACL,  name: "nfsacl",  last_version: 3, last_procedure: 5 },
+    Program { number: PORTMAP, last_version: 4, last_procedure: 13 },
+    Program { number: NFS,     last_version: 4, last_procedure: 21 },
+    Program { number: MOUNT,   last_version: 3, last_procedure: 7 },
+    Program { number: RQUOTA,  last_version: 2, last_procedure: 4 },
+    Program { number: NLM,     last_version: 4, last_procedure: 23 },
+    Program { number: NSM,     last_version: 1, last_procedure: 6 },
+    Program { number: NFSACL,  last_version: 3, last_procedure: 5 },
 ];
 
 /// Program numbers that clients choose for NFSv4 callbacks: the transient range of RFC 5531 section 8.3.

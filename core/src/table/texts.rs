@@ -35,31 +35,17 @@ impl Masks {
     }
 }
 
-/// A status by its number, as it is within what uses it.
+/// A status, whose text is looked up once per batch: by the number of its list and its own.
 pub(super) fn status_named(statuses: Statuses, status: u32) -> Naming {
-    const ALL: [Statuses; 10] = [
-        Statuses::Nameless,
-        Statuses::Nfs2,
-        Statuses::Nfs3,
-        Statuses::Nfs4,
-        Statuses::Unix,
-        Statuses::Mount3,
-        Statuses::Nlm,
-        Statuses::Nlm4,
-        Statuses::Nsm,
-        Statuses::Quota,
-    ];
     Naming::Number((statuses as u64) << 32 | u64::from(status), |number| {
-        let statuses = ALL.into_iter().find(|statuses| *statuses as u64 == number >> 32)?;
+        let statuses = Statuses::ALL.into_iter().find(|statuses| *statuses as u64 == number >> 32)?;
         status_name(statuses, number as u32)
     })
 }
 
 pub(super) fn class_named(class: Class) -> Naming {
-    const ALL: [Class; 6] =
-        [Class::Stable, Class::Unknown, Class::UnstableWrite, Class::Read, Class::State, Class::Unstable];
     Naming::Number(class as u64, |number| {
-        ALL.into_iter().find(|class| *class as u64 == number).map(Class::name)
+        Class::ALL.into_iter().find(|class| *class as u64 == number).map(Class::name)
     })
 }
 
@@ -158,23 +144,10 @@ mod tests {
             Naming::Number(number, name) => name(number),
             Naming::Name(name) => Some(name),
         };
-        for class in
-            [Class::Stable, Class::Unknown, Class::UnstableWrite, Class::Read, Class::State, Class::Unstable]
-        {
+        for class in Class::ALL {
             assert_eq!(told(class_named(class)), Some(class.name()));
         }
-        for statuses in [
-            Statuses::Nameless,
-            Statuses::Nfs2,
-            Statuses::Nfs3,
-            Statuses::Nfs4,
-            Statuses::Unix,
-            Statuses::Mount3,
-            Statuses::Nlm,
-            Statuses::Nlm4,
-            Statuses::Nsm,
-            Statuses::Quota,
-        ] {
+        for statuses in Statuses::ALL {
             for status in [0, 1, 2, 3, 13, 10_008, u32::MAX] {
                 assert_eq!(told(status_named(statuses, status)), status_name(statuses, status));
             }

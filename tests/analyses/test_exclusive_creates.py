@@ -60,6 +60,21 @@ def test_a_setattr_without_reply_says_nothing_of_what_one_takes() -> None:
     assert pair.followed.time_s == pytest.approx(0.004)
 
 
+def test_what_one_stood_still_for_is_not_the_price_of_a_create() -> None:
+    steps = [
+        step
+        for file in range(1, 6)
+        for step in (create(2 * file - 1, file), setattr_(2 * file, file, 400 if file == 3 else 4))
+    ]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    for row in calls[6:]:  # Behind the slow one.
+        row.update({name: int(str(row[name])) + 10**9 for name in row if name.endswith("_time")})
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = exclusive_creates(trace)
+    assert pair.followed.calls == 5
+    assert pair.followed.time_s == pytest.approx(4 * 0.004 + 0.04)
+
+
 TIMES = "00000000:00410000:00000000"
 
 

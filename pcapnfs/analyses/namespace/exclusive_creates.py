@@ -45,6 +45,11 @@ SOON_S = 1.0
 """A SETATTR that comes later than this after the create is the application's."""
 
 
+TIMES_AS_LONG = 10
+"""What one of the SETATTRs took beyond so many times their median is no price of the create: it
+stood still, as while the path was cut."""
+
+
 class ExclusiveCreates(Record):
     """Those of one client at one server."""
 
@@ -125,11 +130,17 @@ _FOLLOWED = f"""
         ) and reply_time is not null as tax
         from steps left join times using (call)
         window around as (partition by mount, file order by call_time, call)
+    ),
+    shared as (
+        select client, server, call_frame, exclusive, with_attributes, tax, pause,
+               least(share, {TIMES_AS_LONG} * median(share) filter (tax) over (
+                   partition by client, server
+               ))::bigint as share
+        from followed join shares using (call)
     )
     select client, server, count(*) filter (exclusive), count(*) filter (with_attributes),
            count(*) filter (exclusive is not null),
            {spared.columns("tax")}
-    from followed join shares using (call)
-    group by client, server having count(*) filter (exclusive) > 0
+    from shared group by client, server having count(*) filter (exclusive) > 0
     order by client, server
 """

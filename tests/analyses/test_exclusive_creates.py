@@ -67,8 +67,13 @@ def test_what_one_stood_still_for_is_not_the_price_of_a_create() -> None:
         for step in (create(2 * file - 1, file), setattr_(2 * file, file, 400 if file == 3 else 4))
     ]
     calls, operations = ([step[place] for step in steps] for place in (0, 1))
-    for row in calls[6:]:  # Behind the slow one.
-        row.update({name: int(str(row[name])) + 10**9 for name in row if name.endswith("_time")})
+    calls[6:] = [  # Behind the slow one.
+        {
+            name: int(str(value)) + 10**9 if name.endswith("_time") else value
+            for name, value in row.items()
+        }
+        for row in calls[6:]
+    ]
     with trace_of(calls=calls, operations=operations) as trace:
         (pair,) = exclusive_creates(trace)
     assert pair.followed.calls == 5

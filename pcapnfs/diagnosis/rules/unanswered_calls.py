@@ -127,7 +127,7 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             "acknowledges it, while what is small came through: the path or a firewall on it "
             "drops them.",
             (
-                _MTU_OF_ANSWERS,
+                MTU_OF_ANSWERS,
                 Advice(
                     "Capture at the server at the same time: what leaves it and does not arrive is "
                     "lost on the way. Look at firewalls and tunnels that keep track of "
@@ -150,7 +150,7 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             "another connection, were answered. A server's TCP acknowledges what arrives even "
             "where its service hangs: so these did not arrive, or what was sent back for them did "
             "not, which brings the acknowledgement along.",
-            (_MTU if _large(pair) else _MTU_OF_ANSWERS, _AT_BOTH_ENDS),
+            (_MTU if _large(pair) else MTU_OF_ANSWERS, _AT_BOTH_ENDS),
         )
     if pair.answered_later:
         return (
@@ -281,7 +281,7 @@ _MTU = Advice(
     f"the way drops large packets (a black hole for MTUs). {_PING}"
 )
 
-_MTU_OF_ANSWERS = Advice(
+MTU_OF_ANSWERS = Advice(
     "If these are READs, READDIRs and the like, whose answers fill whole packets, something on the "
     f"way drops large packets (a black hole for MTUs). {_PING}"
 )

@@ -79,6 +79,26 @@ def test_one_call_of_many(tmp_path: Path) -> None:
     assert "Calls sent later and answered: 30." in finding.evidence
 
 
+@pytest.mark.parametrize("acknowledged", [False, True])
+def test_answers_that_do_not_reach_the_client_captured_at_the_server(
+    acknowledged: bool, tmp_path: Path
+) -> None:
+    """Both send again: the client its call, the server the first part of its answer."""
+    talk = answered()
+    before = len(talk.frames)
+    talk.call(99, SILENCE_NS, *nfs3.read(HANDLE, 0, 4096))
+    talk.reply(99, SILENCE_NS + MS, results.read(bytes(4096)))
+    for number in (before, before + 1):
+        resent(talk, number)
+    if acknowledged:
+        talk.ack("client", SILENCE_NS + 60 * SECOND)
+    told = all_found(talk.capture(), tmp_path)["tcp_loss"]
+    assert (told.title == "What the server sends does not reach the client") is not acknowledged
+    if not acknowledged:
+        assert told.severity == "problem"
+        assert "in 7 segments more than once" in told.evidence
+
+
 @pytest.mark.parametrize("size", [8_000, 100])
 def test_a_path_that_drops_large_packets(size: int, tmp_path: Path) -> None:
     talk = answered()

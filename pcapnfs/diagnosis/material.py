@@ -42,6 +42,7 @@ from pcapnfs.analyses.namespace import not_found as _not_found
 from pcapnfs.analyses.namespace import silly_renames as _silly_renames
 from pcapnfs.analyses.namespace import stale_handles as _stale_handles
 from pcapnfs.analyses.servers import failures as _failures
+from pcapnfs.analyses.servers import in_turn as _in_turn
 from pcapnfs.analyses.servers import load as _load
 from pcapnfs.analyses.servers import refusals as _refusals
 from pcapnfs.analyses.servers import restarts as _restarts
@@ -89,6 +90,7 @@ READS = columns.together(
     _late_connections.READS,
     _layouts.READS,
     _listing_costs.READS,
+    _in_turn.READS,
     _load.READS,
     _lock_files.READS,
     _lock_waits.READS,
@@ -141,6 +143,7 @@ class Material(Record):
     late_connections: tuple[_late_connections.LateConnections, ...]
     layouts: tuple[_layouts.Layouts, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
+    in_turn: tuple[_in_turn.InTurn, ...]
     load: tuple[_load.Load, ...]
     lock_files: tuple[_lock_files.LockFiles, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
@@ -296,6 +299,8 @@ def complete(
     uneven_connections = ask(_uneven_connections.uneven_connections)
     vain_connections = ask(_vain_connections.vain_connections)
     write_shapes = ask(_write_shapes.write_shapes)
+    of_servers = server_times()
+    one_by_one = ask(_in_turn.in_turn, of_servers)
     of_files = learned()
     of_transfers = transfer_runs()
     if of_files.division is not None:
@@ -315,6 +320,7 @@ def complete(
         late_connections=late_connections(),
         layouts=layouts(),
         listing_costs=listing_costs(),
+        in_turn=one_by_one(),
         load=load(),
         lock_files=lock_files(),
         lock_waits=lock_waits(),
@@ -331,7 +337,7 @@ def complete(
         resent_calls=resent_calls(),
         restarts=restarts(),
         round_trips=round_trips(),
-        server_times=server_times(),
+        server_times=of_servers,
         shared_files=shared_files(),
         shared_names=shared_names(),
         silly_renames=silly_renames(),

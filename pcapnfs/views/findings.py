@@ -110,12 +110,16 @@ def first_to_do(findings: Sequence[Finding]) -> list[str]:
 
 
 def _first(findings: Sequence[Finding]) -> Finding:
-    """The gravest, unless another finding says what it only sums up.
+    """The gravest, unless another finding says what it only sums up, or programs fail.
 
-    That is so where it speaks of time in general, others have claimed a part of what it costs, and
-    one of them more than is left to it.
+    The first is so where it speaks of time in general, others have claimed a part of what it costs,
+    and one of them more than is left to it; the second of problems that cost no time: who has no
+    room to write is not helped by faster storage.
     """
     gravest = findings[0]
+    for found in findings:
+        if found.severity == "problem" and found.cost_s is None and found.advice:
+            return found
     if not gravest.general or not _is_claimed(gravest):
         return gravest
     dearest = max(

@@ -17,14 +17,17 @@ def test_calls_are_counted_by_client_with_their_objects_and_time() -> None:
         call(3, "GETACL", 4, file=2, **ASKED),
         call(4, "GETATTR", 5, file=1),
         call(5, "GETACL", None, file=3, **ASKED),
+        call(7, "SETACL", 9, file=4, stability="stable", **ASKED),
+        call(8, "SETACL", None, file=5, **ASKED),
         call(6, "GETACL", 1, file=1, client="10.0.0.3", mount=1, **ASKED),
     ]
     with trace_of(calls=calls) as trace:
         first, second = acl_queries(trace)
     assert (first.client, first.server, first.calls, first.objects) == (
-        "10.0.0.2", "10.0.0.1", 4, 2,
+        "10.0.0.2", "10.0.0.1", 5, 2,
     )  # fmt: skip
     assert (first.asked.calls, first.asked.frames) == (3, (1, 3, 5))
+    assert (first.changed, second.changed) == (1, 0)
     assert first.asked.time_s == pytest.approx(0.009)
     assert (second.client, second.asked.calls) == ("10.0.0.3", 1)
 

@@ -15,10 +15,19 @@ def create(number: int, about: int, mode: int = 2, status: int = 0) -> list[Row]
     ]
 
 
-def setattr_(number: int, about: int, srt_ms: float | None = 4) -> list[Row]:
+def setattr_(
+    number: int, about: int, srt_ms: float | None = 4, attributes: str | None = None
+) -> list[Row]:
     return [
         call(number, "SETATTR", srt_ms, file=about, stability="stable"),
-        operation(number, "SETATTR", file=about),
+        operation(number, "SETATTR", file=about, attributes=attributes),
+    ]
+
+
+def write(number: int, about: int) -> list[Row]:
+    return [
+        call(number, "WRITE", 4, file=about, stability="stable"),
+        operation(number, "WRITE", file=about),
     ]
 
 
@@ -49,6 +58,53 @@ def test_a_setattr_without_reply_says_nothing_of_what_one_takes() -> None:
         (pair,) = exclusive_creates(trace)
     assert (pair.creates, pair.followed.calls) == (3, 1)
     assert pair.followed.time_s == pytest.approx(0.004)
+
+
+def test_what_one_stood_still_for_is_not_the_price_of_a_create() -> None:
+    steps = [
+        step
+        for file in range(1, 6)
+        for step in (create(2 * file - 1, file), setattr_(2 * file, file, 400 if file == 3 else 4))
+    ]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    calls[6:] = [  # Behind the slow one.
+        {
+            name: int(str(value)) + 10**9 if name.endswith("_time") else value
+            for name, value in row.items()
+        }
+        for row in calls[6:]
+    ]
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = exclusive_creates(trace)
+    assert pair.followed.calls == 5
+    assert pair.followed.time_s == pytest.approx(4 * 0.004 + 0.04)
+
+
+TIMES = "00000000:00410000:00000000"
+
+
+@pytest.mark.parametrize(
+    ("next_steps", "followed"),
+    [
+        ([setattr_(2, 1, attributes=TIMES), setattr_(3, 1, attributes=TIMES)], 1),
+        ([setattr_(2, 1, attributes="00000000:00410000")], 1),
+        ([write(2, 1), setattr_(3, 1, attributes=TIMES)], 0),
+        ([setattr_(2, 1, attributes="00000000:00410002:00000000")], 0),
+        ([setattr_(2, 1, attributes="00000010:00410000:00000000")], 0),
+        ([setattr_(2, 1, attributes="00000000:00410000:00000002")], 0),
+        ([setattr_(2, 1)], 0),
+    ],
+    ids=["as Linux does", "short", "after data", "mode", "size", "umask", "not known"],
+)
+def test_behind_exclusive4_1_it_is_the_one_that_sets_the_times(
+    next_steps: list[list[Row]], followed: int
+) -> None:
+    steps = [create(1, 1, mode=3), *next_steps]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = exclusive_creates(trace)
+    assert (pair.creates, pair.with_attributes, pair.all_creates) == (1, 1, 1)
+    assert pair.followed.calls == followed
 
 
 def test_without_exclusive_creates_there_is_nothing_to_tell() -> None:

@@ -203,20 +203,34 @@ def test_what_would_happen_if(trace: Trace) -> None:
     assert by_name["async"].factor == pytest.approx(0.758 / (0.12 + client))
 
 
+@pytest.mark.parametrize(("files", "told"), [(STREAMS, True), (STREAMS - 1, False)])
+def test_no_more_streams_are_foretold_than_there_are_files(files: int, told: bool) -> None:
+    calls = [{**row, "file": place % files + 1} for place, row in enumerate(run())]
+    with trace_of(
+        files=[file(number + 1, f"f{number}") for number in range(files)],
+        calls=calls,
+        connections=[connection(0.8, 0.001)],
+    ) as opened:
+        found, more = model(opened), model(opened, Overrides(files=40))
+    assert ("streams" in {each.change for each in found.what_if}) is told
+    assert "streams" in {each.change for each in more.what_if}
+
+
 @pytest.mark.parametrize(("streams", "told"), [(7, True), (8, False)])
 def test_no_more_streams_are_foretold_where_as_many_ran(streams: int, told: bool) -> None:
     """Each begins 57 ms after the one before, so that fewer are under way on average."""
     calls: list[Row] = []
     for stream in range(streams):
-        for row in run():
+        for place, row in enumerate(run()):
             times = {
                 name: int(str(row[name])) + stream * 57 * MILLISECOND
                 for name in row
                 if name.endswith("_time")
             }
-            calls.append({**row, **times, "call": len(calls) + 1, "file": stream + 1})
+            about = 2 * stream + place % 2 + 1
+            calls.append({**row, **times, "call": len(calls) + 1, "file": about})
     with trace_of(
-        files=[file(stream + 1, f"f{stream}") for stream in range(streams)],
+        files=[file(number + 1, f"f{number}") for number in range(2 * streams)],
         calls=calls,
         connections=[connection(0.8, 0.001)],
     ) as opened:
@@ -354,8 +368,8 @@ def test_captured_at_the_server_the_network_is_added() -> None:
     assert found.forecast_s == pytest.approx(found.measured_s)
 
 
-def reading(files: int = FILES, moving_ms: float = 10) -> Trace:
-    """READs, two under way at any time, whose replies fill the link one after the other.
+def reading(files: int = FILES, moving_ms: float = 10, objects: int = 1) -> Trace:
+    """READs of objects by turns, two under way, whose replies fill the link one after the other.
 
     Nothing else tells the round trip, as in a capture of a copy that is under way: of 20 ms that a
     READ takes, it waits 10 for the reply before, and its own is on the wire for the rest.
@@ -367,12 +381,14 @@ def reading(files: int = FILES, moving_ms: float = 10) -> Trace:
         end = first + int(moving_ms * MILLISECOND)
         times = {"call_first_time": sent, "call_time": sent, "reply_first_time": first}
         times |= {"reply_time": end, "srt": end - sent, "connection": 0}
-        rows.append(call(number, "READ", 1, file=1, stability="read", **times))
+        rows.append(call(number, "READ", 1, file=number % objects + 1, stability="read", **times))
     late = {"server_turns": files, "server_turn_min": 8 * MILLISECOND}
     late |= {"server_turn_rtt": 10 * MILLISECOND, "client_acks": files}
     late |= {"client_ack_min": 1_000, "client_ack_rtt": 20_000}
     return trace_of(
-        files=[file(1, "large")], calls=rows, connections=[{**connection(None, None), **late}]
+        files=[file(number + 1, f"large{number}") for number in range(objects)],
+        calls=rows,
+        connections=[{**connection(None, None), **late}],
     )
 
 
@@ -745,7 +761,7 @@ def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
 
 def test_streams_move_no_bytes_faster_over_a_link_that_is_full() -> None:
     """Unless it is not: then they share that time as well."""
-    with reading() as trace:
+    with reading(objects=STREAMS) as trace:
         found = model(trace)
         given = model(trace, Overrides(streams=STREAMS))
         local = model(trace, Overrides(streams=STREAMS)).what_if[-1]

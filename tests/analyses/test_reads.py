@@ -54,6 +54,7 @@ from pcapnfs.analyses.namespace import (
 )
 from pcapnfs.analyses.servers import (
     failures,
+    in_turn,
     load,
     refusals,
     restarts,
@@ -141,6 +142,10 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "caps": (caps.READS, caps.caps),
     "commits": (commits.READS, commits.commits),
     "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
+    "in_turn": (
+        columns.together(server_times.READS, in_turn.READS),
+        lambda trace: in_turn.in_turn(trace, server_times.server_times(trace)),
+    ),
     "load": (load.READS, load.load),
     "open_order": (open_order.READS, open_order.open_order),
     "restarts": (restarts.READS, restarts.restarts),

@@ -44,6 +44,7 @@ def test_lost_slow_and_moved_calls_are_told_apart() -> None:
     assert (pair.client, pair.server, pair.transports) == ("10.0.0.2", "10.0.0.1", ("TCP",))
     assert (pair.calls, pair.resent, pair.moved, pair.repeated) == (9, 4, 1, 4)
     assert (pair.duplicate_replies, pair.answered_twice) == (2, 1)
+    assert pair.idle_s == pytest.approx(0.003)
     assert (pair.usual_s, pair.resent_s) == (0.002, 0.0085)
     # Calls 6 and 9 beyond 2 ms; call 8 in `waiting`; of call 7, which was slow, nothing.
     assert pair.time_s == {
@@ -51,6 +52,23 @@ def test_lost_slow_and_moved_calls_are_told_apart() -> None:
         "waiting": pytest.approx(0.007),
     }
     assert pair.frames == (11, 13, 15, 17, 40)
+
+
+@pytest.mark.parametrize(("before", "idle_s"), [(100, 9.0), (900, 0.998), (999, 0.008)])
+def test_what_was_idle_before_its_connection_broke(before: int, idle_s: float) -> None:
+    """Calls at once are one break; the least of several counts."""
+    calls = [
+        call(1, "GETATTR", 2),
+        call(before, "GETATTR", 2),
+        call(1000, "GETATTR", 500, transmissions=2, connection=1),
+        call(1001, "GETATTR", 490, transmissions=2, connection=1),
+        call(3000, "GETATTR", 500, transmissions=2, connection=2),
+    ]
+    connections = [tcp(0), tcp(1, 10_400), tcp(2, 30_400)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (pair,) = resent_calls(trace)
+    assert pair.moved == 3
+    assert pair.idle_s == pytest.approx(idle_s, abs=0.01)
 
 
 def test_what_a_restart_made_a_client_send_again_is_left_to_it() -> None:

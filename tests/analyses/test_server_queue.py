@@ -58,6 +58,32 @@ def test_what_is_answered_right_after_another_waited_for_it() -> None:
     assert found.frames == (5,)
 
 
+def test_small_ones_that_wait_side_by_side_wait_for_the_call_before_them_all() -> None:
+    found = behind(
+        create(2, 10, 40, connection=1, client="10.0.0.3"),
+        at(3, "LOOKUP", 20, 41, directory=7),
+        at(4, "LOOKUP", 21, 42, directory=7, connection=2, client="10.0.0.4"),
+        at(5, "LOOKUP", 22, 46, directory=7, connection=3, client="10.0.0.5"),
+    )
+    # The third comes long after the second: something else kept it.
+    assert (found.behind, found.waited, found.elsewhere) == (3, 2, 2)
+    # From 20 and from 21 to 40 ms.
+    assert (found.holder, found.holder_op, found.held) == ("10.0.0.3", "CREATE", 2)
+
+
+def test_a_thread_may_take_a_while_to_wake() -> None:
+    quick = at(1, "GETATTR", 0, 0.02, file=1)
+    for answered, waited in ((40.19, 1), (40.21, 0)):
+        calls = [quick, create(2, 10, 40), at(3, "GETATTR", 20, answered, file=1)]
+        with trace_of(calls=calls) as trace:
+            assert server_queues(trace, [SERVER])[SERVER].waited == waited
+
+
+def test_who_waits_for_calls_of_his_own_is_not_held_up_by_another() -> None:
+    found = behind(create(2, 10, 40), at(3, "GETATTR", 20, 41, file=1))
+    assert (found.holder, found.held) == ("10.0.0.2", 0)
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -159,6 +159,27 @@ def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:
     assert (pair.connections, pair.client_shut, pair.server_shut) == (4, 1, 2)
 
 
+@pytest.mark.parametrize(
+    ("unacked", "by_server", "by_client", "told"),
+    [
+        (9_000, 5, 2, (1, 9_000, 5)),
+        (0, 5, 2, (0, 0, 0)),
+        (None, 5, 2, (0, 0, 0)),
+        (9_000, 4, 2, (0, 0, 0)),
+        # It may be gone.
+        (9_000, 15, 1, (0, 0, 0)),
+    ],
+)
+def test_what_both_send_again_to_the_end_was_not_delivered(
+    unacked: int | None, by_server: int, by_client: int, told: tuple[int, int, int]
+) -> None:
+    resent = {"server_resent": by_server, "client_resent": by_client}
+    with asked(server_unacked=unacked, **resent) as trace:
+        (pair,) = tcp_stalls(trace)
+    found = (pair.undelivered, pair.undelivered_bytes, pair.undelivered_resent)
+    assert found == told
+
+
 def test_udp_is_not_asked() -> None:
     with asked(transport="UDP") as trace:
         assert tcp_stalls(trace) == ()

@@ -11,7 +11,7 @@ from pcapnfs.analyses.wire.vain_connections import (
 )
 from pcapnfs.meta import Vain
 from pcapnfs.record import replace
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
 
 ASKED = Vain(
     client="10.0.0.2",
@@ -50,6 +50,7 @@ def test_who_waited_and_for_how_long() -> None:
     assert told(ASKED) == (
         VainConnections(
             asked=ASKED,
+            program=None,
             since_s=4.0,
             lasted_s=6.0,
             waits=True,
@@ -74,6 +75,10 @@ def test_who_sends_no_syn_when_it_is_due_has_given_up(last_ms: int, lasted_s: fl
         ((CALLED, call(500, "GETATTR", 1, connection=2)), 0.0),
         ((CALLED, call(500, "GETATTR", 1, server="10.0.0.9")), 0.0),
         ((CALLED, call(500, "GETATTR", 1, client="10.0.0.3")), 6.0),
+        # Asking where the service is belongs to it, and is time of its own.
+        ((CALLED, call(500, "GETPORT", 1_000, program=100000)), 5.0),
+        ((CALLED, call(500, "GETPORT", 8_000, program=100000)), 1.0),
+        ((call(100, "GETPORT", 1, program=100000),), 0.0),
         # What was under way as it began is that call's.
         ((call(100, "READ", 3_500, connection=1),), 5.5),
         ((CALLED, call(110, "READ", None, connection=1)), 0.0),
@@ -85,6 +90,19 @@ def test_it_costs_who_had_made_calls_and_made_none_meanwhile(
 ) -> None:
     (pair,) = told(ASKED, calls=calls)
     assert (pair.lasted_s, pair.idle_s) == (6.0, cost_s)
+
+
+def test_the_portmapper_tells_what_listens_there() -> None:
+    asked = replace(ASKED, port=44919)
+    texts = ("100005 v3 udp port 44920", "100003 v3 tcp", "100021 v4 tcp port 44919")
+    calls = [call(50 + place, "GETPORT", 1, program=100000) for place in range(3)]
+    operations = [operation(50 + place, "GETPORT", text=text) for place, text in enumerate(texts)]
+    with trace_of(replace(meta(), vain=(asked,)), calls=calls, operations=operations) as trace:
+        (pair,) = vain_connections(trace)
+        assert pair.program == 100021
+    with trace_of(replace(meta(), vain=(ASKED,)), calls=calls, operations=operations) as trace:
+        (pair,) = vain_connections(trace)
+        assert pair.program is None
 
 
 def test_a_call_that_was_seen_to_wait_until_its_connection_ended() -> None:

@@ -12,7 +12,7 @@ from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.material import nothing, seen_by
 
-STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 98)
+STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 98, 0)
 
 
 def test_a_tenth_of_the_calls_is_told() -> None:
@@ -22,6 +22,13 @@ def test_a_tenth_of_the_calls_is_told() -> None:
     assert seen.seen == "100 of 1\u2009000 calls are GETACL, about 98 objects."
     assert seen.claims == (Claim("unstable", 0.4), Claim("client", 0.1))
     assert "noacl" in seen.advice[0].action
+
+
+def test_where_acls_are_set_noacl_is_no_way_out() -> None:
+    (seen,) = seen_by(RULE, nothing(acl_queries=(replace(STORM, changed=100),)))
+    assert seen.seen.endswith("100 calls set one, so that ACLs are used here.")
+    assert "noacl" not in seen.advice[0].action
+    assert "it is none for this mount" in seen.advice[1].action
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 
-MANY = ExclusiveCreates("10.0.0.2", "10.0.0.1", 40, 50, Spared(30, 0.6, 0.1, (5, 9)))
+MANY = ExclusiveCreates("10.0.0.2", "10.0.0.1", 40, 0, 50, Spared(30, 0.6, 0.1, (5, 9)))
 
 
 def test_the_second_call_for_each_file_is_claimed() -> None:
@@ -21,6 +21,18 @@ def test_the_second_call_for_each_file_is_claimed() -> None:
         "each."
     )
     assert seen.claims == (Claim("stable", 0.6), Claim("client", 0.1))
+
+
+def test_another_version_is_advised_only_where_it_may_help() -> None:
+    def advice(newer: int) -> list[str]:
+        pair = replace(MANY, with_attributes=newer)
+        (seen,) = seen_by(RULE, replace(bound_by("client"), exclusive_creates=(pair,)))
+        assert ("takes the mode along" in seen.why) is (newer > 0)
+        return [each.action for each in seen.advice]
+
+    assert ["vers=4.1" in each for each in advice(0)] == [False, True]
+    assert ["vers=4.1" in each for each in advice(39)] == [False, True]
+    assert ["vers=4.1" in each for each in advice(40)] == [False]
 
 
 def test_a_few_are_not_worth_a_word() -> None:

@@ -25,6 +25,7 @@ ASKED = Vain(
 
 VAIN = VainConnections(
     asked=ASKED,
+    program=None,
     since_s=30.0,
     lasted_s=90.0,
     waits=True,
@@ -63,6 +64,30 @@ def test_what_was_refused(refusals: int, syns: int, told: str) -> None:
     portmapper = replace(VAIN, asked=replace(asked, port=111))
     (seen,) = seen_by(RULE, nothing(vain_connections=(portmapper,)))
     assert any("rpcbind" in each.action for each in seen.advice)
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "does"),
+    [
+        (100021, "the lock manager (NLM)", "mount with nolock"),
+        (100005, "mountd (MOUNT)", "restart mountd"),
+        (100024, "statd (NSM)", "restart rpc.statd"),
+    ],
+)
+@pytest.mark.parametrize("refusals", [0, 8])
+def test_a_service_that_the_portmapper_told_is_named(
+    program: int, name: str, does: str, refusals: int
+) -> None:
+    asked = replace(ASKED, port=44919, refusals=refusals)
+    (seen,) = seen_by(
+        RULE, nothing(vain_connections=(replace(VAIN, asked=asked, program=program),))
+    )
+    assert f" to port 44919, where {name} listens as the portmapper says, the first" in seen.seen
+    advice = " ".join(each.action for each in seen.advice)
+    assert "nfs-server" not in advice
+    # Where nobody answers, a firewall that lets port 2049 through alone is what comes first.
+    assert (does in advice) is (refusals > 0)
+    assert seen.advice[0].action.startswith("A firewall must let") is (refusals == 0)
 
 
 def test_who_did_something_else_is_warned() -> None:

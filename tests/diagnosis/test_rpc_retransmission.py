@@ -18,6 +18,7 @@ FEW = ResentCalls(
     calls=1000,
     resent=3,
     moved=0,
+    idle_s=None,
     repeated=4,
     duplicate_replies=1,
     answered_twice=1,
@@ -38,6 +39,19 @@ def test_answers_that_never_reached_the_client_are_told() -> None:
         "capture point, on its way to the client." in seen.seen
     )
     assert "from the capture point to the client" in seen.advice[0].action
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "moved", "told"),
+    [(20.0, 3, True), (9.9, 3, False), (None, 3, False), (20.0, 2, False)],
+)
+def test_connections_that_broke_when_they_had_been_idle(
+    idle_s: float | None, moved: int, told: bool
+) -> None:
+    (seen,) = seen_by(RULE, nothing(resent_calls=(replace(FEW, idle_s=idle_s, moved=moved),)))
+    said = "Before each time that happened the client had sent nothing for 20.0 s or longer."
+    assert (said in seen.seen) is told
+    assert ("idle timeouts" in seen.advice[0].action) is told
 
 
 def test_over_tcp_any_is_told() -> None:

@@ -52,8 +52,8 @@ def test_a_little_less_is_not(bands: tuple[Band, ...]) -> None:
 
 
 QUEUED = ServerQueue(
-    alone=20, alone_s=0.0003, behind=50, waited=40, elsewhere=30, waited_s=0.024, time_s=0.7,
-    frames=(11, 13),
+    alone=20, alone_s=0.0003, behind=50, waited=40, elsewhere=30, holder="10.0.0.9",
+    holder_op="WRITE", held=19, waited_s=0.024, time_s=0.7, frames=(11, 13),
 )  # fmt: skip
 
 
@@ -74,6 +74,17 @@ def test_small_calls_that_wait_for_others_stand_in_a_queue() -> None:
     assert "of a connection one by one" not in seen.why
     (seen,) = seen_by(RULE, queue(replace(QUEUED, elsewhere=0)))
     assert "of a connection one by one" in seen.why
+
+
+def test_the_client_is_named_for_whose_calls_the_others_wait() -> None:
+    (seen,) = seen_by(RULE, queue(replace(QUEUED, held=20)))
+    assert seen.title == "Calls queue at the server 10.0.0.1 behind those of 10.0.0.9"
+    assert seen.seen.endswith(
+        "For 20 of them, of other clients, that was a call of 10.0.0.9, mostly WRITE."
+    )
+    assert seen.advice[0].action.startswith("See what runs on 10.0.0.9")
+    (seen,) = seen_by(RULE, queue(QUEUED))
+    assert not any("10.0.0.9" in advice.action for advice in seen.advice)
 
 
 @pytest.mark.parametrize("change", [{"waited": 39}, {"behind": 29, "waited": 29}, {"alone": 4}])

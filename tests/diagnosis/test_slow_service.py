@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.mounts.software import Kind, Software
+from pcapnfs.analyses.servers.in_turn import InTurn
 from pcapnfs.analyses.servers.load import Load
 from pcapnfs.analyses.servers.server_times import ServerTime
 from pcapnfs.analyses.wire.held_segments import HeldSegments
@@ -46,6 +47,41 @@ def test_what_is_slow_for_any_server_counts_by_its_cost() -> None:
     assert "READ 11.0 ms (40 calls), LOOKUP 2.00 ms (30 calls)" in seen.seen
     (seen,) = seen_by(RULE, found(replace(READ, median_s=0.06, sure_s=0.06, mean_s=0.06)))
     assert seen.severity == "problem"
+
+
+IN_TURN = InTurn("10.0.0.1", behind=600, overtook=6, apart=30.4)
+
+
+def in_turn(server: InTurn) -> Material:
+    return replace(found(READ), in_turn=(server,))
+
+
+def test_a_server_that_works_on_one_call_at_a_time_is_told_as_one() -> None:
+    (seen,) = seen_by(RULE, in_turn(IN_TURN))
+    assert seen.title == "The server 10.0.0.1 works on one call at a time"
+    assert seen.seen == (
+        "Median time at the server, without the network: READ 11.0 ms (40 calls). They stand in "
+        "one queue: of 600 calls that came while others were under way 6 were answered before one "
+        "that had come earlier, where some 30 would have been if each took that time by itself."
+    )
+    assert "nfsd threads first" in seen.advice[0].action
+    kind = Kind("Chimera NFSv4.1 (dCache.ORG)", "implementation", 1, ("10.0.0.1",), 1)
+    (seen,) = seen_by(RULE, replace(in_turn(IN_TURN), software=Software(servers=(kind,))))
+    assert "side by side" in seen.advice[0].action
+    assert "nfsd" not in seen.advice[0].action
+
+
+def test_what_is_hardly_slow_is_not_told_so() -> None:
+    (seen,) = seen_by(RULE, replace(in_turn(IN_TURN), server_times=(LOOKUPS,)))
+    assert seen.title.endswith("answers later than it could")
+
+
+@pytest.mark.parametrize(
+    "change", [{"overtook": 10}, {"apart": 29.9}, {"behind": 29}, {"server": "10.0.0.9"}]
+)
+def test_where_some_overtake_others_it_is_not(change: dict[str, object]) -> None:
+    (seen,) = seen_by(RULE, in_turn(replace(IN_TURN, **change)))  # type: ignore[arg-type]
+    assert "one call at a time" not in seen.title
 
 
 @pytest.mark.parametrize(

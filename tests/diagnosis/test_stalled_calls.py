@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.servers.stalled_calls import StalledCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
@@ -84,6 +86,25 @@ def test_a_server_that_stood_still_for_several_clients_is_told_once() -> None:
     )
     assert seen.seen.endswith("None of these clients' other calls took longer than 20.0 ms.")
     assert seen.about == ("10.0.0.1",)
+
+
+@pytest.mark.parametrize(
+    ("operations", "place"),
+    [
+        (("LOOKUP", "SEQUENCE"), 0),
+        (("LOOKUP", "GETATTR"), 1),
+        (("LOOKUP", "OPEN"), None),
+        (("SEQUENCE", "WRITE"), None),
+        (("READ",), None),
+    ],
+)
+def test_what_needs_no_storage_may_wait_for_a_service_that_the_server_asks(
+    operations: tuple[str, ...], place: int | None
+) -> None:
+    (seen,) = seen_by(RULE, found(replace(ONE, operations=operations)))
+    told = ["rpc.mountd" in each.action for each in seen.advice]
+    assert (told.index(True) if any(told) else None) == place
+    assert len(told) == 2 + (place is not None)
 
 
 def test_what_is_hardly_noticed_is_not_told_unless_it_is_long() -> None:

@@ -42,6 +42,25 @@ CUT = replace(
 )
 
 
+def test_what_never_reaches_the_client_is_told_first_of_all() -> None:
+    deaf = replace(
+        LOSSY, server_resent=112, stalls=0, time_s={}, longest_s=0.0, undelivered=2,
+        undelivered_bytes=17_872, undelivered_resent=110,
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(deaf,)))
+    assert (seen.severity, seen.title) == (
+        "problem",
+        "What the server sends does not reach the client",
+    )
+    assert seen.seen.endswith(
+        " 2 connections ended while the server sent again what the client never acknowledged: "
+        "17.5 KiB, in 110 segments more than once."
+    )
+    assert "ping -M do" in seen.advice[0].action
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(deaf, undelivered=0),)))
+    assert seen.title == "TCP had to send segments again"
+
+
 def test_what_one_of_several_connections_lost_is_told_by_its_port() -> None:
     one = replace(
         LOSSY, client_resent=10, server_resent=14, worst=LossyConnection(670, 22, 1500, 1500)

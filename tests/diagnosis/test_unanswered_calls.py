@@ -84,6 +84,20 @@ def test_one_that_answers_others_meanwhile() -> None:
     assert seen.seen.endswith("Calls sent later and answered: 5.")
 
 
+@pytest.mark.parametrize(("large", "begins"), [(2, "If these are READs"), (3, "All of these")])
+def test_what_nothing_acknowledges_while_others_are_answered_is_lost(
+    large: int, begins: str
+) -> None:
+    lost = replace(SILENT, answered_later=5, resent=2, large=large)
+    (seen,) = seen_by(RULE, nothing(unanswered=(lost,)))
+    assert seen.title == "Some calls, or their answers, do not arrive"
+    assert "tasks that hang" not in " ".join(each.action for each in seen.advice)
+    assert seen.advice[0].action.startswith(begins)
+    # One segment may be lost.
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(lost, resent=1),)))
+    assert seen.title == "The server left some calls unanswered"
+
+
 @pytest.mark.parametrize(("resent", "large", "mtu"), [(9, 2, False), (9, 3, True), (1, 3, False)])
 def test_what_does_not_arrive_may_be_too_large(resent: int, large: int, mtu: bool) -> None:
     """One segment that was lost says nothing; nor do large calls, if small ones wait as well."""

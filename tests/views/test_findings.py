@@ -154,6 +154,28 @@ def test_what_costs_several_times_as_much_is_told_beside_it(
 
 
 @pytest.mark.parametrize(
+    ("severity", "cost_s", "is_first"),
+    [("problem", None, True), ("warning", None, False), ("problem", 0.1, False)],
+)
+def test_what_makes_programs_fail_is_to_do_first(
+    severity: Severity, cost_s: float | None, is_first: bool
+) -> None:
+    gravest = samples.findings().findings[0]
+    full = replace(
+        gravest,
+        severity=severity,
+        cost_s=cost_s,
+        cost_share=cost_s,
+        saving_s=cost_s,
+        advice=(Advice("Make room on the server."),),
+    )
+    told = findings.first_to_do((gravest, full))
+    assert (told[0] == "To do first: Make room on the server.") is is_first
+    # What takes the time is told all the same.
+    assert "Mount without noac." in " ".join(told)
+
+
+@pytest.mark.parametrize(
     ("own_s", "severity", "is_first"),
     [
         (6.0, "warning", True),

@@ -295,6 +295,7 @@ impl Tables {
             client_rst_time: up.rst,
             server_rst_time: down.rst,
             client_unacked: up.unacknowledged.map(u64::from),
+            server_unacked: down.unacknowledged.map(u64::from),
             server_lost: u64::from(down.lost_bytes),
             client_acks: from_client.alone().count,
             client_ack_min: from_client.alone().least(),

@@ -456,6 +456,7 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         client_rst_time  I64  true  "ns"    "When the client first sent RST, not counting what came before the handshake."
         server_rst_time  I64  true  "ns"    "The same of the server."
         client_unacked   U64  true  "bytes" "What the client sent last and the server has not acknowledged: 0 where all of it arrived. NULL where a direction is not in the capture."
+        server_unacked   U64  true  "bytes" "What the server sent last and the client has not acknowledged, likewise: what had just been sent as the capture ended, or what never reached the client."
         server_lost      U64  false "bytes" "What the server sent last, as the sequence number of an ACK without data shows, and never came to the capture point; nor did the client acknowledge it. It was lost on the way."
         client_acks      U64  false ""      "Times that the client acknowledged data of the server without sending any, and that could be timed: nothing sent twice, out of order or after a gap."
         client_ack_min   I64  true  "ns"    "The shortest of them, from the data to its first ACK: between capture point and client and back."

@@ -47,6 +47,8 @@ class AclQueries(Record):
     """Those that fetch an ACL."""
     objects: int
     """Objects that these are about."""
+    changed: int
+    """Answered calls that set an ACL: somebody uses them."""
 
 
 def acl_queries(trace: Trace) -> tuple[AclQueries, ...]:
@@ -56,14 +58,19 @@ def acl_queries(trace: Trace) -> tuple[AclQueries, ...]:
     shares.register(trace)
     calls, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
     return tuple(
-        AclQueries(*mounts[mount], calls[mount], spared.of_row(row), integer(objects))
-        for mount, objects, *row in trace.rows(_ASKED)
+        AclQueries(
+            *mounts[mount], calls[mount], spared.of_row(row), integer(objects), integer(changed)
+        )
+        for mount, objects, changed, *row in trace.rows(_ASKED)
     )
 
 
 _ASKED = f"""
-    select mount, count(distinct file), {spared.columns("true")}
+    select mount, count(distinct file) filter (op = 'GETACL'), count(*) filter (op = 'SETACL'),
+           {spared.columns("op = 'GETACL'")}
     from calls join shares using (call)
-    where not callback and reply_time is not null and op = 'GETACL' and protocol = 'nfsacl3'
-    group by mount order by count(*) desc, mount
+    where not callback and reply_time is not null and op in ('GETACL', 'SETACL')
+          and protocol = 'nfsacl3'
+    group by mount having count(*) filter (op = 'GETACL') > 0
+    order by count(*) filter (op = 'GETACL') desc, mount
 """

@@ -68,9 +68,10 @@ SOON_S = 1.0
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""
 
-UNCLEAR = (5, 10006)
-"""NFS3ERR_IO, NFS3ERR_SERVERFAULT and those of NFSv4: the server met something of its own after it
-had begun, and may have modified the object all the same."""
+UNCLEAR = (5, 28, 69, 10006)
+"""NFS3ERR_IO, NFS3ERR_NOSPC, NFS3ERR_DQUOT, NFS3ERR_SERVERFAULT and those of NFSv4: the server met
+something of its own, or found no room, after it had begun, and may have modified the object all the
+same. Linux sets the times of a file before it looks for room for what is written."""
 
 NOT_DIRECTORY = 20
 """NFS3ERR_NOTDIR and NFS4ERR_NOTDIR: the attributes that come with it are not those of a directory,

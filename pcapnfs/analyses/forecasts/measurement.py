@@ -135,6 +135,8 @@ class Measurement(Record):
     """What of the pauses the only client waited for a connection, seconds; 0 of several."""
     vain_s: float
     """The same after its last call, where it had none to the end: in none of the other times."""
+    asked_in_vain: bool
+    """A connection was asked for in vain: what is apart may be the search for its port."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float

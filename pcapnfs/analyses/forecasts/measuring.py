@@ -186,6 +186,7 @@ def measure(
         loss_rates=loss_rates(trace),
         ack_waits=AckWaits() if several else next(iter(held.values()), AckWaits()),
         vain_s=0.0 if several else sum(vain.get(client, 0.0) for client in calls.clients),
+        asked_in_vain=bool(trace.meta.vain),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

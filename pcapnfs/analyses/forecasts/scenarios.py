@@ -82,7 +82,9 @@ def scenarios(
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
     # A mean below that is what as many streams come to that begin late, or wait for the client.
     as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
-    if costs.concurrency < STREAMS and not as_many:
+    # Streams are of files side by side: a database in one file has none to share out.
+    few = measured is not None and given.files is None and (measured.files or 0) < STREAMS
+    if costs.concurrency < STREAMS and not (as_many or few):
         yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
         yield on_top(name, value, change)

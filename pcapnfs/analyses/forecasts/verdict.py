@@ -226,12 +226,14 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
         if measured.vain_s:
             begin += f", and {units.duration(measured.vain_s)} of asking for a connection after it,"
         return replace(found, sentence=begin + found.sentence.removeprefix("The time"))
-    return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
+    mounting = _mounting(apart, looked_up=measured.asked_in_vain)
+    return replace(found, sentence=f"{mounting}. {found.sentence}")
 
 
-def _mounting(apart_s: float) -> str:
-    """What it took, a sentence without its end."""
-    return f"Mounting took {units.duration(apart_s)}, and is not counted in what follows"
+def _mounting(apart_s: float, *, looked_up: bool = False) -> str:
+    """What it took, a sentence without its end; with the search for a service that was in vain."""
+    what = "Mounting, and looking for the port of a service," if looked_up else "Mounting"
+    return f"{what} took {units.duration(apart_s)}, and is not counted in what follows"
 
 
 def _doubted(measured: Measurement, found: Verdict) -> Verdict:

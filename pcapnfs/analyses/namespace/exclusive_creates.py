@@ -2,7 +2,10 @@
 
 An exclusive create of NFSv3 and NFSv4.0 has no room for attributes: the server keeps the verifier
 where they would be, and the client sends a SETATTR at once, on stable storage like the create (RFC
-1813 section 3.3.8, RFC 7530 section 16.16.5). EXCLUSIVE4_1 has room for them.
+1813 section 3.3.8, RFC 7530 section 16.16.5). EXCLUSIVE4_1 has room for the mode; but a server that
+keeps the verifier in the file's times says so in its answer, and the client then sets these with a
+SETATTR of its own (RFC 8881 section 18.16.3). That one is told from a program's by what it sets,
+both times and nothing else, and by coming next of all calls about the file.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server mount callback op file call_frame call_time reply_time",
-        operations="call create_mode executed status",
+        operations="call op create_mode attributes executed status",
     ),
 )
 """The columns that the queries here read."""
@@ -32,8 +35,19 @@ READS = columns.together(
 EXCLUSIVE = 2
 """createmode3 and createmode4 EXCLUSIVE."""
 
+WITH_ATTRIBUTES = 3
+"""createmode4 EXCLUSIVE4_1."""
+
+BOTH_TIMES = "00000000:00410000"
+"""The attributes TIME_ACCESS_SET and TIME_MODIFY_SET, as the first words of a bitmap."""
+
 SOON_S = 1.0
 """A SETATTR that comes later than this after the create is the application's."""
+
+
+TIMES_AS_LONG = 10
+"""What one of the SETATTRs took beyond so many times their median is no price of the create: it
+stood still, as while the path was cut."""
 
 
 class ExclusiveCreates(Record):
@@ -45,6 +59,8 @@ class ExclusiveCreates(Record):
     """Address of the server."""
     creates: int
     """Exclusive creates that succeeded."""
+    with_attributes: int
+    """Those of them that take the mode along (EXCLUSIVE4_1)."""
     all_creates: int
     """All creates of files that succeeded."""
     followed: Spared
@@ -66,40 +82,65 @@ def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
             client=str(client),
             server=str(server),
             creates=integer(creates),
+            with_attributes=integer(with_attributes),
             all_creates=integer(all_creates),
             followed=spared.of_row(values),
         )
-        for client, server, creates, all_creates, *values in rows
+        for client, server, creates, with_attributes, all_creates, *values in rows
     )
 
 
 _MADE = f"""
     create temp table made as
-    select call, create_mode = {EXCLUSIVE} as exclusive from operations
+    select call, create_mode in ({EXCLUSIVE}, {WITH_ATTRIBUTES}) as exclusive,
+           create_mode = {WITH_ATTRIBUTES} as with_attributes
+    from operations
     where create_mode is not null and executed and status = 0
 """
 
 _FOLLOWED = f"""
-    with steps as (
+    with creates as materialized (
         select call, client, server, mount, file, op, call_frame, call_time, reply_time,
-               exclusive
+               exclusive, with_attributes
         from calls join made using (call) where not callback and file is not null
+    ),
+    times as (
+        select call from operations
+        where op = 'SETATTR' and starts_with(attributes, '{BOTH_TIMES}')
+            and trim(substr(attributes, {len(BOTH_TIMES) + 1}), '0:') = ''
+    ),
+    steps as (
+        select * from creates
         union all
-        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null
+        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null, null
         from calls anti join made using (call)
         where op = 'SETATTR' and not callback and file is not null
+        union all
+        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null, null
+        from calls anti join made using (call)
+             semi join (select mount, file from creates where with_attributes) as newer
+                 using (mount, file)
+        where op <> 'SETATTR' and not callback
     ),
     followed as (
-        select *, op = 'SETATTR' and coalesce(
+        select steps.*, op = 'SETATTR' and coalesce(
             lag(exclusive) over around
+            and (not lag(with_attributes) over around or times.call is not null)
             and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
         ) and reply_time is not null as tax
-        from steps
+        from steps left join times using (call)
         window around as (partition by mount, file order by call_time, call)
+    ),
+    shared as (
+        select client, server, call_frame, exclusive, with_attributes, tax, pause,
+               least(share, {TIMES_AS_LONG} * median(share) filter (tax) over (
+                   partition by client, server
+               ))::bigint as share
+        from followed join shares using (call)
     )
-    select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
+    select client, server, count(*) filter (exclusive), count(*) filter (with_attributes),
+           count(*) filter (exclusive is not null),
            {spared.columns("tax")}
-    from followed join shares using (call)
-    group by client, server having count(*) filter (exclusive) > 0
+    from shared group by client, server having count(*) filter (exclusive) > 0
     order by client, server
 """

@@ -2,11 +2,13 @@
 
 Takes the answered calls of all clients at a server; gives the small calls that came while others
 were under way there, and how many of them waited until another one, of another file and directory,
-was answered, and were answered right after that. A server that has a thread to spare answers them
-at once, whatever others wait for. Two calls of one directory may wait for each other on any server,
-which locks it (so CREATE and LOOKUP), and what comes behind much data waits for the link; they are
-no proof. Of servers where nearly all wait so, also for how long each client's do. What waits
-for its connection instead is in `queued_replies`.
+was answered, and were answered right after that, or right after other small ones that were. A
+server that has a thread to spare answers them at once, whatever others wait for. Two calls of one
+directory may wait for each other on any server, which locks it (so CREATE and LOOKUP), and what
+comes behind much data waits for the link; they are no proof. Small ones that wait side by side do
+not wait for each other: of those only the call is asked that all of them came after. Of servers
+where nearly all wait so, also for how long each client's do, and whose calls it was that they
+waited for. What waits for its connection instead is in `queued_replies`.
 """
 
 from __future__ import annotations
@@ -41,10 +43,13 @@ READS = columns.together(
 
 TIMES_AS_LONG = 3
 """A small call that waited took at least so many times what it takes alone; and it came at most so
-long after the answer of another."""
+long after the answer of another, or `WAKES_NS`."""
 
 LEAST_NS = 500_000
 """A shorter wait is none."""
+
+WAKES_NS = 200_000
+"""Until a thread that became free has answered its next call, however little that takes."""
 
 MUCH_BYTES = 16384
 """A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
@@ -70,6 +75,12 @@ class ServerQueue(Record):
     """Those of them that were answered right after another call, and waited for it."""
     elsewhere: int
     """Those of these whose other call was on another connection."""
+    holder: str
+    """Address of the client whose calls most of them waited for."""
+    holder_op: str
+    """What most of those calls are: procedure, or main operation of a compound."""
+    held: int
+    """Those that waited for a call of this client, and are of other clients."""
     waited_s: float
     """Their median service time, seconds."""
     time_s: float
@@ -112,6 +123,7 @@ def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
         {
             "times": TIMES_AS_LONG,
             "least": LEAST_NS,
+            "wakes": WAKES_NS,
             "much": MUCH_BYTES,
             "alone": ALONE,
             "enough": LEAST_CALLS,
@@ -135,6 +147,7 @@ def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue
             "servers": given.text(servers),
             "times": TIMES_AS_LONG,
             "least": LEAST_NS,
+            "wakes": WAKES_NS,
             "much": MUCH_BYTES,
             "examples": EXAMPLES,
         },
@@ -146,11 +159,27 @@ def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue
             behind=integer(behind),
             waited=integer(waited),
             elsewhere=integer(elsewhere),
+            holder=str(holder or ""),
+            holder_op=str(holder_op or ""),
+            held=integer(held),
             waited_s=seconds(waited_ns) or 0.0,
             time_s=seconds(time_ns) or 0.0,
             frames=tuple(frames),
         )
-        for server, alone, alone_ns, behind, waited, elsewhere, waited_ns, time_ns, frames in rows
+        for (
+            server,
+            alone,
+            alone_ns,
+            behind,
+            waited,
+            elsewhere,
+            holder,
+            holder_op,
+            held,
+            waited_ns,
+            time_ns,
+            frames,
+        ) in rows
     }
 
 
@@ -158,8 +187,8 @@ def _small(servers: str) -> str:
     """The small calls to some servers, with whether each waited, as parts of a query."""
     return f"""
     asked as (
-        select call, client, server, connection, call_frame, call_first_time, call_time, reply_time,
-               file, directory,
+        select call, client, server, connection, op, call_frame, call_first_time, call_time,
+               reply_time, file, directory,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
                    and transmissions = 1 as small,
                call_bytes::bigint + coalesce(reply_bytes, 0) > $much as much
@@ -174,24 +203,35 @@ def _small(servers: str) -> str:
         window before as (partition by server order by call_time, call
                           rows between unbounded preceding and 1 preceding)
     ),
-    went as (
-        select *, lag({{
-                   answered: reply_time, file: file, directory: directory, connection: connection,
-                   much: much
-               }}) over (partition by server order by reply_time, call_time, call) as before
-        from came
-    ),
     alone as (
         select server, count(*) as alone, median(reply_time - call_time) as usual
-        from went where small and not behind group by server
+        from came where small and not behind group by server
+    ),
+    went as (
+        select came.*, alone, usual,
+               not small or coalesce(
+                   reply_time - lag(reply_time) over (
+                       partition by server order by reply_time, call_time, call
+                   ) > greatest($times * usual, $wakes), true
+               ) as first
+        from came join alone using (server)
+    ),
+    followed as (
+        select *, last_value(
+                   case when first then {{
+                       answered: reply_time, file: file, directory: directory, client: client,
+                       op: op, connection: connection, much: much
+                   }} end ignore nulls
+               ) over (partition by server order by reply_time, call_time, call
+                       rows between unbounded preceding and 1 preceding) as before
+        from went
     ),
     told as materialized (
-        select went.*, alone, usual, reply_time - call_time as took,
+        select *, reply_time - call_time as took,
                coalesce(
-                   behind and not behind_data and not before.much
+                   behind and not behind_data and not first and not before.much
                    and took >= $times * usual and took >= usual + $least
                    and before.answered > call_time
-                   and reply_time - before.answered <= $times * usual
                    and coalesce(file, directory) is not null
                    and coalesce(before.file, before.directory) is not null
                    and not coalesce(
@@ -199,7 +239,7 @@ def _small(servers: str) -> str:
                        or before.file = directory or before.directory = file, false
                    ), false
                ) as waited
-        from went join alone using (server)
+        from followed
         where small
     )
     """
@@ -226,11 +266,22 @@ _QUEUED = f"""
         select told.*, coalesce(share, 0)::double * (before.answered - call_time)
                    / greatest(reply_time - call_first_time, 1) as part
         from told left join shares using (call)
+    ),
+    holders as (
+        select server, before.client as holder, mode(before.op order by before.op) as holder_op,
+               count(*) as calls, count(*) filter (client <> before.client) as held
+        from told where waited group by all
+    ),
+    most as (
+        select server,
+               arg_max({{holder: holder, op: holder_op, held: held}}, (calls, holder)) as most
+        from holders group by server
     )
     select server, any_value(alone), any_value(usual), count(*) filter (behind),
            count(*) filter (waited),
            count(*) filter (waited and before.connection <> connection),
+           any_value(most.holder), any_value(most.op), coalesce(any_value(most.held), 0),
            median(took) filter (waited), coalesce(sum(part) filter (waited), 0)::bigint,
            coalesce(arg_max(call_frame, (took, call), $examples) filter (waited), [])
-    from shared group by server
+    from shared left join most using (server) group by server
 """

@@ -62,6 +62,10 @@ class ResentCalls(Record):
     """Calls that were sent more than once."""
     moved: int
     """Those of them that were answered on a connection begun after them: the old one had broken."""
+    idle_s: float | None
+    """For how long the client had sent nothing there, and got nothing, before connections broke on
+    calls that moved: the least of them, each by the first of its calls; seconds. None where none
+    moved, or nothing came before."""
     repeated: int
     """Times that they were sent, beyond the first, as far as that was before their reply."""
     duplicate_replies: int
@@ -112,6 +116,10 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
         cursor.execute(_RESENT, reasons | known)
         pairs = by_name(cursor.execute(_PAIRS, {"examples": EXAMPLES}))
         rows = cursor.execute(_ROWS).fetchall()
+        idle = {
+            (client, server): seconds(idle_ns)
+            for client, server, idle_ns in cursor.execute(_IDLE).fetchall()
+        }
     times: dict[tuple[str, str], dict[str, float]] = {}
     for client, server, row, time in rows:
         times.setdefault((client, server), {})[row] = seconds(time) or 0.0
@@ -123,6 +131,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             calls=integer(row["calls"]),
             resent=integer(row["resent"]),
             moved=integer(row["moved"]),
+            idle_s=idle.get((row["client"], row["server"])),
             repeated=integer(row["repeated"]),
             duplicate_replies=integer(row["duplicate_replies"]),
             answered_twice=integer(row["answered_twice"]),
@@ -160,7 +169,8 @@ _RESENT = f"""
                {given.rows("beyond", "boolean")} as beyond
     ),
     sent_again as (
-        select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,
+        select calls.call, client, server, connection, op, stability, call_frame, srt, reply_time,
+               transport,
                transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
                first_time > call_time as moved, coalesce(share, 0) as share,
                case when transmissions = 1 and later.again is not null
@@ -201,6 +211,26 @@ _PAIRS = """
                as replies
     from resent as again join usual using (client, server)
     group by client, server order by count(*) desc, client, server
+"""
+
+# The calls of a connection that broke at once are sent again on one and the same.
+_IDLE = """
+    with sent as (
+        select call, client, server, call_time - max(greatest(call_time, coalesce(reply_time, 0)))
+                   over (partition by client, server order by call_time, call
+                         rows between unbounded preceding and 1 preceding) as idle
+        from calls semi join (
+                 select client, server from resent where moved
+             ) as pairs using (client, server)
+        where not callback
+    ),
+    broken as (
+        select resent.client, resent.server, max(idle) as idle
+        from resent join sent using (call) where moved
+        group by resent.client, resent.server, connection
+    )
+    select client, server, greatest(min(idle), 0)::bigint from broken
+    group by client, server having min(idle) is not null order by client, server
 """
 
 # What was sent again after the connection broke waited until the server could be reached; what had

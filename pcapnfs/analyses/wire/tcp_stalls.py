@@ -59,7 +59,7 @@ READS = columns.together(
     STALLED_READS,
     columns.of(
         connections="connection client_port first_time last_time client_segments server_segments "
-        "out_of_order client_zero_window server_zero_window"
+        "out_of_order client_zero_window server_zero_window server_unacked"
     ),
 )
 """The columns that the queries here read."""
@@ -143,6 +143,13 @@ class TcpStalls(Record):
     """When that one was sent, nanoseconds since 1970; None where none was outstanding longer."""
     frames: tuple[int, ...]
     """Example frames: of calls that stood still, the longest first."""
+    undelivered: int = 0
+    """Connections that ended while both sides sent again and again: the server something that the
+    client never acknowledged, and the client what it had sent before (`UNDELIVERED`)."""
+    undelivered_bytes: int = 0
+    """What the server had sent last on them, and the client did not acknowledge, bytes."""
+    undelivered_resent: int = 0
+    """Segments that the server sent again on them."""
     worst: LossyConnection | None = None
     """Of several connections in use at the same time the one on which most segments were sent
     again; None where it is alone, or nothing was."""
@@ -180,6 +187,9 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             longest_s=seconds(longest.get(pair, (0, None))[0]) or 0.0,
             longest_from_ns=longest.get(pair, (0, None))[1],
             frames=tuple(examples.get(pair, ())[:EXAMPLES]),
+            undelivered=integer(row["undelivered"]),
+            undelivered_bytes=integer(row["undelivered_bytes"]),
+            undelivered_resent=integer(row["undelivered_resent"]),
             worst=worst.get(pair),
         )
         for row in pairs
@@ -258,7 +268,18 @@ def _stalls(
     return times, frames, longest
 
 
-_PAIRS = """
+UNDELIVERED = (5, 2)
+"""Segments sent again by the server and by the client at least, on a connection at whose end the
+client had not acknowledged what the server sent last: one side alone may be gone."""
+
+_PAIRS = f"""
+    with its as (
+        select *, coalesce(
+                   server_unacked > 0 and server_resent >= {UNDELIVERED[0]}
+                   and client_resent >= {UNDELIVERED[1]}, false
+               ) as undelivered
+        from connections where transport = 'TCP'
+    )
     select client, server, count(*) as connections,
            sum(client_segments + server_segments) as segments,
            sum(its.client_resent) as client_resent, sum(its.server_resent) as server_resent,
@@ -267,8 +288,11 @@ _PAIRS = """
            sum(its.client_zero_window) as client_zero_window,
            sum(its.server_zero_window) as server_zero_window,
            count(*) filter (its.client_zero_window > 0) as client_shut,
-           count(*) filter (its.server_zero_window > 0) as server_shut
-    from connections as its where transport = 'TCP'
+           count(*) filter (its.server_zero_window > 0) as server_shut,
+           count(*) filter (its.undelivered) as undelivered,
+           coalesce(sum(server_unacked) filter (its.undelivered), 0) as undelivered_bytes,
+           coalesce(sum(its.server_resent) filter (its.undelivered), 0) as undelivered_resent
+    from its
     group by client, server order by segments desc, client, server
 """
 

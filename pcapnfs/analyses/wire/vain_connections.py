@@ -6,8 +6,10 @@ further SYN when that was due has given up: nothing tells that it waited after i
 does it wait any more from the SYN on, from another port, to which it got a connection.
 
 The time is the client's cost where it had made calls before: as a mount begins, attempts may be
-other programs', or the user tried again. Of a call that waited until its connection ended and has
-no reply (`silent_calls`) the time before is; what follows is that for which nobody answers here.
+other programs', or the user tried again. Asking the portmapper for the port again, before each
+attempt, is a part of the attempt and no work; its own calls are left out of the time. Of a call
+that waited until its connection ended and has no reply (`silent_calls`) the time before is; what
+follows is that for which nobody answers here.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.mounts.preliminaries import FINDING
 from pcapnfs.analyses.servers import silent_calls
+from pcapnfs.programs import PORTMAPPER
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -29,8 +34,9 @@ if TYPE_CHECKING:
 READS = columns.together(
     silent_calls.READS,
     columns.of(
-        calls="call client server callback call_first_time call_time reply_time",
+        calls="call client server callback program call_first_time call_time reply_time",
         connections="client server server_port first_time last_time",
+        operations="call op text",
     ),
 )
 """The columns that the queries here read."""
@@ -49,6 +55,9 @@ class VainConnections(Record):
 
     asked: Vain
     """What it asked for, and how often."""
+    program: int | None
+    """The RPC program that listens on that port, as the portmapper told this client; None where it
+    told none."""
     since_s: float
     """When the first SYN was sent, seconds after the capture's first packet."""
     lasted_s: float
@@ -68,6 +77,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     """Put together, for each client and port of a server, the longest first."""
     cost = {place: idle_ns for place, idle_ns, _ in _costs(trace)}
     start = trace.meta.start_ns or 0
+    programs = _programs(trace)
     spans = sorted(
         enumerate(_spans(trace)),
         key=lambda each: (each[1].since - each[1].until, each[1].vain.frame),
@@ -75,6 +85,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     return tuple(
         VainConnections(
             asked=span.vain,
+            program=programs.get((span.vain.client, span.vain.server, span.vain.port)),
             since_s=(span.since - start) / NANOSECONDS,
             lasted_s=(span.until - span.since) / NANOSECONDS,
             waits=span.waits,
@@ -99,6 +110,18 @@ def asked_in_vain_s(trace: Trace, *, after_all: bool) -> dict[str, float]:
         if last is after_all:
             found[client] = found.get(client, 0.0) + idle_ns / NANOSECONDS
     return found
+
+
+def _programs(trace: Trace) -> dict[tuple[str, str, int], int]:
+    """By client, server and port: the program that the portmapper told last."""
+    if not trace.meta.vain:
+        return {}
+    rows = trace.rows(_TOLD)
+    return {
+        (client, server, integer(port)): integer(program)
+        for client, server, port, program in rows
+        if program is not None and port is not None
+    }
 
 
 class _Span(NamedTuple):
@@ -157,11 +180,12 @@ def _costs(trace: Trace) -> tuple[tuple[int, int, bool], ...]:
         ).fetchall()
     found = []
     reached: dict[str, int] = {}
-    for place, begun, last in rows:
+    for place, begun, last, looked_up in rows:
         span = spans[integer(place)]
         known = max(integer(begun), reached.get(span.vain.client, 0))
         reached[span.vain.client] = max(known, span.until)
-        found.append((integer(place), max(0, span.until - known), bool(last)))
+        idle_ns = max(0, span.until - known - integer(looked_up))
+        found.append((integer(place), idle_ns, bool(last)))
     return tuple(found)
 
 
@@ -181,6 +205,15 @@ _CONNECTED = f"""
     group by place order by place
 """
 
+_TOLD = f"""
+    select client, server,
+           try_cast(regexp_extract(operations.text, ' port ([0-9]+)', 1) as integer) as port,
+           arg_max(try_cast(split_part(operations.text, ' ', 1) as integer), call_time)
+    from operations join calls using (call)
+    where {among("operations.op", FINDING)} and not callback
+    group by client, server, port order by client, server, port
+"""
+
 _IDLE = f"""
     with asked as materialized (
         select {given.rows("clients", "varchar")} as client,
@@ -194,7 +227,14 @@ _IDLE = f"""
                  select call, call_time + waited as given_up
                  from {silent_calls.TABLE} where not lossy
              ) as waiting using (call)
-        where not callback
+        where not callback and program <> {PORTMAPPER}
+    ),
+    looked_up as (
+        select place, sum(least(reply_time, until) - greatest(call_time, since)) as looked_up
+        from asked join calls using (client)
+        where not callback and program = {PORTMAPPER}
+              and call_time < until and reply_time > since
+        group by place
     ),
     servers as (
         select place, any_value(since) as since, max(ended) as ended,
@@ -211,8 +251,10 @@ _IDLE = f"""
         select client, max(call_time) as latest from ended group by client
     )
     select place, greatest(any_value(servers.since), coalesce(max(ended), 0)) as begun,
-           any_value(latest < until) as last
+           any_value(latest < until) as last,
+           coalesce(any_value(looked_up), 0)::bigint as looked_up
     from servers join asked using (place) join latest using (client)
+         left join looked_up using (place)
     group by place having bool_or(before) and not bool_or(busy)
     order by begun, place
 """

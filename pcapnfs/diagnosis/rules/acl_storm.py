@@ -36,23 +36,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="warning",
             title="ACLs are asked for one by one",
             seen=f"{units.count(asked.calls)} of {units.counted(pair.calls, 'call')} are GETACL, "
-            f"about {units.counted(pair.objects, 'object')}.",
+            f"about {units.counted(pair.objects, 'object')}."
+            + (
+                f" {units.counted(pair.changed, 'call')} set one, so that ACLs are used here."
+                if pair.changed
+                else ""
+            ),
             why="NFSv3 has no ACLs; a client fetches them by a protocol beside it (NFSACL), with a "
             "call for each object that no listing and no LOOKUP spares. ls -l asks for each file, "
             "to show the + behind the mode; cp -p and rsync -A ask to keep ACLs, and Linux asks a "
             "new directory for what its files are to inherit. While that lasts, attributes that "
             "came with the listing expire, and are asked for as well.",
-            advice=(
-                Advice(
-                    f"Where nobody uses ACLs on this export, mount with noacl. {CHANGE}",
-                    "ACLs are then neither shown nor copied nor changed; the server heeds those "
-                    "that are there all the same.",
-                ),
-                Advice(
-                    "In the program: list without -l where only names are wanted (find -printf "
-                    "and stat do not ask for ACLs), and copy without -p or -A."
-                ),
-            ),
+            advice=(_PROGRAM, _NEEDED) if pair.changed else (_UNUSED, _PROGRAM),
             calls=asked.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -61,6 +56,23 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
         )
 
+
+_UNUSED = Advice(
+    f"Where nobody uses ACLs on this export, mount with noacl. {CHANGE}",
+    "ACLs are then neither shown nor copied nor changed; the server heeds those that are there all "
+    "the same.",
+)
+
+_PROGRAM = Advice(
+    "In the program: list without -l where only names are wanted (find -printf and stat do not ask "
+    "for ACLs), and copy without -p or -A."
+)
+
+_NEEDED = Advice(
+    "With NFSv4 (vers=4.2) ACLs are an attribute that ls -l does not fetch. noacl would spare the "
+    "calls, but with it ACLs can be neither shown nor set: it is none for this mount.",
+    "NFSv4 has ACLs of another kind, set by nfs4_setfacl; other versions differ in more than that.",
+)
 
 RULE = Rule(
     id="acl_storm",

@@ -20,6 +20,26 @@ LEAST = Threshold(
 )  # fmt: skip
 
 
+_NEWER = (
+    " That of NFSv4.1 takes the mode along; but a server that keeps in the file's times what it "
+    "knows the create by, as Linux and Ganesha do, leaves it to the client to set them."
+)
+
+_ADVICE = (
+    Advice(
+        "If the application can do without O_EXCL (tar --overwrite, cp over files that exist), let "
+        "it.",
+        "a file of that name that another program makes at that time is not noticed.",
+    ),
+    Advice(
+        "Where the server is neither Linux nor Ganesha, try vers=4.1 or 4.2: their exclusive "
+        "create takes the mode along. Those two keep in the file's times what they know the "
+        "create by, and the client then sets these with a call that costs as much.",
+        "other versions differ in more than that: locks, delegations, sessions.",
+    ),
+)
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.exclusive_creates:
@@ -37,19 +57,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"by a SETATTR of their own, {units.duration(followed.time_s / followed.calls)} each.",
             why="In NFSv3 and NFSv4.0 an exclusive create (O_CREAT with O_EXCL, as tar, cp and "
             "mktemp use it) has no room for the mode: a second call sets it, and waits for stable "
-            "storage as the first did.",
-            advice=(
-                Advice(
-                    "Mount with vers=4.1 or 4.2: their exclusive create takes the attributes "
-                    "along.",
-                    "other versions differ in more than that: locks, delegations, sessions.",
-                ),
-                Advice(
-                    "If the application can do without O_EXCL (tar --overwrite, cp over files "
-                    "that exist), let it.",
-                    "a file of that name that another program makes at that time is not noticed.",
-                ),
-            ),
+            "storage as the first did." + (_NEWER if pair.with_attributes else ""),
+            advice=_ADVICE[:1] if pair.with_attributes == pair.creates else _ADVICE,
             calls=followed.calls,
             confidence="certain",
             data=units.counted(pair.creates, "exclusive create"),
@@ -62,7 +71,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 RULE = Rule(
     id="exclusive_create",
     title="Exclusive creates, each followed by a SETATTR",
-    origin="RFC 1813 section 3.3.8, RFC 7530 section 16.16.5",
+    origin="RFC 1813 section 3.3.8, RFC 7530 section 16.16.5, RFC 8881 section 18.16.3",
     judge=judge,
     thresholds=(LEAST,),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.programs import MOUNT, NLM, NSM
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.vain_connections import VainConnections
@@ -22,6 +23,43 @@ LEAST = Threshold(
 
 PORTMAPPER = 111
 """Its port (RFC 1833 section 3)."""
+
+
+class Service(NamedTuple):
+    """A service beside NFS that listens on a port of its own."""
+
+    name: str
+    waits: str
+    """Who waits for it, a sentence."""
+    restart: str
+    """How its port is registered anew; goes on in a sentence."""
+
+
+SERVICES = {
+    MOUNT: Service(
+        "mountd (MOUNT)",
+        "A mount or unmount of NFSv3 asks it, and waits for it.",
+        "restart mountd.",
+    ),
+    NLM: Service(
+        "the lock manager (NLM)",
+        "A program that locks a file over NFSv3 waits until the lock manager answers, while "
+        "everything else on the mount goes on.",
+        "restart the NFS service, with which lockd registers its port. Who needs no locks of other "
+        "clients can mount with nolock; NFSv4 locks on port 2049.",
+    ),
+    NSM: Service(
+        "statd (NSM)",
+        "Locks of NFSv3 ask it who restarted.",
+        "restart rpc.statd.",
+    ),
+}
+"""By number of the program."""
+
+_FIXED = Advice(
+    "A firewall must let that port through, which changes with each restart unless it is set: "
+    "lockd, mountd and statd have port= in /etc/nfs.conf (lockd also udp-port=)."
+)
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -56,13 +94,20 @@ def _seen(pair: VainConnections) -> str:
     if 1 < asked.attempts < asked.syns:
         text += f" in {units.counted(asked.attempts, 'attempt')}"
     text += (
-        f" to port {asked.port}, {'' if one else 'the first '}{units.duration(pair.since_s)} "
-        f"after the capture's begin. {_answers(asked)} {units.duration(pair.lasted_s)}"
+        f" to port {asked.port}{_told_by(pair)}, {'' if one else 'the first '}"
+        f"{units.duration(pair.since_s)} after the capture's begin. {_answers(asked)} "
+        f"{units.duration(pair.lasted_s)}"
     )
     text += f"; {_ended(pair)}."
     if pair.idle_s:
         text += f" No call was under way meanwhile: {units.duration(pair.idle_s)} in all."
     return text
+
+
+def _told_by(pair: VainConnections) -> str:
+    """Which service is there, as the portmapper said."""
+    service = SERVICES.get(pair.program or 0)
+    return "" if service is None else f", where {service.name} listens as the portmapper says"
 
 
 def _ended(pair: VainConnections) -> str:
@@ -87,6 +132,9 @@ def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
         "A client connects when a call waits for it, so that programs on the mount stand still"
         f"{', though no call is to be seen' if pair.idle_s else ''}. "
     )
+    service = SERVICES.get(pair.program or 0)
+    if service is not None:
+        waits = f"{service.waits} "
     if asked.port == PORTMAPPER:
         waits = "A mount asks the portmapper before anything else, and waits for it. "
     if asked.refusals:
@@ -101,6 +149,12 @@ def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
                 )
                 if asked.port == PORTMAPPER
                 else Advice(
+                    f"Look at the server what listens there (ss -tln 'sport = :{asked.port}'), and "
+                    "whether the portmapper tells a port that is no longer in use (rpcinfo -p): "
+                    f"{service.restart}"
+                )
+                if service is not None
+                else Advice(
                     "Look at the server whether its NFS service runs (systemctl status nfs-server; "
                     f"ss -tln 'sport = :{asked.port}'), and why not. A client asks again after "
                     "3 s, then after twice as long each time, up to 5 min."
@@ -112,6 +166,7 @@ def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
         f"{waits}The server was down or had moved to another address, the SYNs or the answers were "
         "lost on the way, or a firewall dropped them.",
         (
+            *((_FIXED,) if service is not None else ()),
             Advice(
                 "Is the server up, and does it answer others (ping, rpcinfo -p)? Has its address "
                 "moved, as a failover does? Capture at the server at the same time: what does not "

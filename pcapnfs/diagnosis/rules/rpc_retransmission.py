@@ -24,6 +24,18 @@ LEAST = Threshold(
     "RFC 8881 section 2.9.2: over TCP no call should be",
 )  # fmt: skip
 
+IDLE = Threshold(
+    "rpc_retransmission.idle", 10.0, "s", "for which nothing was sent before each connection that "
+    "broke, from where on something on the way may have forgotten it", "default of this tool",
+)  # fmt: skip
+
+_FORGOTTEN = Advice(
+    "Something on the way may forget connections that are idle: compare the idle timeouts of "
+    "firewalls, NAT gateways and load balancers with these pauses, and make them longer. A Linux "
+    "client sends a keepalive when nothing came for timeo (60 s by default): they must be longer "
+    "than that."
+)
+
 TOPIC = "calls sent again"
 """What this rule and `duplicate_replies` both speak of."""
 
@@ -49,7 +61,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="A connection broke, and calls waited for a new one"
             if _broken(pair)
             else "Calls were sent again",
-            seen=_seen(pair),
+            seen=_seen(pair) + (_was_idle(pair) if _idle(pair, values) else ""),
             why=(
                 "What had no answer when a connection ends is sent again on the next one; a path "
                 "that lets nothing through ends it only after many tries. Until then the program "
@@ -60,7 +72,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             )
             + "What is not idempotent (REMOVE, RENAME, CREATE, LOCK) may fail or be done twice if "
             "the server has forgotten its first answer.",
-            advice=_advice(pair),
+            advice=_advice(pair, idle=_idle(pair, values)),
             calls=pair.resent,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -73,6 +85,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def _broken(pair: ResentCalls) -> bool:
     """All went again since their connection had broken."""
     return pair.moved == pair.resent
+
+
+def _idle(pair: ResentCalls, values: Values) -> bool:
+    """Whether all connections broke that had been idle."""
+    return _broken(pair) and pair.idle_s is not None and pair.idle_s >= values[IDLE.name]
+
+
+def _was_idle(pair: ResentCalls) -> str:
+    before = "it" if pair.moved == 1 else "each time that happened"
+    return (
+        f" Before {before} the client had sent nothing for {units.duration(pair.idle_s)} or longer."
+    )
 
 
 def _seen(pair: ResentCalls) -> str:
@@ -108,9 +132,10 @@ def _seen(pair: ResentCalls) -> str:
     return text
 
 
-def _advice(pair: ResentCalls) -> tuple[Advice, ...]:
+def _advice(pair: ResentCalls, *, idle: bool) -> tuple[Advice, ...]:
     if _broken(pair):
         return (
+            *((_FORGOTTEN,) if idle else ()),
             Advice(
                 "Find out why the connection broke: server or its NFS service restarted, address "
                 "moved to another node, a firewall or load balancer that drops idle connections, "
@@ -152,6 +177,6 @@ RULE = Rule(
     title="RPC calls sent more than once",
     origin="practice: retrans of nfsstat and mountstats; RFC 7530 section 3.1.1",
     judge=judge,
-    thresholds=(SHARE, LEAST),
+    thresholds=(SHARE, LEAST, IDLE),
     topic=TOPIC,
 )

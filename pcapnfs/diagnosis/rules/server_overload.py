@@ -35,6 +35,12 @@ QUEUED = Threshold(
     "was done", "default of this tool",
 )  # fmt: skip
 
+HELD = Threshold(
+    "server_overload.held", 0.5, "share",
+    "of the small calls that waited, those that waited for one client's and are of others, for "
+    "which it is named", "default of this tool",
+)  # fmt: skip
+
 APART = 4
 """Times as many calls under way, for load and without."""
 
@@ -50,7 +56,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
     for server in material.load:
         if server.queued is not None and queues(server.queued, values):
-            yield _queue(server, server.queued, material)
+            yield _queue(server, server.queued, material, values)
             continue
         bands = [band for band in server.bands if band.calls >= values[LEAST.name]]
         if not bands:
@@ -104,7 +110,7 @@ def queues(small: ServerQueue, values: Values) -> bool:
     )
 
 
-def _queue(server: Load, small: ServerQueue, material: Material) -> Observed:
+def _queue(server: Load, small: ServerQueue, material: Material, values: Values) -> Observed:
     """Small calls stand behind others, as far as all of them take."""
     claims = (Claim("unstable", small.time_s),)
     elsewhere = (
@@ -112,9 +118,16 @@ def _queue(server: Load, small: ServerQueue, material: Material) -> Observed:
         if small.elsewhere
         else ""
     )
+    others = small.held >= values[HELD.name] * small.waited
+    if others:
+        elsewhere = (
+            f" For {units.count(small.held)} of them, of other clients, that was a call of "
+            f"{small.holder}, mostly {small.holder_op}."
+        )
     return Observed(
         severity=by_cost(material, claims, sure=False),
-        title=f"Calls queue at the server {server.server}",
+        title=f"Calls queue at the server {server.server}"
+        + (f" behind those of {small.holder}" if others else ""),
         seen=f"{units.count(small.waited)} of {units.counted(small.behind, 'small call')} that "
         "came while others were under way waited until one of those was answered, and were "
         f"answered right after it: {units.duration(small.waited_s)} after they had come (median), "
@@ -124,6 +137,7 @@ def _queue(server: Load, small: ServerQueue, material: Material) -> Observed:
         + ("" if small.elsewhere else ", or the server takes the calls of a connection one by one")
         + ". Calls that need storage stand in the same queue, so that it looks slower than it is.",
         advice=(
+            *((_holder(small.holder),) if others else ()),
             _MORE_OTHER
             if is_other_server(material, server.server)
             else Advice(
@@ -139,6 +153,15 @@ def _queue(server: Load, small: ServerQueue, material: Material) -> Observed:
     )
 
 
+def _holder(client: str) -> Advice:
+    return Advice(
+        f"See what runs on {client}: the others wait for its calls. It does not keep all threads "
+        "when it has fewer calls at once (fewer programs or streams side by side; on a Linux "
+        "client sunrpc.tcp_max_slot_table_entries, and nfs.max_session_slots for NFSv4.1), or "
+        "does that work at another time, or on a server of its own."
+    )
+
+
 def _few(least: int) -> str:
     if least == 1:
         return "one call"
@@ -150,5 +173,5 @@ RULE = Rule(
     title="Small calls take longer the more calls are under way",
     origin="practice: thread starvation of NFS servers",
     judge=judge,
-    thresholds=(RATIO, RISE, LEAST, QUEUED),
+    thresholds=(RATIO, RISE, LEAST, QUEUED, HELD),
 )

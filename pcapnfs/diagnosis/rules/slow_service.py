@@ -16,6 +16,7 @@ from pcapnfs.diagnosis.systems import is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.servers.in_turn import InTurn
     from pcapnfs.analyses.servers.server_times import ServerTime
     from pcapnfs.diagnosis.material import Material
 
@@ -39,6 +40,13 @@ SUN = Threshold(
 )  # fmt: skip
 LEAST = Threshold(
     "slow_service.least", 30, "calls", "calls of an operation, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+IN_TURN = Threshold(
+    "slow_service.in_turn", 0.3, "share",
+    "calls that overtook one which had come earlier, of those that would have if each took its "
+    "time by itself; up to there the server is told to do one thing at a time",
     "default of this tool",
 )  # fmt: skip
 
@@ -75,6 +83,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         ),
         key=lambda each: (each.server, -each.time_s),
     )
+    in_turn = {each.server: each for each in material.in_turn if _one_by_one(each, values)}
     for server, group in groupby(slow, key=lambda each: each.server):
         operations = list(group)
         claims = tuple(
@@ -84,22 +93,51 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
         worst = max(each.median_s for each in operations)
         kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
+        queue = in_turn.get(server) if worst >= values[SLOWER.name] else None
+        other = is_other_server(material, server)
+        look = _LOOK_OTHER if other else _LOOK
+        if queue is not None:
+            look = _THREADS_OTHER if other else _THREADS
+        by_kind = _BY_KIND_OTHER if other else _BY_KIND
         yield Observed(
             severity=_severity(material, claims, worst, values),
-            title=f"The server {server} is slow even where no stable storage is needed"
-            if worst >= values[SLOWER.name]
-            else f"The server {server} answers later than it could",
+            title=_title(server, queue is not None, worst >= values[SLOWER.name]),
             seen="Median time at the server, without the network: "
-            f"{', '.join(_told(each) for each in operations[:TOLD])}.",
+            f"{', '.join(_told(each) for each in operations[:TOLD])}."
+            + ("" if queue is None else _in_turn(queue)),
             why=" ".join(_WHY[kind] for kind in kinds),
-            advice=(_LOOK_OTHER, *(_BY_KIND_OTHER[kind] for kind in kinds))
-            if is_other_server(material, server)
-            else (_LOOK, *(_BY_KIND[kind] for kind in kinds)),
+            advice=(look, *(by_kind[kind] for kind in kinds)),
             confidence="likely",
             data=units.counted(sum(each.calls for each in operations), "call"),
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
             claims=claims,
         )
+
+
+def _one_by_one(server: InTurn, values: Values) -> bool:
+    """Whether calls stand in one queue: many would overtake others, and hardly one does."""
+    return (
+        server.behind >= values[LEAST.name]
+        and server.apart >= values[LEAST.name]
+        and server.overtook <= values[IN_TURN.name] * server.apart
+    )
+
+
+def _title(server: str, in_turn: bool, slow: bool) -> str:
+    if in_turn:
+        return f"The server {server} works on one call at a time"
+    if slow:
+        return f"The server {server} is slow even where no stable storage is needed"
+    return f"The server {server} answers later than it could"
+
+
+def _in_turn(server: InTurn) -> str:
+    return (
+        f" They stand in one queue: of {units.counted(server.behind, 'call')} that came while "
+        f"others were under way {units.count(server.overtook)} were answered before one that had "
+        f"come earlier, where some {units.count(round(server.apart))} would have been if each took "
+        "that time by itself."
+    )
 
 
 def _told(each: ServerTime) -> str:
@@ -145,9 +183,21 @@ _BY_KIND = {
 }
 """What else can be done, by kind of calls."""
 
+_THREADS = Advice(
+    "On the server, look at the number of nfsd threads first (/proc/fs/nfsd/threads, threads in "
+    "/etc/nfs.conf): one alone works on one call at a time. If there are more, it is one disk that "
+    "takes requests as they come (iostat -x)."
+)
+
 _LOOK_OTHER = Advice(
     "On the server, look with its own tools at its processor, the threads of its NFS service and "
     "its disks."
+)
+
+_THREADS_OTHER = Advice(
+    "On the server, look with its own tools at how many calls its NFS service works on side by "
+    "side, and for one client; if that is more than one, at a disk that takes requests as they "
+    "come."
 )
 
 _BY_KIND_OTHER = {
@@ -168,5 +218,5 @@ RULE = Rule(
     title="The server takes long for calls that need no stable storage",
     origin="Sun: NFS server performance and tuning; nfsslower",
     judge=judge,
-    thresholds=(SMALL, READ, WRITE, SLOWER, SUN, LEAST),
+    thresholds=(SMALL, READ, WRITE, SLOWER, SUN, LEAST, IN_TURN),
 )

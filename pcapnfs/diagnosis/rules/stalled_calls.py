@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
@@ -44,7 +45,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"longest for {units.duration(told.longest_s)}",
             seen=_seen(told),
             why=_why(told),
-            advice=ADVICE,
+            advice=_advice(told),
             confidence="likely",
             data=units.counted(told.asked, "call"),
             frames=told.frames,
@@ -101,14 +102,33 @@ ADVICE = (
     Advice(
         "Read the logs of the server and its storage of that moment (journalctl --since, dmesg -T; "
         "clocks may differ): disk errors and resets, failing paths (multipath), tasks blocked for "
-        "more than 120 seconds; and what ran then: snapshots, backups, fsfreeze, the migration of "
-        "a virtual machine."
+        "more than 120 seconds, a network card whose link went down; and what ran then: snapshots, "
+        "backups, fsfreeze, the migration of a virtual machine."
     ),
     Advice(
         "If it comes again, record what the server's threads wait for while it lasts: "
         "cat /proc/PID/stack of the nfsd threads, iostat -x 1, and /proc/pressure/io."
     ),
 )
+
+
+_NAMES = Advice(
+    "See what rpc.mountd waited for at that moment, which Linux asks who may use an export (again "
+    "after half an hour) and what groups a user has: DNS (getent hosts CLIENT), LDAP, netgroups, "
+    "or a mountd that hung. Such calls need no disk where the server has in memory what they ask."
+)
+
+NO_FILE = ("SEQUENCE", "NULL", "RENEW")
+"""They are about no file, so that they wait for no storage."""
+
+
+def _advice(told: StalledCalls) -> tuple[Advice, ...]:
+    """What to look at: services that the server asks, too, where no call needed its storage."""
+    if not {*SMALL_OPERATIONS, *NO_FILE}.issuperset(told.operations):
+        return ADVICE
+    if any(operation in NO_FILE for operation in told.operations):
+        return (_NAMES, *ADVICE)
+    return (ADVICE[0], _NAMES, *ADVICE[1:])
 
 
 RULE = Rule(

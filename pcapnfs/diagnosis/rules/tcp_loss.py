@@ -12,6 +12,7 @@ from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
+from pcapnfs.diagnosis.rules.unanswered_calls import MTU_OF_ANSWERS
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.systems import is_other_client
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -63,12 +64,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         claims = by_row(_time_s(pair, held))
         severity = by_cost(material, claims)
+        if pair.undelivered:
+            severity = "problem"
         if severity == "note" and (cut or lost >= values[GRAVE.name] * pair.segments):
             severity = "warning"
         yield Observed(
             severity=severity,
             at_most="problem",
-            title=_title(cut=cut, held=bool(held)),
+            title=_UNDELIVERED if pair.undelivered else _title(cut=cut, held=bool(held)),
             seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
             f"({units.share(resent / pair.segments)}) "
             f"{'was' if resent == 1 else 'were'} sent again: "
@@ -88,9 +91,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
             + (_stood_still(pair) if cut else _stalls(pair))
             + ("" if cut else _on_one(pair))
-            + "".join(_held_down(each) for each in held),
-            why=_why(cut=cut, held=bool(held)),
-            advice=_CUT
+            + "".join(_held_down(each) for each in held)
+            + _undelivered(pair),
+            why=_WHY_UNDELIVERED if pair.undelivered else _why(cut=cut, held=bool(held)),
+            advice=(MTU_OF_ANSWERS, _AT_CLIENT)
+            if pair.undelivered
+            else _CUT
             if cut
             else (
                 *((_ONE_LINK,) if _on_one(pair) else ()),
@@ -106,6 +112,33 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
             display_filter="tcp.analysis.retransmission",
         )
+
+
+_UNDELIVERED = "What the server sends does not reach the client"
+
+_WHY_UNDELIVERED = (
+    "The client was there: it sent its calls again. It never acknowledged the answers, of which "
+    "the server sent the first part over and over: the path, or a firewall on it, drops them. "
+    "Programs on the mount wait for them, though the server answered at once: what it says here of "
+    "service times, and of the client's own time, does not hold for these calls."
+)
+
+_AT_CLIENT = Advice(
+    "Capture at the client at the same time: what does not come there is lost on the way. Look at "
+    "what is between them and has a smaller MTU: tunnels, VPNs, overlays, a switch port without "
+    "jumbo frames."
+)
+
+
+def _undelivered(pair: TcpStalls) -> str:
+    """What the client never acknowledged."""
+    if not pair.undelivered:
+        return ""
+    return (
+        f" {units.counted(pair.undelivered, 'connection')} ended while the server sent again what "
+        f"the client never acknowledged: {units.size(pair.undelivered_bytes)}, in "
+        f"{units.counted(pair.undelivered_resent, 'segment')} more than once."
+    )
 
 
 def _title(*, cut: bool, held: bool) -> str:

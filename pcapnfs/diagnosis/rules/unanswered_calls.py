@@ -127,7 +127,7 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             "acknowledges it, while what is small came through: the path or a firewall on it "
             "drops them.",
             (
-                _MTU_OF_ANSWERS,
+                MTU_OF_ANSWERS,
                 Advice(
                     "Capture at the server at the same time: what leaves it and does not arrive is "
                     "lost on the way. Look at firewalls and tunnels that keep track of "
@@ -143,6 +143,15 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             "their answers.",
             (_SEE[asked],),
         )
+    if pair.answered_later and cut_off:
+        return (
+            "Some calls, or their answers, do not arrive",
+            "TCP sent these again and again and nothing acknowledged them, while others, on "
+            "another connection, were answered. A server's TCP acknowledges what arrives even "
+            "where its service hangs: so these did not arrive, or what was sent back for them did "
+            "not, which brings the acknowledgement along.",
+            (_MTU if _large(pair) else MTU_OF_ANSWERS, _AT_BOTH_ENDS),
+        )
     if pair.answered_later:
         return (
             "The server left some calls unanswered",
@@ -155,7 +164,6 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
                     "dmesg, 'blocked for more than 120 seconds'; ps, state D), the file system "
                     "and disks of these files."
                 ),
-                *((_MTU,) if cut_off and _large(pair) else ()),
             ),
         )
     if cut_off:
@@ -273,9 +281,15 @@ _MTU = Advice(
     f"the way drops large packets (a black hole for MTUs). {_PING}"
 )
 
-_MTU_OF_ANSWERS = Advice(
+MTU_OF_ANSWERS = Advice(
     "If these are READs, READDIRs and the like, whose answers fill whole packets, something on the "
     f"way drops large packets (a black hole for MTUs). {_PING}"
+)
+
+_AT_BOTH_ENDS = Advice(
+    "Capture at the server at the same time: what leaves one end and does not come to the other is "
+    "lost on the way. Look at firewalls and tunnels that keep track of connections, and at links "
+    "and switches."
 )
 
 _SERVICES = {

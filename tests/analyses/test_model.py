@@ -161,7 +161,7 @@ def test_streams_and_client_time_are_given(trace: Trace) -> None:
     found = model(trace, Overrides(streams=4, client_s=0.001))
     assert found.forecast_s == pytest.approx(40 * 0.013 / 4 + 120 * 0.001)
     assert found.forecast_low_s == pytest.approx(40 * 0.013 / 4 + 120 * 0.001 / 4, rel=0.05)
-    assert found.forecast_high_s == pytest.approx(40 * (0.003 / 4 + 0.010) + 120 * 0.001, rel=0.05)
+    assert found.forecast_high_s == pytest.approx(40 * 0.013 + 120 * 0.001, rel=0.05)
 
 
 @pytest.mark.parametrize(

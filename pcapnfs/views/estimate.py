@@ -60,6 +60,20 @@ _GIVEN = {
 }
 """Options of `estimate` that help."""
 
+_LEFT_OUT = {
+    "pauses": "pauses of the client of a second or more, {time}",
+    "client": "the client's own time between calls, {time}",
+    "transfer": "bytes on their way, {time}",
+    "waiting": "waits for a server that was not ready or not reached, {time}",
+    "other": "what calls took beyond round trips and persistence, {time}",
+    "faster": "that other calls are faster than those that tell the round trip, {time} less",
+    "overlap": "that {overlap} calls were under way at a time, {time} less",
+}
+"""What the plain formula leaves out."""
+
+_OWN = " and the client's own time"
+"""What it leaves out where that is all."""
+
 _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",
@@ -101,14 +115,30 @@ def lines(model: Model) -> list[str]:
     if model.missing:
         return reasons(model)[:1]
     first, whole = units.duration(model.predicted_s), units.duration(model.forecast_s)
-    rest = "" if first == whole else f"with overlap and the client's own time {whole}; "
+    beyond = {"transfer", "waiting", "other"} & {each.part for each in model.left_out}
+    own = (
+        ", the client's own time and what else calls took"
+        if beyond
+        else " and the client's own time"
+    )
+    rest = f"with overlap{own} {whole}; "
+    if first == whole or not model.formula_holds:
+        rest = ""
     told = [f"{formula(model)} = {first}; {rest}measured {units.duration(model.measured_s)}."]
+    told += _left_out(model)
     faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
     if faster:
-        cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
+        cases = [f"{change(each)} {_foretold(each)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
     told += several(model, "pcapnfs estimate tells what each would take")
     return [*told, *_slow(model), *_unsure(model)]
+
+
+def _foretold(each: Scenario) -> str:
+    """A forecast in a line; with streams its range, since most runs come out far from it."""
+    if each.change == "streams" and each.low_s is not None:
+        return interval(each)
+    return units.duration(each.forecast_s)
 
 
 def formula(model: Model) -> str:
@@ -123,6 +153,20 @@ def formula(model: Model) -> str:
         f"{counted} × ({trips} + {units.number(model.syncops_per_file)} stable × "
         f"{units.duration(model.persist_s)})"
     )
+
+
+def _left_out(model: Model) -> list[str]:
+    """That the plain formula does not hold, and what it leaves out."""
+    if model.missing or model.formula_holds:
+        return []
+    parts = [
+        _LEFT_OUT["faster" if each.part == "other" and each.time_s < 0 else each.part].format(
+            time=units.duration(abs(each.time_s)), overlap=units.number(model.concurrency)
+        )
+        for each in model.left_out
+    ]
+    rest = f": it leaves out {'; '.join(parts)}" if parts else ""
+    return [f"The plain formula does not hold here{rest}."]
 
 
 def _inputs(model: Model) -> RenderableType:
@@ -207,8 +251,11 @@ def _figures(model: Model) -> RenderableType:
         low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
         spread = f"{low} to {high} for 90 % of resamples"
     error = "" if model.holdout_error is None else units.share(model.holdout_error)
+    formula_is = "files × (RPCs + persistence)"
+    if not model.missing and not model.formula_holds:
+        formula_is = "does not hold here"
     rows = [
-        ["first-order formula", figure(model, model.predicted_s), "files × (RPCs + persistence)"],
+        ["first-order formula", figure(model, model.predicted_s), formula_is],
         ["forecast", figure(model, model.forecast_s), spread or "with overlap and client"],
         ["measured", units.duration(model.measured_s), ""],
         ["error", error or units.UNKNOWN, "half the files, by the other half"],
@@ -249,7 +296,7 @@ def reasons(model: Model) -> list[str]:
 
 def remarks(model: Model) -> list[str]:
     """What the figures leave open."""
-    told = _beyond_the_calls(model)
+    told = _beyond_the_calls(model) + _left_out(model) + _unlike(model)
     if model.resent:
         told.append(
             "Most stable calls were sent again before they were answered: what they took is the "
@@ -275,6 +322,24 @@ def remarks(model: Model) -> list[str]:
     return told
 
 
+def _unlike(model: Model) -> list[str]:
+    """That the mean of a file says little of files: one has most of the time, or they differ."""
+    told = []
+    if model.single_s is not None:
+        one = "directory" if model.counted == "directories" else "file"
+        told.append(
+            f"One {one} took {units.duration(model.single_s)}, longer than all others together: "
+            "ranges and the error have it as it was, since no other is like it."
+        )
+    if model.unlike:
+        told.append(
+            "Files are unlike one another, and half of them does not tell what the others take: "
+            "with other files, or another number of them, forecasts may be as wrong as that. Those "
+            "of the same work rest on all of its calls."
+        )
+    return told
+
+
 def _beyond_the_calls(model: Model) -> list[str]:
     """That inputs, given or beside what was measured, are of no file that can be."""
     stable, calls = model.syncops_per_file, model.rpcs_per_file
@@ -294,6 +359,13 @@ def _beyond_the_calls(model: Model) -> list[str]:
 def about_what_if(model: Model) -> list[str]:
     """What ranges and forecasts with streams do not hold."""
     told = []
+    if model.forecast_low_s is not None:
+        client = model.client_s or 0.0
+        own = f", of which {units.duration(client)} are in each forecast" if client else ""
+        told.append(
+            "Ranges hold what other files would change, not what differs from run to run: how fast "
+            f"server and network are, and the client's own time{own}."
+        )
     if model.measured_s is not None and model.forecast_low_s is None:
         told.append(
             "So few files do not tell by how much another run would differ: no range holds that."
@@ -308,7 +380,8 @@ def about_streams(model: Model) -> list[str]:
         return []
     return [
         "Streams are taken to be under way all the time; where they begin and end apart, or wait "
-        "for the client's processors, they overlap less."
+        "for the client's processors or for one another at the storage, as most do, the run takes "
+        "longer than the forecast."
     ]
 
 

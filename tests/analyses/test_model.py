@@ -161,7 +161,7 @@ def test_streams_and_client_time_are_given(trace: Trace) -> None:
     found = model(trace, Overrides(streams=4, client_s=0.001))
     assert found.forecast_s == pytest.approx(40 * 0.013 / 4 + 120 * 0.001)
     assert found.forecast_low_s == pytest.approx(40 * 0.013 / 4 + 120 * 0.001 / 4, rel=0.05)
-    assert found.forecast_high_s == pytest.approx(40 * (0.003 / 4 + 0.010) + 120 * 0.001, rel=0.05)
+    assert found.forecast_high_s == pytest.approx(40 * 0.013 + 120 * 0.001, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -963,6 +963,88 @@ def test_the_interval_grows_with_what_files_differ() -> None:
     error = holdout_error(differ)
     assert error is not None
     assert error > 0.05
+
+
+def _by_turns() -> list[Row]:
+    """Calls of the run, of which every second file has no stable ones."""
+    return [row for row in run() if int(str(row["file"])) % 2 or row["op"] == "LOOKUP"]
+
+
+def test_files_that_come_by_turns_are_halved_by_chance() -> None:
+    """As a new file and the one that it takes the place of: every second one is like no other."""
+    with trace_of(files=objects(), calls=_by_turns()) as trace:
+        found = model(trace)
+    assert found.holdout_error is not None
+    assert 0.02 < found.holdout_error < 0.4
+    assert not found.unlike
+
+
+def _most_of_one_file() -> tuple[list[Row], list[Row]]:
+    """Files of one call each, one of which has every second call, and a long one at first."""
+    calls: list[Row] = []
+    for place, row in enumerate(run(80, stable=())):
+        later = {name: value + 500 * MILLISECOND for name, value in row.items() if name in TIMES}  # type: ignore[operator]
+        if not place:
+            later = {name: later[name] for name in ("reply_time", "reply_first_time")}
+            later["srt"] = row["srt"] + 500 * MILLISECOND  # type: ignore[operator]
+        calls.append({**row, **later} | ({} if place % 2 else {"file": 1}))
+    return calls, [each for each in objects(80) if each["file"] in {row["file"] for row in calls}]
+
+
+TIMES = ("call_time", "call_first_time", "reply_time", "reply_first_time")
+
+
+def test_a_file_that_takes_longer_than_all_others_is_drawn_with_none() -> None:
+    calls, files = _most_of_one_file()
+    with trace_of(files=files, calls=calls) as trace:
+        found = model(trace)
+        more = model(trace, Overrides(files=410))
+    assert found.files == 41
+    assert found.single_s == pytest.approx(0.5 + 40 * 0.001 + 39 * 0.002)
+    assert found.holdout_error == pytest.approx(0, abs=0.01)
+    assert found.forecast_low_s == pytest.approx(found.measured_s, rel=0.02)
+    assert found.forecast_high_s == pytest.approx(found.measured_s, rel=0.02)
+    # With another number of files, its time grows as that of all others.
+    assert more.forecast_s == pytest.approx(10 * (found.measured_s or 0.0), rel=0.02)
+    assert more.forecast_low_s == pytest.approx(more.forecast_s, rel=0.02)
+    assert more.forecast_high_s == pytest.approx(more.forecast_s, rel=0.02)
+    with trace_of(files=objects(), calls=run()) as trace:
+        assert model(trace).single_s is None
+
+
+def test_the_plain_formula_holds_where_nothing_else_takes_time(trace: Trace) -> None:
+    found = model(trace)
+    assert found.formula_holds
+    assert [each.part for each in found.left_out] == ["client"]
+
+
+def test_what_the_plain_formula_leaves_out_is_named() -> None:
+    told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    with trace_of(told, files=objects(), calls=run(pause_ms=1500)) as trace:
+        found = model(trace)
+        more = model(trace, Overrides(files=2 * FILES))
+    assert not found.formula_holds
+    (left,) = found.left_out
+    assert left.part == "pauses"
+    assert left.time_s == pytest.approx(found.pauses_s)
+    assert found.pauses_s == pytest.approx(39 * 1.502)
+    # Pauses come once, whatever is given.
+    assert [(each.part, each.time_s) for each in more.left_out] == [("pauses", left.time_s)]
+
+
+def test_an_overlap_of_calls_is_what_the_plain_formula_leaves_out() -> None:
+    calls = []
+    for row in run():
+        copies = [{**row, "call": 8 * int(str(row["call"])) + copy} for copy in range(8)]
+        calls += copies
+    with trace_of(files=objects(), calls=calls) as trace:
+        found = model(trace)
+    assert found.concurrency == pytest.approx(8)
+    assert not found.formula_holds
+    assert found.predicted_s is not None
+    most = found.left_out[0]
+    assert most.part == "overlap"
+    assert most.time_s == pytest.approx(-found.predicted_s * 7 / 8)
 
 
 def test_too_few_files_have_no_interval() -> None:

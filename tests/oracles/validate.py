@@ -52,7 +52,8 @@ STREAMS = """\
 A cold walk of 40 directories by one process foretells the same by 2, 4 and 8. Client and server \
 share one processor there, and most of the time is the client's own: more processes bring \
 little, and may even be slower. The forecast divides what is waited for and leaves the client's \
-time as it is; its interval goes from everything shared to nothing but round trips shared.
+time as it is; its interval goes from everything shared to \
+nothing, which is the run as it was.
 """
 
 NOISY = """\
@@ -195,7 +196,8 @@ def page() -> str:
         f"Median error of all {len(every)} forecasts below: {_amount(median_error(every))}; of "
         f"`tar -x` on the clean machine {_amount(median_error(each.error for each in tar))}. Tests "
         f"hold the latter at {_amount(MEDIAN_ERROR)} at most, each of its forecasts at "
-        f"{_amount(WORST_ERROR)}, and the measurements with more streams inside their intervals.\n"
+        f"{_amount(WORST_ERROR)}, and the measurements with more streams inside their intervals, "
+        "where these did not take longer than one.\n"
     )
     right = sum(cell.right for cell in cells)
     return "\n".join(

@@ -75,14 +75,14 @@ def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
 
 def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     whole = samples.model()
-    assert len(estimate.about_what_if(whole)) == 1
+    assert not any("So few files" in line for line in estimate.about_what_if(whole))
     what_if = tuple(replace(each, low_s=None, high_s=None) for each in whole.what_if)
     few = replace(whole, forecast_low_s=None, forecast_high_s=None, what_if=what_if)
-    assert any("another run" in line for line in estimate.about_what_if(few))
+    assert any("So few files" in line for line in estimate.about_what_if(few))
     assert {estimate.interval(each) for each in what_if} == {"-"}
-    assert "another run" in samples.render(estimate.screen(few), 140)
+    assert "So few files" in samples.render(estimate.screen(few), 140)
     given = replace(few, measured_s=None)
-    assert not any("another run" in line for line in estimate.about_what_if(given))
+    assert not any("So few files" in line for line in estimate.about_what_if(given))
 
 
 def test_a_round_trip_that_is_a_bound_is_told_as_one_in_80_columns() -> None:
@@ -231,3 +231,60 @@ def test_why_a_client_has_no_forecast_with_other_storage_is_told() -> None:
     assert not any("No forecast" in line for line in estimate.more_clients(every))
     nobody = replace(whole, clients=(whole.clients[1],))
     assert not any("No forecast" in line for line in estimate.more_clients(nobody))
+
+
+def formula_misses() -> Model:
+    """A run whose client paused, with fast calls that overlapped."""
+    return replace(
+        samples.model(),
+        predicted_s=3.0,
+        other_s=-0.8,
+        concurrency=2.0,
+        client_s=14.0,
+        pauses_s=13.5,
+        forecast_s=15.1,
+    )
+
+
+def test_a_formula_that_does_not_hold_is_not_told_as_one_that_does() -> None:
+    holds, misses = " ".join(estimate.lines(samples.model())), estimate.lines(formula_misses())
+    assert "does not hold" not in holds
+    assert "with overlap" not in misses[0]
+    assert misses[1] == (
+        "The plain formula does not hold here: it leaves out pauses of the client of a second or "
+        "more, 13.5 s; that 2 calls were under way at a time, 1.50 s less."
+    )
+    assert misses[1] in estimate.remarks(formula_misses())
+    text = samples.render(estimate.screen(formula_misses()), 80)
+    (row,) = [line for line in text.splitlines() if "first-order formula" in line]
+    assert "does not hold here" in row
+
+
+def test_the_summary_says_that_calls_took_more_than_round_trips() -> None:
+    server = replace(samples.model(), other_s=4.0, waiting_s=3.5)
+    assert "with overlap, the client's own time and what else calls took 15.4 s" in " ".join(
+        estimate.lines(server)
+    )
+    assert "with overlap and the client's own time 15.4 s" in estimate.lines(samples.model())[0]
+
+
+def test_that_files_are_unlike_is_told() -> None:
+    unlike = replace(samples.model(), holdout_error=0.9, single_s=12.5, counted="directories")
+    told = estimate.remarks(unlike)
+    assert any(line.startswith("One directory took 12.5 s, longer than all") for line in told)
+    assert any(line.startswith("Files are unlike one another") for line in told)
+    told = estimate.remarks(samples.model())
+    assert not any("took 12.5 s" in line or "unlike" in line for line in told)
+
+
+def test_what_ranges_do_not_hold_is_told_where_there_are_any() -> None:
+    told = estimate.about_what_if(samples.model())
+    assert told[0].endswith("the client's own time, of which 3.00 s are in each forecast.")
+    none = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)
+    assert not any(line.startswith("Ranges hold") for line in estimate.about_what_if(none))
+
+
+def test_the_summary_tells_streams_by_their_range() -> None:
+    (line,) = [line for line in estimate.lines(samples.model()) if line.startswith("Forecast:")]
+    assert line.endswith("8 parallel streams 2.20 s to 12.7 s.")
+    assert "async export (risks data) 7.40 s," in line

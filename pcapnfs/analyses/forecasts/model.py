@@ -31,7 +31,7 @@ from pcapnfs.analyses.forecasts.inputs import (
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
-from pcapnfs.analyses.forecasts.resampling import holdout_error
+from pcapnfs.analyses.forecasts.resampling import holdout_error, single_s
 from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
 from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
@@ -57,9 +57,29 @@ TOLD = 0.01
 """Part of the shortest forecast with other storage from which on it is told what may have been
 stable."""
 
+MISSES = 2.0
+"""The plain formula does not hold where it comes to so many times the forecast, or it to so many
+times the formula: most of the time then goes into what the formula leaves out."""
+
+LEFT_OUT = 0.05
+"""Part of the forecast from which on it is told what the plain formula leaves out."""
+
+UNLIKE = 0.5
+"""Error from which on files are told to be unlike one another."""
+
 SLOW_TOLD = 0.1
 """Part of the shortest forecast with other storage from which on it is told what a few slow calls
 make of it."""
+
+
+class LeftOut(Record):
+    """A part of the forecast that the plain formula leaves out."""
+
+    part: str
+    """`pauses`, `client` (its time between calls else), `transfer`, `waiting` (for a server that
+    was not ready or not reached), `other` (what calls took beyond), or `overlap`."""
+    time_s: float
+    """What it adds to the formula, seconds; negative: what it spares."""
 
 
 class Model(Record):
@@ -107,6 +127,10 @@ class Model(Record):
     holdout_error: float | None
     """How wrong half of the files foretells what the other half took: mean of both directions, 0…;
     None with fewer than 10 files, or too little data."""
+    single_s: float | None
+    """What one file took of the clock that took longer than all others together, seconds: there is
+    no other like it, so that each resample and half has its part. None where none did, with fewer
+    than 10 others, or without a forecast."""
     counted: str
     """What `files` are: `files`, `directories`, or `given`."""
     calls: int
@@ -170,6 +194,40 @@ class Model(Record):
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
     the traffic is encrypted or of one direction, or when the clocks of the two directions are
     apart."""
+
+    @property
+    def formula_holds(self) -> bool:
+        """Whether the plain formula comes near the forecast, which is all that the run took."""
+        if not self.predicted_s or not self.forecast_s:
+            return self.predicted_s == self.forecast_s
+        return 1 / MISSES <= self.predicted_s / self.forecast_s <= MISSES
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What much of the forecast is made of that the plain formula leaves out, most first."""
+        if self.predicted_s is None or self.other_s is None or self.client_s is None:
+            return ()
+        overlap = self.concurrency or 1.0
+        (files,) = (each for each in self.inputs if each.name == "files")
+        by = (files.value or 0.0) / files.measured if files.measured else 1.0
+        moving = max(0.0, min(self.transfer_s * by, self.other_s))
+        waiting = max(0.0, min(self.waiting_s * by, self.other_s - moving))
+        parts = (
+            LeftOut("pauses", self.pauses_s),
+            LeftOut("client", self.client_s - self.pauses_s),
+            LeftOut("transfer", moving / overlap),
+            LeftOut("waiting", waiting / overlap),
+            LeftOut("other", (self.other_s - moving - waiting) / overlap),
+            LeftOut("overlap", self.predicted_s / overlap - self.predicted_s),
+        )
+        much = LEFT_OUT * (self.forecast_s or 0.0)
+        told = (each for each in parts if abs(each.time_s) > much)
+        return tuple(sorted(told, key=lambda each: -abs(each.time_s)))
+
+    @property
+    def unlike(self) -> bool:
+        """Whether files differ so much that half of them does not tell what the others take."""
+        return self.holdout_error is not None and self.holdout_error >= UNLIKE
 
     @property
     def unsure(self) -> bool:
@@ -258,6 +316,7 @@ def _finished(
         forecast_high_s=None if missing or spread is None else spread[1],
         measured_s=None if measured is None else measured.span_s,
         holdout_error=None if missing or measured is None else holdout_error(measured),
+        single_s=None if missing or measured is None else single_s(measured.sums),
         counted="given" if measured is None or given.files is not None else measured.counted,
         calls=0 if measured is None else measured.calls,
         stable_calls=0 if measured is None else measured.known_stable_calls,

@@ -2,7 +2,9 @@
 
 Takes the sums by file; gives what the model's inputs would have been with other files. Directories
 and calls on no file belong to no file in particular: every half, and every resample, carries its
-share of them. The generator's seed is an argument, so that the same trace gives the same answer.
+share of them. So it does of a file that takes longer than all others together, since there is no
+other one like it. The generator's seed is an argument, so that the same trace gives the same
+answer.
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ RESAMPLES = 1000
 GROUPS = 1000
 """Files that were called one after the other are put into so many groups at most, which are
 resampled as wholes: what disturbed one often disturbed its neighbours, too."""
+
+HALVES = 32
+"""Ways to halve the files that the error is the mean of: in one of them, the halves may differ by
+chance."""
 
 COVERAGE = 0.9
 """Share of the resamples that lie in the interval."""
@@ -101,24 +107,54 @@ def resampled(
         seed: Of the resamples.
         most: Groups of neighbouring files; few of them also show what lasted longer than a file.
     """
-    sums = measured.sums
-    files = int(sums.is_file.sum())
-    if files < LEAST_FILES:
+    which = sampled(measured.sums)
+    if not which.any():
         return None
-    groups = min(files, most)
-    group = np.arange(files) * groups // files
+    groups = min(int(which.sum()), most)
     chance = Chance(seed)
-    counts = _draws(chance, groups)
-    drawn = counts @ np.bincount(group, minlength=groups).astype(np.float64)
-    total = {
-        name: counts @ np.bincount(group, of_files, groups) + rest * (drawn / files)
-        for name, of_files, rest in _parts(sums)
-    }
+    seen = _seen(measured.sums, which, _draws(chance, groups))
     # A round trip from TCP may be as long as the median of the few calls that show it.
     rtt, few = measured.rtt_s or 0.0, measured.small_median_s
     more = max(0.0, few - rtt) if few is not None else 0.0
-    costs = Seen(drawn, total).costs(measured, rtt + more * chance.parts(RESAMPLES))
-    return replace(costs, files=np.full(RESAMPLES, float(files)))
+    costs = seen.costs(measured, rtt + more * chance.parts(RESAMPLES))
+    return replace(costs, files=np.full(RESAMPLES, float(measured.sums.is_file.sum())))
+
+
+def sampled(sums: Sums) -> NDArray[np.bool_]:
+    """Which units are drawn: the files, without one that takes longer than all others together.
+
+    None are, where they are fewer than `LEAST_FILES`.
+    """
+    time_s = np.where(sums.is_file, sums.share_s + sums.client_s, 0.0)
+    chosen = sums.is_file & (time_s <= time_s.sum() / 2)
+    few = int(chosen.sum()) < LEAST_FILES
+    return np.zeros_like(chosen) if few else chosen
+
+
+def single_s(sums: Sums) -> float | None:
+    """What the file took that is not drawn; None where all are, or none."""
+    which = sampled(sums)
+    if not which.any() or which.sum() == sums.is_file.sum():
+        return None
+    left = sums.is_file & ~which
+    return float((sums.share_s + sums.client_s)[left].sum())
+
+
+def _seen(sums: Sums, which: NDArray[np.bool_], counts: Floats) -> Seen:
+    """What draws of groups of neighbouring files hold: a row for each draw, a column for a group.
+
+    A file that is not drawn stands for itself in their number, and its sums are among the rest.
+    """
+    chosen, groups = int(which.sum()), counts.shape[1]
+    group = np.arange(chosen) * groups // chosen
+    part = counts @ np.bincount(group, minlength=groups).astype(np.float64) / chosen
+    total = {
+        name: counts @ np.bincount(group, values[which], groups)
+        + float(values[~which].sum()) * part
+        for name in _COLUMNS
+        for values in (getattr(sums, name),)
+    }
+    return Seen(part * float(sums.is_file.sum()), total)
 
 
 def _draws(chance: Chance, groups: int) -> Floats:
@@ -132,49 +168,30 @@ def _draws(chance: Chance, groups: int) -> Floats:
 def holdout_error(measured: Measurement) -> float | None:
     """How wrong one half of the files foretells the other, 0…; None with too few files.
 
-    Every second file is a half. The mean of both directions.
+    Halves are drawn by chance, several times: where files come by turns, as a new one and the one
+    that it takes the place of, every second file is no half like the other. The mean of all, and of
+    both directions.
     """
-    sums = measured.sums
-    files = int(sums.is_file.sum())
-    if files < LEAST_FILES:
+    which = sampled(measured.sums)
+    if not which.any():
         return None
-    first = np.arange(files) % 2 == 0
-    halves = []
-    for chosen in (first, ~first):
-        share = chosen.sum() / files
-        halves.append(
-            Seen(
-                np.array([float(chosen.sum())]),
-                {
-                    name: np.array([of_files[chosen].sum() + rest * share])
-                    for name, of_files, rest in _parts(sums)
-                },
-            )
-        )
-    errors = []
-    for fitted, tested in (halves, halves[::-1]):
-        costs = fitted.costs(measured, np.array([measured.rtt_s or 0.0]))
-        each = (costs.forecast_s - costs.pauses_s) / costs.files
-        forecast = each * tested.files
-        if not tested.measured_s[0] > 0:
-            return None
-        errors.append(abs(float(forecast[0] / tested.measured_s[0]) - 1))
-    return round(sum(errors) / len(errors), 9)
+    groups = min(int(which.sum()), GROUPS)
+    place = Chance(SEED).parts(HALVES * groups).reshape(HALVES, groups).argsort(axis=1)
+    first = place < groups // 2
+    halves = _seen(measured.sums, which, np.concatenate([first, ~first]).astype(np.float64))
+    costs = halves.costs(measured, np.full(2 * HALVES, measured.rtt_s or 0.0))
+    each = (costs.forecast_s - costs.pauses_s) / costs.files
+    # A half foretells what the other one of the same pair took.
+    forecast, took = each * np.roll(halves.files, HALVES), np.roll(halves.measured_s, HALVES)
+    if not (took > 0).all():
+        return None
+    return round(float(np.abs(forecast / took - 1).mean()), 9)
 
 
 def interval(values: Floats) -> tuple[float, float]:
     """The ends of the interval that holds `COVERAGE` of the values."""
     low, high = quantiles(values, ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2))
     return float(low), float(high)
-
-
-def _parts(sums: Sums) -> list[tuple[str, Floats, float]]:
-    """Each column's values of the files, and its sum over what belongs to none."""
-    return [
-        (name, values[sums.is_file], float(values[~sums.is_file].sum()))
-        for name in _COLUMNS
-        for values in (getattr(sums, name),)
-    ]
 
 
 def _mean(total: Floats, count: Floats, otherwise: Floats) -> Floats:

@@ -151,7 +151,8 @@ class Change(Record):
         Calls that are saved may save all of the client's time for them, or none. Streams may share
         the client's time as well, as programs on several processors do, and that of a link that is
         not full; or not even the storage's, where it does one thing after the other, nor the wait
-        for an object that all of them need.
+        for an object that all of them need. Or more of them than were bring nothing at all, as
+        where they wait for the same lock or processor.
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
@@ -167,6 +168,8 @@ class Change(Record):
             yield replace(changed, client_s=changed.client_s / more, other_s=shared)
             waited = changed.other_s + self.put_off_s * (more - 1.0)
             yield replace(changed, persist_s=changed.persist_s * more, other_s=waited)
+            if np.all(more > 1.0):
+                yield replace(self, streams=None).of(costs)
 
 
 NONE = Change()
@@ -229,8 +232,8 @@ class Scenario(Record):
     has no width."""
     high_s: float | None
     """Upper end of its range, seconds: one call after the other, and what resampled files give.
-    With streams, also with given ones: the storage does one thing after the other. None
-    likewise."""
+    With streams, also with given ones: they bring nothing, as where they wait for one
+    another. None likewise."""
     factor: float | None
     """How many times as fast as what the changes start from; None when it takes no time."""
 

@@ -62,6 +62,8 @@ class Decoded(Record):
     """Rows of the table calls."""
     undecoded: int
     """Messages that were not decoded to their end."""
+    forgotten_files: int
+    """Files and names that were forgotten to keep within memory (docs/robustness.md)."""
     bytes: int
     """Size of the trace."""
     damage: tuple[str, ...]
@@ -156,6 +158,7 @@ def decode(
         packets=sum(file.packets for file in known.files),
         calls=known.calls,
         undecoded=known.undecoded,
+        forgotten_files=known.forgotten_files,
         bytes=size,
         damage=(
             *(f"{file.path}: {file.damage}" for file in known.files if file.damage is not None),

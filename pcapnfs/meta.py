@@ -110,6 +110,10 @@ class Vain(Record):
     """The first frame of the last attempt."""
 
 
+FILES_FORGOTTEN = "files_forgotten"
+"""Of `Meta.limits_hit`, the limit that more memory lifts."""
+
+
 class Meta(Record):
     """What the decoder says at its end."""
 
@@ -138,6 +142,11 @@ class Meta(Record):
     vain: tuple[Vain, ...] = ()
     """Who asked whom for these, the longest first; of many pairs of a client and a server's port
     those that went on longest; empty likewise."""
+
+    @property
+    def forgotten_files(self) -> int:
+        """Files and names that were forgotten to keep within memory."""
+        return self.limits_hit.get(FILES_FORGOTTEN, 0)
 
     @property
     def start_ns(self) -> int | None:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
+from pcapnfs.views import words
 from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def screen(result: Decoded) -> Text:
-    """One sentence."""
+    """What was written, and which files were forgotten."""
     parts = f" in {units.count(result.parts)} independent parts" if result.parts > 1 else ""
+    forgotten = words.forgotten(result.forgotten_files)
     return Prose(
         f"{escape(result.trace)}: {units.counted(result.calls, 'call')} of "
         f"{units.counted(result.packets, 'packet')}{parts}, {units.size(result.bytes)}"
+        + (f". {forgotten}" if forgotten else "")
     )

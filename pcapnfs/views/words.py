@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.meta import FILES_FORGOTTEN
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
 FRAGMENTS = "fragments_unfinished"
 """Of `limits_hit`, what is no limit as a rule: the capture lacks the other fragments."""
-
-FILES = "files_forgotten"
-"""Of `limits_hit`, that which more memory would lift."""
 
 OF_THE_SENDER = ("malformed", "trailing", "unsupported")
 """Reasons that are no fault of the capture: where such messages are is told, to look at them."""
@@ -77,7 +75,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _fragments(capture),
         _retransmitted(trust),
         _negative(trust),
-        _forgotten(capture),
+        forgotten(trust.forgotten_files),
         _limits(capture),
     ]
     return [sentence for sentence in candidates if sentence]
@@ -211,6 +209,8 @@ def warning(trust: Trust) -> str:
     told, closed = lacks(trust), sealed(trust)
     if closed:
         closed.append("The figures are those of the rest.")
+    if trust.forgotten_files:
+        closed.append(forgotten(trust.forgotten_files))
     if not told:
         return f"Trust: {' '.join(closed)}" if closed else ""
     # A call without reply may be one that the server never answered.
@@ -435,21 +435,19 @@ def _limits(capture: Capture) -> str:
     limits = ", ".join(
         f"{escape(code)} {units.counted(times, 'time')}"
         for code, times in capture.limits_hit.items()
-        if code not in (FRAGMENTS, FILES)
+        if code not in (FRAGMENTS, FILES_FORGOTTEN)
     )
     return f"Limits of the decoder were reached: {limits}." if limits else ""
 
 
-def _forgotten(capture: Capture) -> str:
-    """Files of which nothing was known any more when they came again."""
-    files = capture.limits_hit.get(FILES)
+def forgotten(files: int) -> str:
+    """Files of which nothing was known any more when they came again; nothing of none."""
     if not files:
         return ""
-    forgotten = units.counted(files, "file or name", "files and names")
+    told = units.counted(files, "file or name", "files and names")
     return (
-        f"Memory did not suffice for all files: {forgotten} "
-        "used longest ago were forgotten; those that came again count as others, perhaps without a "
-        "path. A larger --memory keeps them."
+        f"Memory was too small for all files: {told} used longest ago were forgotten; those that "
+        "came again count as others, perhaps without a path. A larger --memory keeps them."
     )
 
 

@@ -157,6 +157,7 @@ def trust() -> Trust:
         untimed_packets=0,
         mistimed_packets=0,
         late_packets=0,
+        forgotten_files=0,
         lacking_share=0.0,
         set_back=0,
         set_back_s=0.0,
@@ -1099,6 +1100,7 @@ def decoded() -> Decoded:
         packets=12345,
         calls=678,
         undecoded=1,
+        forgotten_files=0,
         bytes=4321,
         damage=("monday.pcap: packet 7 breaks off",),
     )

@@ -62,14 +62,22 @@ def test_missing_fragments_are_no_limit_of_the_decoder() -> None:
 
 
 def test_files_that_were_forgotten_are_told_with_what_would_keep_them() -> None:
+    trust = replace(samples.trust(), forgotten_files=1200)
     capture = replace(samples.capture(), limits_hit={"files_forgotten": 1200, "record_limit": 1})
-    assert trust_sentences(samples.trust(), capture) == [
-        "Every call has its reply.",
-        "Memory did not suffice for all files: 1\u2009200 files and names used longest ago were "
+    told = (
+        "Memory was too small for all files: 1\u2009200 files and names used longest ago were "
         "forgotten; those that came again count as others, perhaps without a path. A larger "
-        "--memory keeps them.",
+        "--memory keeps them."
+    )
+    assert trust_sentences(trust, capture) == [
+        "Every call has its reply.",
+        told,
         "Limits of the decoder were reached: record_limit 1 time.",
     ]
+    assert warning(trust) == f"Trust: {told}"
+    assert warning(replace(trust, matched=7, rpc_calls=8, unanswered=1)).startswith(
+        f"Trust: {told}"
+    )
 
 
 def test_a_coarse_clock_is_told() -> None:

@@ -144,6 +144,9 @@ class Trust(Record):
     late_packets: int
     """Packets that stand behind others that came later, and were taken in order of time: Wireshark
     sees the same once reordercap put them in order. Frame numbers are those of the file."""
+    forgotten_files: int
+    """Files and names that were forgotten to keep within memory (docs/robustness.md): those that
+    came again count as others, and their paths may not be known."""
     lacking_share: float | None
     """The share of the bytes of captured directions that are missing, or that of calls (by replies
     without one, but as the capture began), whichever is larger, 0…1; None without calls.
@@ -311,6 +314,7 @@ def trust(trace: Trace) -> Trust:
         untimed_packets=untimed,
         mistimed_packets=mistimed,
         late_packets=sum(file.late_packets for file in trace.meta.files),
+        forgotten_files=trace.meta.forgotten_files,
         lacking_share=max(_share(lost, integer(seen) + lost), _share(without, calls + orphans))
         if calls
         else None,

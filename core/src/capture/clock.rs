@@ -166,6 +166,7 @@ impl Clock {
     /// Another capture begins in the same file: its clock is another, too.
     pub(super) fn begin(&mut self) {
         self.last_ns = NEVER;
+        self.jumps.clear();
     }
 
     /// Takes the time of a packet, the `packet`th of its file, that is not near that of the packet before,
@@ -356,6 +357,16 @@ mod tests {
         clock.begin();
         assert_eq!(through(&mut clock, &at(&[-58, -57])), at(&[-58, -57]));
         assert_eq!(clock.set_back(), Set::default());
+    }
+
+    #[test]
+    fn what_was_mixed_up_in_one_capture_excuses_nothing_in_the_next() {
+        let mut clock = Clock::new();
+        let mixed = [0, 600, 0, 601, 0, 600, 0, 602, 603];
+        assert_eq!(through(&mut clock, &at(&mixed)), at(&mixed));
+        clock.begin();
+        assert_eq!(through(&mut clock, &at(&[0, 1, 600, 2, 3, 9])), at(&[0, 1, 1, 2, 3, 9]));
+        assert_eq!(clock.mistimed(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ import gc
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,6 +30,14 @@ for name in UNUSED:
 
 # Thousands of tests stay in memory as long as their process: too much to look through so often.
 gc.set_threshold(NEW_OBJECTS)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what commands remember of the one before out of the account that runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.hookimpl(trylast=True)

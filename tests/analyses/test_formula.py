@@ -146,7 +146,7 @@ def test_streams_may_share_more_or_less_than_the_waits() -> None:
     found = scenario("streams", 4.0, Base(serial, None, absorbs=False), Change(streams=4))
     assert found.forecast_s == pytest.approx(28 / 4 + 10)
     assert found.low_s == pytest.approx(28 / 4 + 3 / 4 + 7)  # several processors
-    assert found.high_s == pytest.approx(8 / 4 + 20 + 10)  # one disk
+    assert found.high_s == pytest.approx(28 + 10)  # they wait for the same
 
 
 def test_a_clock_of_the_storage_absorbs_a_longer_round_trip() -> None:

@@ -81,7 +81,7 @@ READS = columns.together(
     _late_connections.READS,
     _held_segments.READS,
     _loss_rate.READS,
-    _vain_connections.READS,
+    _vain_connections.TIMES_READS,
     _logins.READS,
     columns.of(files="file identity role listed_only"),
 )

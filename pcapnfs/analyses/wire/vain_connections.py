@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     from pcapnfs.meta import Vain
     from pcapnfs.trace import Trace
 
-READS = columns.together(
+TIMES_READS = columns.together(
     silent_calls.READS,
     columns.of(
-        calls="call client server callback program call_first_time call_time reply_time",
+        calls="call client callback program call_first_time call_time reply_time",
         connections="client server server_port first_time last_time",
-        operations="call op text",
     ),
 )
+"""The columns that `asked_in_vain_s` reads."""
+
+READS = columns.together(TIMES_READS, columns.of(calls="server", operations="call op text"))
 """The columns that the queries here read."""
 
 DUE_NS = 4_000_000_000

@@ -29,6 +29,10 @@ CALL_BYTES = 100
 """What an analysis holds of each call beside the database, at most: when it was outstanding, with
 whom, and which share of the time is its own. Measured on 1.5 million calls."""
 
+LEAST_CALL_BYTES = 90
+"""What it holds of each call in any case. Measured: 82 of 1.5 million calls, 100 of 3.8 million that
+follow one another more closely."""
+
 FILE_BYTES = 130
 """What the analysis of the time holds of each file besides."""
 
@@ -214,7 +218,7 @@ def needed(calls: int, files: int = 0) -> int:
         calls: Calls that are analysed.
         files: Files that they were about.
     """
-    held = calls * CALL_BYTES + files * FILE_BYTES
+    held = calls * LEAST_CALL_BYTES + files * FILE_BYTES
     return DECODING_BYTES + LEAST_DATABASE_BYTES + held - BEYOND_BYTES
 
 

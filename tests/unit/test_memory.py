@@ -44,9 +44,11 @@ def test_what_is_known_of_files_fits_into_what_a_limit_leaves() -> None:
 
 def test_the_least_limit_leaves_room_for_calls_and_files() -> None:
     least = memory.needed(10_000_000, 1_000_000)
-    held = 10_000_000 * memory.CALL_BYTES + 1_000_000 * memory.FILE_BYTES
+    held = 10_000_000 * memory.LEAST_CALL_BYTES + 1_000_000 * memory.FILE_BYTES
     assert least + memory.BEYOND_BYTES - held >= memory.LEAST_DATABASE_BYTES
+    assert memory.LEAST_CALL_BYTES <= memory.CALL_BYTES
     assert memory.needed(500_000, 100_000) <= memory.LEAST_BYTES
+    assert memory.needed(22_000_000) <= 2 * GB
     some, more = memory.of_database(2 * GB, 500_000), memory.of_database(2 * GB, 500_000, 1_000_000)
     assert some - more == 1_000_000 * memory.FILE_BYTES
 

@@ -30,8 +30,8 @@ CALL_BYTES = 100
 whom, and which share of the time is its own. Measured on 1.5 million calls."""
 
 LEAST_CALL_BYTES = 90
-"""What it holds of each call in any case. Measured: 82 of 1.5 million calls, 100 of 3.8 million that
-follow one another more closely."""
+"""What it holds of each call in any case. Measured: 82 of 1.5 million calls, 100 of 3.8 million
+that follow one another more closely."""
 
 FILE_BYTES = 130
 """What the analysis of the time holds of each file besides."""

@@ -7,7 +7,7 @@
 //! (`core/tests/layering.rs`).
 //!
 //! The promise: arbitrary bytes are safe. No input makes this crate panic, and its memory stays
-//! within named limits (each constant says what happens beyond it) plus one entry per file handle.
+//! within named limits (each constant says what happens beyond it).
 
 /// What can be wrong with input: reasons with stable codes, and their places.
 pub mod error;

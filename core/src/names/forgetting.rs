@@ -118,8 +118,8 @@ impl Names {
                 bound.push((self.named(directory_then, name).print, id_then));
             }
         };
-        for (id, file) in (0..).zip(&self.files) {
-            if let (Some(directory), Some(name)) = (file.parent, self.name(id)) {
+        for id in 0..self.files.len() as FileId {
+            if let Some((directory, name)) = self.shown_as(id) {
                 bind(id, directory, name);
             }
         }

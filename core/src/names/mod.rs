@@ -215,6 +215,11 @@ impl Names {
         self.titles.get(id)
     }
 
+    /// The directory that holds an object, and its name there, as last seen.
+    fn shown_as(&self, id: FileId) -> Option<(FileId, &[u8])> {
+        self.file(id)?.parent.zip(self.name(id))
+    }
+
     /// The handle of an object; `None` for a name that never had one.
     pub fn handle(&self, id: FileId) -> Option<&[u8]> {
         self.handles.get(id)
@@ -326,8 +331,7 @@ impl Names {
 
     /// Remembers the names of an object that has a second one.
     fn link(&mut self, id: FileId, directory: FileId, name: &[u8]) {
-        let first = self.file(id).and_then(|file| file.parent).zip(self.name(id));
-        let first = first.map(|(directory, name)| (directory, name.into()));
+        let first = self.shown_as(id).map(|(directory, name)| (directory, name.into()));
         let children = &self.children;
         let denotes = |(directory, name): &Title| {
             children.find(children.print((*directory, name.as_ref()))) == Some(id)
@@ -339,8 +343,7 @@ impl Names {
     /// it has.
     pub fn settle(&mut self) {
         let other_name = |(id, titles): (FileId, &[Title])| {
-            let shown = self.file(id).and_then(|file| file.parent).zip(self.name(id));
-            if shown.and_then(|(directory, name)| self.child(directory, name)) == Some(id) {
+            if self.shown_as(id).and_then(|(directory, name)| self.child(directory, name)) == Some(id) {
                 return None;
             }
             let left = titles.iter().find(|(directory, name)| self.child(*directory, name) == Some(id));

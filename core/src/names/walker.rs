@@ -271,8 +271,7 @@ impl Walker<'_> {
         if let (Some(0), Some(id), Some(directory), Some(name)) = (facts.status, file, directory, facts.name)
         {
             // The first name stays the one that paths show, while it is one; the new one denotes the object too.
-            let parent = self.names.file(id).and_then(|file| file.parent);
-            let first = parent.zip(self.names.name(id).map(<[u8]>::to_vec));
+            let first = self.names.shown_as(id).map(|(parent, name)| (parent, name.to_vec()));
             let first = first.filter(|(parent, name)| self.names.child(*parent, name) == Some(id));
             self.bind(self.names.named(directory, name), id);
             self.names.was_linked(id);

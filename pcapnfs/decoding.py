@@ -117,7 +117,7 @@ def decode(
     demand_outside(place)
     demand_free(place, force=force)
     tool = f"pcapnfs {pcapnfs.__version__}"
-    limit = memory.default_limit() if limit is None else limit
+    limit = memory.chosen(limit)
     try:
         with placement.placed(place, replace=force) as directory:
             if independent and len(captures) > 1:
@@ -456,7 +456,7 @@ def write_each(
 def _jobs(limit: int | None) -> int:
     """As many as there are processors for, and memory."""
     processors = len(os.sched_getaffinity(0))
-    limit = memory.default_limit() if limit is None else limit
+    limit = memory.chosen(limit)
     return processors if limit is None else max(1, min(processors, limit // JOB_BYTES))
 
 

@@ -136,7 +136,7 @@ def decode_to_file(
     _demand_file(target)
     _declared(table)
     wanted = reads(table)
-    limit = memory.default_limit() if limit is None else limit
+    files_bytes = memory.of_files(memory.chosen(limit))
     try:
         # Beside the target, so that the table is renamed and not copied.
         with placement.placed_file(target) as fresh, placement.beside(target) as directory:
@@ -145,7 +145,7 @@ def decode_to_file(
                 directory,
                 ports=ports,
                 columns=wanted,
-                files_bytes=memory.of_files(limit),
+                files_bytes=files_bytes,
                 progress=progress,
             )
             if accept is not None:

@@ -100,6 +100,11 @@ def default_limit() -> int | None:
     return None if available is None else max(available // 2, 1)
 
 
+def chosen(limit: int | None) -> int | None:
+    """The limit that was asked for, in bytes; where none was (None), the default one."""
+    return default_limit() if limit is None else limit
+
+
 def free() -> int | None:
     """Bytes that this process could still take; None where the system does not tell."""
     return min((max(room, 0) for room in _rooms()), default=None)

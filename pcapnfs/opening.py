@@ -120,7 +120,7 @@ def open(
     elif memory is not None and memory < 1:
         raise UsageError(f"memory is {memory}: a byte is the least")
     decoding.demand_ports(ports)
-    limit = limits.default_limit() if memory is None else memory
+    limit = limits.chosen(memory)
     if memory is not None:
         progress = decoding.watched(memory, progress)
     from pcapnfs import _core

@@ -179,9 +179,9 @@ class Trace:
     def make_room(self) -> None:
         """Have the database leave memory for an analysis that holds something of each call.
 
-        Of a locked trace it keeps what it has.
+        Of a locked trace it keeps what it has; what is held of few calls is not worth a question.
         """
-        if self._limit is None or self._locked:
+        if self._limit is None or self._locked or self.meta.calls <= FEW_CALLS:
             return
         size = limits.of_database(self._limit, self.meta.calls, self._files())
         with contextlib.closing(self.cursor()) as cursor:
@@ -193,7 +193,7 @@ class Trace:
         Raises:
             UsageError: That is so.
         """
-        if self._limit is None or not self._demanded:
+        if self._limit is None or not self._demanded or self.meta.calls <= FEW_CALLS:
             return
         files = self._files()
         least = limits.needed(self.meta.calls, files)

@@ -71,9 +71,6 @@ _LEFT_OUT = {
 }
 """What the plain formula leaves out."""
 
-_OWN = " and the client's own time"
-"""What it leaves out where that is all."""
-
 _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",

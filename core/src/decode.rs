@@ -254,6 +254,25 @@ impl Decoder {
     #[inline(always)]
     #[allow(clippy::inline_always)] // It is the body of a loop.
     fn read_packet(&mut self) -> bool {
+        if self.order.holding() {
+            return self.read_other();
+        }
+        let Some((file, packet)) = self.captures.at_hand() else { return self.read_other() };
+        self.frames += 1;
+        count(&mut self.meta, file, &packet, self.frames);
+        if self.order.holds(packet.time_ns) {
+            self.order.hold(file, self.frames, &packet);
+            return self.read_other();
+        }
+        let Self { dissector, connections, conversations, tally, meta, .. } = self;
+        let around = &mut meta.around;
+        take_packet(packet, self.frames, dissector, connections, conversations, tally, around);
+        true
+    }
+
+    /// The same for packets that are not at hand, or held because the capture mixed them up.
+    #[inline(never)]
+    fn read_other(&mut self) -> bool {
         loop {
             if self.order.holding() && self.take_held(true) {
                 return true;
@@ -261,17 +280,14 @@ impl Decoder {
             match self.captures.next() {
                 Some(Next::Packet(file, packet)) => {
                     self.frames += 1;
-                    if let Some(file) = self.meta.files.get_mut(file) {
-                        file.count(&packet, self.frames);
-                    }
+                    count(&mut self.meta, file, &packet, self.frames);
                     if self.order.holds(packet.time_ns) {
                         self.order.hold(file, self.frames, &packet);
                         continue;
                     }
                     let Self { dissector, connections, conversations, tally, meta, .. } = self;
                     let around = &mut meta.around;
-                    let frame = self.frames;
-                    take_packet(packet, frame, dissector, connections, conversations, tally, around);
+                    take_other(packet, self.frames, dissector, connections, conversations, tally, around);
                     return true;
                 }
                 Some(Next::End(file, error)) => self.close(file, error.as_ref()),
@@ -291,7 +307,7 @@ impl Decoder {
         if let Some(file) = meta.files.get_mut(file) {
             file.late_packets += u64::from(late);
         }
-        take_packet(packet, frame, dissector, connections, conversations, tally, &mut meta.around);
+        take_other(packet, frame, dissector, connections, conversations, tally, &mut meta.around);
         true
     }
 
@@ -413,6 +429,12 @@ fn give_up(
     take_overdue(Some(stamp.time_ns), dissector, connections, conversations);
 }
 
+fn count(meta: &mut Meta, file: usize, packet: &Packet<'_>, frame: u64) {
+    if let Some(file) = meta.files.get_mut(file) {
+        file.count(packet, frame);
+    }
+}
+
 /// One packet through all stages.
 #[inline(always)]
 #[allow(clippy::inline_always)] // Into the loop.
@@ -432,6 +454,20 @@ fn take_packet(
     } else {
         tally.count(take(packet, stamp, dissector, connections, conversations, around));
     }
+}
+
+/// The same outside the loop.
+#[inline(never)]
+fn take_other(
+    packet: Packet<'_>,
+    frame: u64,
+    dissector: &mut Dissector,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+    tally: &mut Tally,
+    around: &mut Around,
+) {
+    take_packet(packet, frame, dissector, connections, conversations, tally, around);
 }
 
 /// One packet through all stages, if its headers are plain and it goes on with a stream: most do.

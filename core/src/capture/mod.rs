@@ -326,27 +326,60 @@ impl Reader {
     ///
     /// Errors: [`ReadError::Io`] and [`ReadError::Damaged`], once; afterwards the file has ended.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, though redaction calls it too.
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        if let Some(record) = self.usual() {
+            return Ok(Some(self.packet(&record, record.stated_ns)));
+        }
         if self.ended {
             return Ok(None);
         }
-        let found = if self.ahead.is_none() { self.read_believed() } else { self.take_ahead() };
-        match found {
-            Ok(Some((record, time_ns))) => {
-                self.packets += 1;
-                Ok(Some(Packet {
-                    number: self.packets,
-                    time_ns: time_ns + self.clock.shift_ns(),
-                    stated_ns: record.stated_ns,
-                    link: record.link,
-                    wire_length: record.wire_length,
-                    bytes: self.window.held(record.start, record.captured),
-                }))
-            }
+        match self.read_apart() {
+            Ok(Some((record, time_ns))) => Ok(Some(self.packet(&record, time_ns))),
             Ok(None) => self.end(None),
             Err(fault) => self.end(Some(fault)),
+        }
+    }
+
+    /// The next packet if it is at hand and usual, as nearly all are; else it is left to [`Reader::next`].
+    ///
+    /// Apart from that, which has more to give: what could be either would lie in memory, and whoever takes
+    /// the packet would wait until it does.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop.
+    pub fn at_hand(&mut self) -> Option<Packet<'_>> {
+        let record = self.usual()?;
+        Some(self.packet(&record, record.stated_ns))
+    }
+
+    /// The next packet, if it is at hand and its time is believed as it stands.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    fn usual(&mut self) -> Option<Record> {
+        if self.ended || self.ahead.is_some() {
+            return None;
+        }
+        let record = self.parse_at_hand()?;
+        if !self.clock.goes_on(record.stated_ns) {
+            // Numbers alone, so that the record of other packets need not lie in memory.
+            let (time_ns, start) = self.doubt(record.stated_ns, record.start);
+            self.ahead = Some(Ok(Some((Record { start, ..record }, time_ns))));
+            return None;
+        }
+        Some(record)
+    }
+
+    /// The packet that was read.
+    #[inline]
+    fn packet(&mut self, record: &Record, time_ns: i64) -> Packet<'_> {
+        self.packets += 1;
+        Packet {
+            number: self.packets,
+            time_ns: time_ns + self.clock.shift_ns(),
+            stated_ns: record.stated_ns,
+            link: record.link,
+            wire_length: record.wire_length,
+            bytes: self.window.held(record.start, record.captured),
         }
     }
 
@@ -373,10 +406,14 @@ impl Reader {
         }
     }
 
-    /// What was read to know its time.
+    /// The next packet where it is not at hand, or was read to know its time.
+    #[cold]
     #[inline(never)]
-    fn take_ahead(&mut self) -> Result<Option<(Record, i64)>, Fault> {
-        self.ahead.take().unwrap_or(Ok(None))
+    fn read_apart(&mut self) -> Result<Option<(Record, i64)>, Fault> {
+        match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => self.read_believed(),
+        }
     }
 
     /// Packets that will come next, as far as they were read from the file: none where that is not
@@ -385,23 +422,15 @@ impl Reader {
         self.parser.glimpses(self.window.ahead())
     }
 
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
-    fn read(&mut self) -> Result<Option<Record>, Fault> {
-        match self.parse() {
-            Err(fault) => self.read_on(fault),
-            found => found,
-        }
-    }
-
-    /// The same with the time that is believed.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    /// The next packet with the time that is believed.
     fn read_believed(&mut self) -> Result<Option<(Record, i64)>, Fault> {
-        let Some(mut record) = self.read()? else { return Ok(None) };
+        let found = match self.parse() {
+            Err(fault) => self.read_on(fault)?,
+            Ok(found) => found,
+        };
+        let Some(mut record) = found else { return Ok(None) };
         let mut time_ns = record.stated_ns;
         if !self.clock.goes_on(time_ns) {
-            // Numbers alone, so that the record of other packets need not lie in memory.
             (time_ns, record.start) = self.doubt(record.stated_ns, record.start);
         }
         Ok(Some((record, time_ns)))
@@ -522,19 +551,21 @@ impl Reader {
         self.glimpses().take(clock::ASKED).map(|glimpse| glimpse.time_ns).collect()
     }
 
+    /// The next packet, if the window holds all of it and it is usual, as nearly all are.
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
-    fn parse(&mut self) -> Result<Option<Record>, Fault> {
-        let at_hand = match &mut self.parser {
+    fn parse_at_hand(&mut self) -> Option<Record> {
+        match &mut self.parser {
             Parser::Pcap(pcap) => pcap.at_hand(&mut self.window),
             Parser::Pcapng(pcapng) => pcapng.at_hand(&mut self.window),
-        };
-        if let Some(record) = at_hand {
-            return Ok(Some(record));
         }
-        // Apart from what is at hand, which need not lie in memory then.
-        let record = self.parse_on()?;
-        Ok(record)
+    }
+
+    fn parse(&mut self) -> Result<Option<Record>, Fault> {
+        match self.parse_at_hand() {
+            Some(record) => Ok(Some(record)),
+            None => self.parse_on(),
+        }
     }
 
     /// The same, reading on in the file: only here another capture may begin.

@@ -152,7 +152,8 @@ impl Conversations {
     /// that is known to carry RPC. `false`: what is left of it is for [`Conversations::event`].
     ///
     /// It comes to the same; but nothing is put together here, so that there is no memory to account for.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, so that the piece stays in registers.
     pub(crate) fn go_on(&mut self, id: ConnectionId, side: Side, piece: &mut Piece<'_>) -> bool {
         let Some(conversation) = self.by_id.get_mut(id) else { return false };
         let Conversation { readers, parties, .. } = conversation;

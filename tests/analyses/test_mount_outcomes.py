@@ -105,7 +105,7 @@ def test_what_comes_later_within_a_tick_of_the_clock_comes_later() -> None:
     same = {name: tried[name] for name in ("call_time", "reply_time")}
     (met,) = outcomes([tried, call(2, "FSINFO", 0, file=1, **same)])
     assert met.went_on
-    (met,) = outcomes([call(1, "FSINFO", 0, file=1, **same), tried | {"call": 2}])
+    (met,) = outcomes([call(1, "FSINFO", 0, file=1, **same), {**tried, "call": 2}])
     assert not met.went_on
 
 

@@ -48,7 +48,7 @@ TITLES = {
 }
 """The rows of a budget and how the screen calls them."""
 
-UNTOLD = "unknown: clocks are apart"
+UNTOLD = "unknown: not told by clocks"
 """What the row `unknown` is called where that is why."""
 
 SHORT = {
@@ -150,9 +150,7 @@ def remarks(
         still: What of the rows calls stood still until TCP sent a segment again.
     """
     if budget.untold:
-        return [
-            "The clocks of the two directions are apart: when calls were outstanding is not known."
-        ]
+        return ["The capture's clocks do not tell when calls were outstanding."]
     told = []
     longer = {
         row: sum(path.time_s.get(row, 0.0) for path in paths)

@@ -44,7 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "clocks": "the clocks of the two directions are apart, so that what calls took is not known",
+    "clocks": "the capture's clocks do not tell what calls took",
     "files": "no call of NFS tells of files",
     "rtt": "nothing tells the round trip",
     "outcomes": "of most calls it is not known whether they were stable",

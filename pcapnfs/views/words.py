@@ -65,7 +65,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _set_forward(trust),
         _untold_pause(trust),
         clocks_apart(trust),
-        _ticks(trust),
+        _stands(trust) or _ticks(trust),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -142,10 +142,10 @@ def sealed(trust: Trust) -> list[str]:
 def no_verdict(trust: Trust) -> str:
     """Why there is no verdict, where most cannot be read, or times are not known; else nothing."""
     if trust.times_untold and not trust.mostly_unread:
-        return (
-            "No verdict on what the time went into: the clocks of the two directions are apart, so "
-            "that what calls took is not known."
-        )
+        why = "clocks of the two directions are apart, so that what calls took is not known"
+        if trust.clock_stands:
+            why = "capture's clock does not tell what calls took"
+        return f"No verdict on what the time went into: the {why}."
     if not trust.mostly_unread:
         return ""
     if trust.sealed.mostly:
@@ -203,7 +203,7 @@ def lacks(trust: Trust) -> list[str]:
 def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
     if trust.times_untold:
-        return f"Trust: {clocks_apart(trust)}"
+        return f"Trust: {_stands(trust) or clocks_apart(trust)}"
     if direction := one_way(trust):
         return f"Trust: {direction[0].lower()}{direction[1:]}"
     told, closed = lacks(trust), sealed(trust)
@@ -316,6 +316,15 @@ def _ticks(trust: Trust) -> str:
         return ""
     tick = units.duration(trust.clock_tick_s)
     return f"The capture's clock ticks every {tick}: shorter times cannot be told."
+
+
+def _stands(trust: Trust) -> str:
+    if not trust.clock_stands:
+        return ""
+    return (
+        "No call took any time by the capture's clock: what calls took is not known. Capture with "
+        "a clock that tells microseconds, and convert captures without rounding their times."
+    )
 
 
 def _how_often(times: int, by_s: float, frame: int | None) -> str:

@@ -392,6 +392,33 @@ def test_what_a_rename_of_unknown_objects_may_have_changed_is_not_somebody_elses
     assert counts == (2, others, 1 - others, 0, others + 1)
 
 
+@pytest.mark.parametrize(("named_by", "told"), [(1, "other"), (4, "unknown")])
+def test_a_file_that_gets_its_name_later_may_have_had_the_one_that_was_renamed(
+    named_by: int, told: str
+) -> None:
+    """As where the capture began behind the LOOKUP of a file that was renamed."""
+    between = (
+        call(2, "RENAME", 1, stability="stable"),
+        operation(
+            2, "RENAME", stability="stable", directory=2, target_directory=2, name="b", file=4
+        ),
+    )
+    steps = [v3(1, "GETATTR", 100), between, v3(3, "GETATTR", 200), v3(4, "LOOKUP", 200)]
+    objects = [file(1, "a", name="a"), file(2, "d", "directory"), file(4, "b", handle=None)]
+    names = [{"call": named_by, "position": 0, "directory": 2, "name": "a", "file": 1}]
+    with (
+        trace_of(
+            calls=[step[0] for step in steps],
+            operations=[step[1] for step in steps],
+            files=objects,
+            names=names,
+        ) as trace,
+        change_ids(trace) as cursor,
+    ):
+        found = cursor.execute("select finding from learned where call = 3 and file = 1")
+        assert found.fetchall() == [(told,)]
+
+
 @pytest.mark.parametrize(
     ("lost", "about", "told"),
     [

@@ -8,6 +8,8 @@ import pytest
 
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.diagnosis.judging import findings
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 
@@ -63,3 +65,34 @@ def test_a_time_in_a_hundred_may_be_damaged() -> None:
 def test_else_nothing_is_said_of_it(packets: int, rows: list[Row]) -> None:
     with trace_of(meta(packets=packets), calls=rows) as trace:
         assert clock(trace).tick_s is None
+
+
+@pytest.mark.parametrize(
+    "sent_ns",
+    [
+        # Packets without times of their own, and a clock of seconds beside a run of three.
+        [1234] * 60,
+        [place // 20 * 1000 * MILLISECOND for place in range(60)],
+    ],
+)
+def test_a_clock_by_which_no_call_takes_any_time_tells_none(sent_ns: list[int]) -> None:
+    with trace_of(meta(packets=120), calls=calls(sent_ns)) as trace:
+        told, found, judged = trust(trace), model(trace), findings(trace)
+    assert (told.clock_stands, told.times_untold, told.complete) == (True, True, False)
+    assert found.missing == ("clocks",)
+    assert (found.rtt_s, found.verdict) == (None, None)
+    assert not [each for each in judged.findings if each.cost_s is not None]
+
+
+@pytest.mark.parametrize(
+    ("packets", "rows"),
+    [
+        (120, [*calls([1234] * 59), *calls([1234], 1000)]),
+        # A capture that was made by hand.
+        (99, calls([1234] * 60)),
+        (120, calls([1234] * 49)),
+    ],
+)
+def test_one_call_that_takes_time_shows_that_the_clock_goes(packets: int, rows: list[Row]) -> None:
+    with trace_of(meta(packets=packets), calls=rows) as trace:
+        assert not clock(trace).stands

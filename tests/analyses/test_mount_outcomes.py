@@ -100,6 +100,15 @@ def test_a_client_that_reaches_files_later_went_on() -> None:
         assert (first.kind, first.went_on) == ("version", False)
 
 
+def test_what_comes_later_within_a_tick_of_the_clock_comes_later() -> None:
+    tried = refused(1, "FSINFO", "PROG_MISMATCH", program=NFS)
+    same = {name: tried[name] for name in ("call_time", "reply_time")}
+    (met,) = outcomes([tried, call(2, "FSINFO", 0, file=1, **same)])
+    assert met.went_on
+    (met,) = outcomes([call(1, "FSINFO", 0, file=1, **same), {**tried, "call": 2}])
+    assert not met.went_on
+
+
 def test_a_try_lasts_until_something_works() -> None:
     """Each call comes 10 ms after the one before it, by its number, and takes 1 ms."""
 

@@ -65,6 +65,20 @@ def test_at_the_server_the_clients_half_is_added() -> None:
     assert pair.addition_s == pytest.approx(262e-6)
 
 
+@pytest.mark.parametrize(("far_us", "told"), [(0, False), (1_000, True)])
+def test_a_path_that_takes_less_than_a_tick_of_the_clock_is_not_told(
+    far_us: int, told: bool
+) -> None:
+    coarse = [call(number, "GETATTR", 1) for number in range(1, 61)]
+    connection = tcp(1, syn_rtt=far_us, ack_rtt=0, **acks("client", 0, 0))
+    with trace_of(meta(packets=120), calls=coarse, connections=[connection]) as trace:
+        (pair,) = round_trips(trace).pairs
+        path = network_path(trace).way.rtt_s
+    assert pair.path_s == (pytest.approx(1e-3) if told else None)
+    assert path == (pytest.approx(1e-3) if told else None)
+    assert says(pair.server_side)[1] == ("handshake" if told else "none")
+
+
 @pytest.mark.parametrize(
     "spoilt", [{"set_back": 1}, {"set_forward": 1}, {"mistimed_packets": 1}, {}]
 )

@@ -10,7 +10,7 @@ from pcapnfs.analyses.forecasts.bottleneck import bottleneck
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.analyses.servers.stalled_calls import StalledCalls, stalled_calls
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
 USUAL = [
     *(call(number, "CREATE", 2, stability="stable") for number in range(1, 41)),
@@ -121,6 +121,16 @@ def test_nor_what_takes_less() -> None:
     slow = [call(number, "LINK", 60) for number in range(200, 220)]
     assert found(*slow, hung(100, "LINK", 1199)) == ()
     assert len(found(*slow, hung(100, "LINK", 1201))) == 1
+
+
+@pytest.mark.parametrize(("took_ms", "told"), [(1000, False), (2000, True)])
+def test_a_clock_that_ticks_slowly_makes_a_call_a_tick_longer(took_ms: int, told: bool) -> None:
+    """By a clock of seconds what takes a millisecond takes a second, or nothing."""
+    tick = 1000 * MILLISECOND
+    usual = [hung(number, "GETATTR", 0, number) for number in range(1, 101)]
+    late = hung(101, "GETATTR", took_ms, 101)
+    with trace_of(meta(packets=200, end_ns=START_NS + 110 * tick), calls=[*usual, late]) as trace:
+        assert bool(stalled_calls(trace)) == told
 
 
 def test_many_are_no_exception() -> None:

@@ -144,6 +144,7 @@ def trust() -> Trust:
         clocks_apart_s=None,
         times_untold=False,
         clock_tick_s=None,
+        clock_stands=False,
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},

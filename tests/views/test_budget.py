@@ -184,7 +184,7 @@ def test_what_lost_segments_took_of_the_rows_stands_below_them() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_where_clocks_are_apart_no_row_is_told(width: int) -> None:
+def test_where_clocks_tell_no_times_no_row_is_told(width: int) -> None:
     rows: dict[str, Any] = dict.fromkeys((f"{row}_s" for row in ROWS), 0.0)
     rows["unknown_s"] = 61.0
     clock = replace(samples.budget(), untold=True, **rows)
@@ -193,10 +193,10 @@ def test_where_clocks_are_apart_no_row_is_told(width: int) -> None:
     phase = replace(phase, operations=operations, budget=clock)
     told = TimeBudget(total=clock, clients=(clock,), phases=(phase,))
     text = samples.render(budget.screen(told), width)
-    assert "unknown: clocks are apart" in text
+    assert "unknown: not told by clocks" in text
     assert "3\u2009000 CREATE, 2\u2009000 LOOKUP" in text
     assert budget.remarks(clock) == [
-        "The clocks of the two directions are apart: when calls were outstanding is not known."
+        "The capture's clocks do not tell when calls were outstanding."
     ]
 
 

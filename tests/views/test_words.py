@@ -108,6 +108,17 @@ def test_clocks_that_are_apart_are_told_with_what_to_do() -> None:
     assert "clocks of the two directions are apart" in no_verdict(much)
 
 
+def test_a_clock_that_stands_is_told_with_what_to_do() -> None:
+    stands = replace(
+        samples.trust(), clock_stands=True, times_untold=True, clock_tick_s=1.0, complete=False
+    )
+    told = trust_sentences(stands, samples.capture())
+    assert told[0].startswith("No call took any time by the capture's clock: what calls took is")
+    assert not any("ticks every" in sentence for sentence in told)
+    assert warning(stands) == f"Trust: {told[0]}"
+    assert no_verdict(stands).endswith("the capture's clock does not tell what calls took.")
+
+
 def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
     assert lacks(replace(samples.poor_trust(), damaged_files=1)) == [
         "998 calls have no reply",

@@ -342,10 +342,12 @@ impl Order {
 }
 
 /// How many segments, in this order, do not begin where the one before them ended, or acknowledge what is
-/// not there; and how many datagrams that answer others stand before these.
+/// not there; and how many datagrams that answer others stand before these. One that is there twice counts
+/// where it is first: a copy begins where its twin did in any order.
 fn breaches<'a>(packets: impl Iterator<Item = &'a Held>) -> usize {
     let mut ends: HashMap<(SocketAddr, SocketAddr), SeqNumber, RandomState> = HashMap::default();
     let mut early: HashSet<(SocketAddr, SocketAddr, u32), RandomState> = HashSet::default();
+    let mut seen: HashSet<(SocketAddr, SocketAddr, u32, u32, u64), RandomState> = HashSet::default();
     let (mut fields, mut breaches) = (Vec::new(), 0);
     for held in packets {
         fields.clear();
@@ -366,6 +368,10 @@ fn breaches<'a>(packets: impl Iterator<Item = &'a Held>) -> usize {
         let (source, destination) = (segment.source, segment.destination);
         let begin = SeqNumber(segment.sequence);
         let length = segment.payload.length + usize::from(segment.flags.syn());
+        let told = (source, destination, segment.sequence, segment.acknowledgement, length as u64);
+        if !seen.insert(told) {
+            continue;
+        }
         if length > 0 {
             let end = begin.advance(length);
             let before = ends.entry((source, destination)).or_insert(begin);

@@ -115,6 +115,21 @@ fn what_was_mixed_up_is_taken_in_order_of_time() {
     }
 }
 
+/// As a mirror of two ports gives them, a moment after one another.
+#[test]
+fn what_was_captured_twice_and_mixed_up_is_taken_in_order_of_time() {
+    let twice = || -> Vec<Told> {
+        let copied = |(time_ns, frame): Told| [(time_ns, frame.clone()), (time_ns + MS / 50, frame)];
+        traffic(6_000).into_iter().flat_map(copied).collect()
+    };
+    for block in [8, 500] {
+        let mut packets = twice();
+        mix(&mut packets, block, 7);
+        let (taken, _) = through(&packets);
+        assert!(taken.iter().zip(twice()).all(|(taken, told)| taken.1 == told.0), "{block}");
+    }
+}
+
 #[test]
 fn packets_of_two_interfaces_that_were_written_by_turns_are_put_together() {
     let (calls, replies): (Vec<Told>, Vec<Told>) =

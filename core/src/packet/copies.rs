@@ -39,6 +39,10 @@ const SAMPLE: u64 = 1 << 8;
 /// Packets looked at after a copy was found.
 const LINGER: u64 = 1 << 16;
 
+/// Bytes of a datagram that tell it from others of the same ports, length and identification: those of
+/// a call up to its procedure (RFC 5531 section 9).
+const TOLD: usize = 24;
+
 /// The flag of a segment that ends a connection at once.
 const RST: u8 = 0x04;
 
@@ -96,9 +100,11 @@ impl Copies {
                 return false;
             }
         } else {
-            // Ports and length; the data stands for itself.
+            // Ports and length, then the data, as far as a call is known by it: of a copy with a tag, or
+            // with another header, a snaplen leaves more or less of what follows.
             print.write(bytes.get(..6).unwrap_or_default());
-            print.write(bytes.get(8..).unwrap_or_default());
+            let data = bytes.get(8..).unwrap_or_default();
+            print.write(data.get(..TOLD).unwrap_or(data));
         }
         self.seen(carried, print.finish(), carried.identification != 0, time_ns)
     }
@@ -108,7 +114,8 @@ impl Copies {
         let mut print = self.print(carried);
         print.write_u32(piece.identification);
         print.write_usize(piece.offset);
-        print.write(carried.payload.bytes);
+        let bytes = carried.payload.bytes;
+        print.write(bytes.get(..TOLD).unwrap_or(bytes));
         self.seen(carried, print.finish(), true, time_ns)
     }
 

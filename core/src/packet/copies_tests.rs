@@ -56,6 +56,27 @@ fn what_was_sent_again_is_no_copy() {
     assert!(!copy(&stamped(1), &stamped(2), 1_000), "another timestamp");
 }
 
+/// A VLAN tag takes four bytes of what the snaplen leaves.
+#[test]
+fn a_copy_that_is_cut_elsewhere_is_a_copy() {
+    let data: Vec<u8> = (0..60).collect();
+    for bare in [ipv4(17, 7, 0, &udp(&data)), ipv4(17, 7, 0x2000, &[&udp(&data), &[0; 4][..]].concat())] {
+        let tagged = ethernet(0x8100, &[&[0, 100, 8, 0], &bare[..]].concat());
+        let mut dissector = Dissector::new();
+        let mut dissect = |bytes: &[u8]| {
+            let snapped = bytes.get(..90).unwrap_or(bytes);
+            let mut cut = packet(LinkType::ETHERNET, snapped);
+            cut.wire_length = bytes.len() as u32;
+            dissector.dissect(&cut) == Content::Other(Other::Duplicate)
+        };
+        assert!(!dissect(&ethernet(0x0800, &bare)));
+        assert!(dissect(&tagged));
+        let mut other = bare.clone();
+        other[20 + 8] ^= 1; // xid
+        assert!(!dissect(&ethernet(0x0800, &other)));
+    }
+}
+
 #[test]
 fn resets_that_are_alike_are_copies_only_where_other_packets_are() {
     let reset = |identification| {

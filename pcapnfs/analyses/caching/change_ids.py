@@ -327,7 +327,7 @@ _REPLACED = """
 _OTHERS = "select 1 from learned where finding = 'other'::finding limit 1"
 
 # What the client may have changed, of which nothing more is known: where `file` is NULL any object,
-# or any without a name.
+# or any that had no name yet when the client knew it: one of a later name may have had this one.
 _UNPLACED = """
     create temp table unplaced (
         mount uinteger, begun bigint, ended bigint, file uinteger, unnamed boolean
@@ -336,7 +336,7 @@ _UNPLACED = """
 
 # A RENAME changes ctime and change attribute of its file, and both directories, a LINK its
 # directory. What was cut of them may be any object; a file that was renamed by a name of which the
-# capture tells no handle, any of which it tells no name.
+# capture tells no handle, any of which it told no name before.
 _MOVED = f"""
     insert into unplaced
     with moved as (
@@ -405,10 +405,10 @@ _DOUBTFUL = """
     any_object as (select mount, first, last from spans where file is null),
     moments as (
         select mount, begun as moment, ended as until, unnamed, null::bigint as row, file,
-               null::bigint as known_time
+               null::bigint as known_time, null::ubigint as known_call
         from unplaced
         union all
-        select mount, reply_time, null, null, learned.rowid, file, known_time
+        select mount, reply_time, null, null, learned.rowid, file, known_time, known_call
         from learned left join spans using (mount, file) left join any_object using (mount)
         where finding = 'other'::finding
               and (reply_time >= spans.first and known_time < spans.last
@@ -425,14 +425,20 @@ _DOUBTFUL = """
                of_file as (partition by mount, file order by moment, row nulls first
                            rows between unbounded preceding and current row)
     ),
+    named as (
+        select file, min(call) as call from names
+        where file in (select file from meant where until_unnamed > known_time)
+        group by file
+    ),
     doubted as (
         select row from unproven
         union
-        select row from meant
+        select row from meant left join named using (file)
         where row is not null
               and (until_any > known_time or until_this > known_time
                    or until_unnamed > known_time
-                      and file in (select file from files where name is null))
+                      and (coalesce(named.call > known_call, false)
+                           or file in (select file from files where name is null)))
     )
     select row, mount, file, question is not null as asked,
            coalesce(unproven.finding, 'unknown'::finding) as finding

@@ -1,8 +1,9 @@
 """How coarse the capture's clock is: what its times are multiples of.
 
-Takes the times of calls and replies; gives the tick of a clock that tells no microseconds. Hosts
-whose timer ticks every 10 ms, old analysers and converted captures have such clocks: what is
-shorter than a tick takes no time there, or a whole one.
+Takes the times of calls and replies; gives the tick of a clock that tells no microseconds, and
+says whether it tells any times. Hosts whose timer ticks every 10 ms, old analysers and converted
+captures have such clocks: what is shorter than a tick takes no time there, or a whole one. Where
+the tick is longer than all calls, or packets were written without their times, no call takes any.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(calls="call_time reply_time")
+READS = columns.of(calls="call_time reply_time srt")
 """The columns that this reads."""
 
 MILLISECOND = 1_000_000
@@ -41,24 +42,29 @@ class Clock(Record):
     tick_s: float | None
     """Its tick, seconds; None where it is shorter than a millisecond, or there are too few times to
     tell."""
+    stands: bool
+    """Not one call took any time by it: what calls took is not known."""
 
 
 @once
 def clock(trace: Trace) -> Clock:
     """Say what the times of the capture are multiples of."""
     if trace.meta.start_ns is None or sum(file.packets for file in trace.meta.files) < ENOUGH:
-        return Clock(None)
+        return Clock(None, stands=False)
+    stands = not trace.rows("select 1 from calls where srt <> 0 limit 1")
     ((times, coarse),) = trace.rows(f"select count(*), {_multiples(1)} from {_TIMES}")
-    if times < ENOUGH or coarse < NEARLY_ALL * times:
-        return Clock(None)
+    if times < ENOUGH:
+        return Clock(None, stands=False)
+    if coarse < NEARLY_ALL * times:
+        return Clock(None, stands=stands)
     counts = ", ".join(_multiples(tick) for tick in TICKS_MS)
     ((different, *found),) = trace.rows(f"select count(distinct time), {counts} from {_TIMES}")
     if different < DIFFERENT:
-        return Clock(None)
+        return Clock(None, stands=stands)
     tick = next(
         tick for tick, all_ in zip(TICKS_MS, found, strict=True) if all_ >= NEARLY_ALL * times
     )
-    return Clock(tick / 1000)
+    return Clock(tick / 1000, stands=stands)
 
 
 _TIMES = """(

@@ -20,6 +20,7 @@ from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.captured.sealing import Sealing, sealing
+from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -110,11 +111,14 @@ class Trust(Record):
     """By how much at least the clocks behind the two directions are apart, seconds: replies are in
     the capture before their calls again and again. None where nothing tells that they are."""
     times_untold: bool
-    """That is so much that what calls took is not known: there is no verdict, no model and no
-    finding on times."""
+    """That is so much, or the clock so coarse, that what calls took is not known: there is no
+    verdict, no model and no finding on times."""
     clock_tick_s: float | None
     """What all times of the capture are multiples of, seconds: shorter times cannot be told. None
     where that is less than a millisecond, or there are too few times."""
+    clock_stands: bool
+    """No call took any time by the capture's clock: its tick is longer than all of them, or packets
+    were written without their times."""
     undecoded: int
     """Messages that were not decoded to their end: the sum of undecoded_reasons."""
     undecoded_reasons: Mapping[str, int]
@@ -178,7 +182,8 @@ class Trust(Record):
     """Files that break off or contradict themselves."""
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
-    damaged, every packet has a time that can be, and both directions have one clock."""
+    damaged, every packet has a time that can be, and both directions have one clock, which tells
+    what calls took."""
     undecoded_frames: Mapping[str, tuple[int, ...]] = {}
     """For each of undecoded_reasons the first frames, three at most, with such a message."""
 
@@ -295,8 +300,9 @@ def trust(trace: Trace) -> Trust:
         assumed_outcomes=assumed,
         negative_times=negative,
         clocks_apart_s=apart.least_s,
-        times_untold=apart.untold,
+        times_untold=times_untold(trace),
         clock_tick_s=clock(trace).tick_s,
+        clock_stands=clock(trace).stands,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,
         undecoded_frames={
@@ -337,6 +343,7 @@ def trust(trace: Trace) -> Trust:
             or damaged
             or sum(dropped)
             or apart.least_s is not None
+            or clock(trace).stands
         ),
     )
 

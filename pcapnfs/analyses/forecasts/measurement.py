@@ -160,7 +160,7 @@ class Measurement(Record):
     tick_s: float
     """What times are multiples of, seconds; 0 where that is less than a millisecond."""
     times_untold: bool
-    """The clocks of the two directions are so far apart that what calls took is not known."""
+    """The capture's clocks do not tell what calls took."""
     untold_pause_s: float | None = None
     """A pause of the capture of which nothing tells whether its clock was set forward (trust),
     seconds; None without any."""

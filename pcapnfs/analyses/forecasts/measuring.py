@@ -15,15 +15,15 @@ from pcapnfs.analyses.asking.arrays import counted as _counted
 from pcapnfs.analyses.asking.levels import often_at_once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
-from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import sealing as _sealing
+from pcapnfs.analyses.captured import times_untold as _times_untold
 from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.clock_ticks import clock
-from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.sealing import sealing
+from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _clock_ticks.READS,
-    _clocks_apart.READS,
+    _times_untold.READS,
     _timeline.READS,
     _network_path.READS,
     _directions.READS,
@@ -116,7 +116,7 @@ def measure(
     files, counted = _files(trace)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
     # Times that nobody took are all alike, and their difference shows nothing.
-    apart = clocks_apart(trace).untold
+    apart = times_untold(trace)
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     if rtt is not None and source == BOUND and not len(small):

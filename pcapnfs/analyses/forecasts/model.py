@@ -192,8 +192,8 @@ class Model(Record):
     time)."""
     verdict: Verdict | None
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
-    the traffic is encrypted or of one direction, or when the clocks of the two directions are
-    apart."""
+    the traffic is encrypted or of one direction, or when the capture's clocks do not tell what
+    calls took."""
 
     @property
     def formula_holds(self) -> bool:

@@ -167,7 +167,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
     None without calls, when nothing tells the round trip, when most traffic cannot be read, or when
-    the clocks of the two directions are apart.
+    the capture's clocks do not tell what calls took.
     """
     if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
         return None

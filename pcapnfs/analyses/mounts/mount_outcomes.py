@@ -306,7 +306,7 @@ _OUTCOMES = f"""
              ) as mounted using (call)
     ),
     worked as materialized (
-        select client, server, call_time, flavor,
+        select client, server, call, call_time, flavor,
                program = {NFS} or op = 'MNT' and status = 0 as reached
         from calls semi join (select distinct client, server from met) as pairs
              using (client, server)
@@ -343,7 +343,7 @@ _OUTCOMES = f"""
                     filter (allowed is not null))[:$asked], []) as allowed,
                list_sort(list_distinct(
                    list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
-               max(call_time) as latest, bool_or(of_files) as of_files,
+               max((call_time, call)) as latest, bool_or(of_files) as of_files,
                list_distinct(list(flavor)) as flavors
         from told group by client, server, kind
     )
@@ -352,7 +352,7 @@ _OUTCOMES = f"""
                from worked
                where reached
                      and worked.client = together.client and worked.server = together.server
-                     and (worked.call_time > latest or not of_files)
+                     and ((worked.call_time, worked.call) > latest or not of_files)
                      and (kind <> 'flavour' or not list_contains(flavors, worked.flavor))
            ) as went_on, tried, frames
     from together join tries using (client, server, kind)

@@ -4,7 +4,8 @@ Takes a trace; gives for each server the calls that took a second at least, and 
 calls of their operation usually take, where a client has only a few of them: the server, or what it
 needed for them, stood still for a while. Calls whose wait is told elsewhere are left out:
 those that were sent again, that TCP's retransmission timer or a longer path held up, that the
-server asked to send again, or that came while it called a delegation back.
+server asked to send again, or that came while it called a delegation back. Of a clock that ticks
+slowly a call took a tick less than it says, at least.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import clock_ticks
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 CALLS_READS = columns.together(
+    clock_ticks.READS,
     queued_replies.READS,
     shares.READS,
     slower_path.READS,
@@ -209,7 +213,10 @@ def register(trace: Trace) -> bool:
     if slower_path.register(trace):
         slower = f"select call, inside from {slower_path.TABLE}"
     query = _CALLS.format(
-        queues=queued_replies.rows(trace), slower=slower, left_out=tcp_stalls.left_out(trace)
+        queues=queued_replies.rows(trace),
+        slower=slower,
+        left_out=tcp_stalls.left_out(trace),
+        tick=round((clock(trace).tick_s or 0.0) * NANOSECONDS),
     )
     with closing(trace.cursor()) as cursor:
         cursor.execute(f"create table {TABLE} as {query}")
@@ -321,9 +328,9 @@ _CALLS = f"""
            (coalesce(share, 0) * ((took - usual)::double / greatest(srt, 1)))::bigint as part
     from timed join of_ops using (client, server, op) join pairs using (client, server)
          left join of_row using (client, server, stability) left join shares using (call)
-    where took >= {LEAST_NS}
-          and case when number >= {LEAST_CALLS} then took >= {TIMES} * of_op
-                   else answered > {LEAST_OTHERS} and took >= {TIMES} * longest
+    where took - {{tick}} >= {LEAST_NS}
+          and case when number >= {LEAST_CALLS} then took - {{tick}} >= {TIMES} * of_op
+                   else answered > {LEAST_OTHERS} and took - {{tick}} >= {TIMES} * longest
                         and stability <> 'state' and not {among("op", (*OF_ITS_OBJECT, "NULL"))}
               end
     qualify count(*) over (partition by client, server) <= greatest({FEW}, {FEW_SHARE} * asked)

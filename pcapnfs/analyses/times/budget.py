@@ -75,8 +75,8 @@ class Budget(Record):
     nothing was added: if they were captured at the server, part of `client_s` is the network's.
     None without calls."""
     untold: bool = False
-    """The clocks of the two directions are so far apart that nobody knows when any call was
-    outstanding: all of the clock is `unknown_s`."""
+    """The capture's clocks do not tell when any call was outstanding: all of the clock is
+    `unknown_s`."""
 
     def shares(self) -> tuple[tuple[str, float, float | None], ...]:
         """For each of `ROWS`, its name, seconds and share of the wall clock (0…1, None of none)."""

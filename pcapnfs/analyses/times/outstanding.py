@@ -37,11 +37,11 @@ from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.asking.equal_shares import Intervals
 from pcapnfs.analyses.asking.texts import among, place
-from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import sealing as _sealing
+from pcapnfs.analyses.captured import times_untold as _times_untold
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.sealing import sealed_clients
+from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.data import offloads
 from pcapnfs.analyses.servers import same_calls, silent_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     Rows = dict[str, NDArray[Any]]
 
 READS = columns.together(
-    _clocks_apart.READS,
+    _times_untold.READS,
     _network_path.READS,
     lost_replies.READS,
     _queued_replies.READS,
@@ -130,7 +130,7 @@ class Outstanding(Record):
     """By client, whether most of what it sent and got is under TLS: nobody knows what was
     outstanding when no call is seen."""
     untold: bool = False
-    """The clocks of the two directions are so far apart that nobody knows when any call was."""
+    """The capture's clocks do not tell when any call was."""
 
 
 Added = Mapping[tuple[str, str], int]
@@ -224,7 +224,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         added_ns=np.bincount(of_pair, counts * added, len(clients)) / of_clients,
         placed_share=np.bincount(of_pair, counts * placed, len(clients)) / of_clients,
         sealed=np.array([client in sealed for client in clients], np.bool_),
-        untold=clocks_apart(trace).untold,
+        untold=times_untold(trace),
     )
 
 

@@ -22,8 +22,10 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.record import Record, replace
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _clock_ticks.READS,
     _clocks_apart.READS,
     traffic.READS,
     columns.of(
@@ -333,14 +336,14 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
         client_sides[client, server].add(ack, values[:6])
         server_sides[client, server].add(syn, values[6:])
     rows = trace.rows(_CALLS)
-    apart = clocks_apart(trace).least_s is not None
+    apart, tick_s = clocks_apart(trace).least_s is not None, clock(trace).tick_s or 0.0
     all_gaps = _gaps(trace, [pair for *pair, _, _, _, _ in rows if not client_sides[*pair].told])
     found = {}
     for client, server, calls, replies, reply, usual in rows:
         gaps, gap = all_gaps.get((client, server), (0, None))
         near_client = client_sides[client, server].half(gaps, gap)
         near_server = server_sides[client, server].half(replies, reply, reply, usual)
-        if apart:
+        if apart or _within_a_tick(near_client, near_server, tick_s):
             near_client, near_server = _untimed(near_client), _untimed(near_server)
         vantage, ratio = _vantage(client, server, near_client, near_server)
         path = None
@@ -399,8 +402,14 @@ def _vantage(
     return ("between" if all(sure) and ratio <= COMPARABLE else "unknown"), ratio
 
 
+def _within_a_tick(client_side: Half, server_side: Half, tick_s: float) -> bool:
+    """Whether both halves together take less than the clock can tell from nothing."""
+    known = [half.rtt_s for half in (client_side, server_side) if half.rtt_s is not None]
+    return bool(known) and sum(known) < tick_s
+
+
 def _untimed(half: Half) -> Half:
-    """The half as two clocks that are apart show it: not at all."""
+    """The half as two clocks that are apart show it, or one that ticks too slowly: not at all."""
     return replace(
         half,
         rtt_s=None,

@@ -1,0 +1,23 @@
+"""Whether the capture tells what calls took.
+
+Takes the calls; it does not where the directions have clocks that are too far apart, or where the
+clock is so coarse that no call took any time by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.captured import clock_ticks, clocks_apart
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(clock_ticks.READS, clocks_apart.READS)
+"""The columns that this reads."""
+
+
+def times_untold(trace: Trace) -> bool:
+    """Say whether what calls took is not known."""
+    return clocks_apart.clocks_apart(trace).untold or clock_ticks.clock(trace).stands

@@ -11,7 +11,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS
+from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.operations import operation_changes

@@ -16,7 +16,7 @@ from pcapnfs.analyses.asking.levels import LATEST_NS, most_at_once
 from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.data.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record

@@ -371,6 +371,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (clocks_apart, "any_below"),
     (directions, "any_called"),
     (directions, "any_orphan"),
+    (exclusive_creates, "any_newer"),
     (late_connections, "any_late"),
     (loss_rate, "any_lost"),
     (lost_replies, "any_again"),

@@ -18,7 +18,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
-from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:

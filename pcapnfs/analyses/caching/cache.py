@@ -16,7 +16,6 @@ from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
-from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.by_file.visits import TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations
@@ -25,7 +24,7 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.untold import known, untold
-from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.mounts import mounts_apart as _mounts_apart
 from pcapnfs.analyses.mounts.mount_options import Mount
 from pcapnfs.analyses.mounts.mounts_apart import apart
@@ -41,6 +40,7 @@ READS = columns.together(
     _directions.READS,
     _mounts_apart.READS,
     _untold.READS,
+    moves.READS,
     traffic.READS,
     population.OPERATIONS_READS,
     columns.of(
@@ -232,11 +232,12 @@ def of_learned(
     sort: Sort = "time",
 ) -> Cache:
     """The same, on a connection with the tables of `change_ids`, of judged mounts."""
+    moves.register(trace)
     cursor.execute(_DATA)
     cursor.execute(_MOVED)
     cursor.execute(_HELD)
-    for moves in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
-        walks.put(cursor, "held", walks.held(moves, visit_s=TOGETHER_S))
+    for rows in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
+        walks.put(cursor, "held", walks.held(rows, visit_s=TOGETHER_S))
     cursor.execute(_BY_FILE)
     (totals,) = by_name(cursor.execute(_TOTALS))
     compared = sum(integer(totals[name]) for name in ("unchanged", *_CHANGED))
@@ -293,9 +294,9 @@ _STOP = f'{_START} + least("count", 1099511627776)::bigint'
 _DATA = f"""
     create temp table data as
     select call, position, file, {_START} as start, {_STOP} as stop,
-           {among("op", READ_OPERATIONS)} as reading
-    from operations
-    where {among("op", MOVING)} and file is not null
+           reading
+    from {moves.TABLE}
+    where what < {moves.COMMIT} and file is not null
           and "offset" is not null and "count" > 0
 """
 

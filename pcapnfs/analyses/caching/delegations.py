@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured.untold import known
-from pcapnfs.analyses.data.transfer_sizes import MOVING
+from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given, population
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.data import transfer_sizes
-from pcapnfs.analyses.data.transfer_sizes import REACH, WRITE_OPERATIONS
+from pcapnfs.analyses.data import moves, transfer_sizes
+from pcapnfs.analyses.data.moves import COMMITTING, WRITE_OPERATIONS
+from pcapnfs.analyses.data.transfer_sizes import REACH
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ READS = columns.together(
     transfer_sizes.MOVED_READS,
     columns.of(
         calls="callback mount op stability reply_time file",
-        operations="call op file offset requested stable_requested",
         files="file identity",
     ),
 )
@@ -76,16 +76,19 @@ def any_cuttable(trace: Trace) -> bool:
 
     Most captures hold none, and it takes less to see that than to look how they were written.
     """
+    moves.register(trace)
     return bool(trace.rows(f"with {_CUTTABLE} select 1 from cuttable limit 1"))
 
+
+_WRITTEN = f"not reading and what < {moves.COMMIT}"
 
 # As many WRITEs as pieces of the largest size take: few files that were written otherwise have so.
 _CUTTABLE = f"""
     cuttable as (
         select identity as file, count(*) as writes, max(requested) as piece,
                max({REACH}) as reach
-        from operations join (select file, identity from files) as named using (file)
-        where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
+        from {moves.TABLE} join (select file, identity from files) as named using (file)
+        where {_WRITTEN} and requested > 0 and "offset" is not null
         group by identity
         having writes > 1 and reach <= {LARGEST_WRITE} and writes = ceil(reach / piece)
     )
@@ -103,19 +106,19 @@ _LARGER = f"""
     ),
     cut as (
         select identity
-        from operations join named using (file)
-        where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
+        from {moves.TABLE} join named using (file)
+        where {_WRITTEN} and requested > 0 and "offset" is not null
         group by identity
         having count(distinct "offset") = any_value(writes)
                and count(*) filter (requested = piece) >= any_value(writes) - 1
-               and count(*) filter (stable_requested <> 'UNSTABLE') <= 1
+               and count(*) filter (not unstable_asked) <= 1
     ),
     sent as (
         select any_value(reach) as reach, count(*) as calls,
                count(*) filter (stability = 'stable') as stable
         from calls join named using (file) semi join cut using (identity)
                    join mounts using (mount)
-        where not callback and {among("op", (*WRITE_OPERATIONS, "COMMIT"))}
+        where not callback and {among("op", (*WRITE_OPERATIONS, COMMITTING))}
               and reply_time is not null
         group by identity having max(largest) <= any_value(piece)
     )

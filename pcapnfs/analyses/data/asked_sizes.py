@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
-from pcapnfs.analyses.asking.texts import among, place
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
-from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS, allowed, withheld
+from pcapnfs.analyses.data import moves
+from pcapnfs.analyses.data.moves import MOVING
+from pcapnfs.analyses.data.transfer_sizes import allowed, withheld
 from pcapnfs.analyses.namespace import listings
 from pcapnfs.analyses.namespace.listings import LISTING
 
@@ -47,6 +49,7 @@ def asked_sizes(
         query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
     ]
     if asked:
+        moves.register(trace)
         cursor.execute(_SIZED)
     return (
         *(ByMount.of_query(cursor, query) for query in asked),
@@ -75,11 +78,12 @@ def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
 _SIZED = f"""
     create temp table sized as
     with asking as materialized (
-        select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
-               {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
-               requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
-               op as operation, plus
-        from operations where {among("op", (*MOVING, *LISTING))}
+        select call, position, file, what, reading, false as listing, requested, "offset",
+               unstable_asked as unstable, null as cookie, null as operation, null as plus
+        from {moves.TABLE} where what < {moves.COMMIT}
+        union all
+        select call, position, file, null, false, true, requested, null, null, cookie, op, plus
+        from operations where {among("op", LISTING)}
     )
     select mount, version, call_time, call_frame, asking.*
     from asking join calls using (call) where not callback

@@ -19,9 +19,9 @@ from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.data import transfers as _transfers
+from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.analyses.data.transfer_sizes import (
     ALLOWED_READS,
-    MOVING,
     WITHHELD_READS,
     allowed,
     withheld,

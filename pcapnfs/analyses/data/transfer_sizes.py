@@ -12,15 +12,13 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, whole
-from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.data import moves
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-MOVED_READS = columns.of(
-    calls="call mount callback", operations="call op offset requested count status"
-)
+MOVED_READS = columns.together(moves.READS, columns.of(calls="call mount callback"))
 """The columns that `moved` reads."""
 
 ALLOWED_READS = columns.of(calls="call mount callback", operations="call op max_read max_write")
@@ -37,15 +35,6 @@ READS = columns.together(MOVED_READS, ALLOWED_READS)
 UNTOLD_BYTES = 1024
 """What Linux moves in one call at most where an NFSv4 server does not say what it allows, whatever
 rsize and wsize are."""
-
-READ_OPERATIONS = ("READ", "READ_PLUS")
-"""Operations that bring file data."""
-
-WRITE_OPERATIONS = ("WRITE",)
-"""Operations that take file data."""
-
-MOVING = READ_OPERATIONS + WRITE_OPERATIONS
-"""Both."""
 
 REACH = f'case when greatest("offset", requested) < {1 << 62} then "offset" + requested end'
 """SQL: the first byte behind what a READ or a WRITE asks for; NULL where one of the two is not
@@ -86,6 +75,7 @@ class Allowed(Record):
 @once
 def moved(trace: Trace) -> tuple[Moved, ...]:
     """Look at the READs and the WRITEs of each mount."""
+    moves.register(trace)
     return tuple(
         Moved(
             mount=integer(mount),
@@ -129,12 +119,12 @@ def withheld(trace: Trace) -> frozenset[int]:
 _OF_CLIENT = joined.condition("not callback", other="operations.op")
 
 _MOVED = f"""
-    select mount, {among("operations.op", READ_OPERATIONS)} as reading, sum("count"),
-           count(*) filter ("count" is null and coalesce(operations.status, 0) = 0),
+    select mount, reading, sum("count"),
+           count(*) filter ("count" is null and coalesce({moves.TABLE}.status, 0) = 0),
            max(requested), max(requested) filter ("offset" is not null),
-           max({REACH}) filter (coalesce("count", 1) > 0 and coalesce(operations.status, 0) = 0)
-    from operations join calls using (call)
-    where {among("operations.op", MOVING)} and {_OF_CLIENT}
+           max({REACH}) filter (coalesce("count", 1) > 0 and coalesce({moves.TABLE}.status, 0) = 0)
+    from {moves.TABLE} join calls using (call)
+    where what < {moves.COMMIT} and {joined.condition("not callback", other="what")}
     group by mount, reading
 """
 

@@ -15,7 +15,8 @@ from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.by_file.visits import TOGETHER_S
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.data.transfer_sizes import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.data import moves
+from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies
 from pcapnfs.record import Record
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    moves.READS,
     population.OPERATIONS_READS,
     queued_replies.READS,
     shares.READS,
@@ -37,16 +39,11 @@ READS = columns.together(
     columns.of(
         calls="call mount callback op call_frame call_first_time call_time "
         "reply_first_time reply_time srt transmissions",
-        operations="call position op file offset requested count stable_requested committed "
-        "stability executed status size",
     ),
 )
 """The columns that the queries here read."""
 
-COMMITTING = "COMMIT"
-"""The one that makes sure of it."""
-
-NEEDS = population.Operations((*MOVING, COMMITTING))
+NEEDS = population.Operations(moves.KINDS)
 """Only these are looked at."""
 
 PAGE_BYTES = 4096
@@ -86,6 +83,7 @@ def _walked(
     mounts: Mapping[int, tuple[str, str]],
     begin: Callable[[duckdb.DuckDBPyConnection], None] | None,
 ) -> Transfers:
+    moves.register(trace)
     shares.register(trace)
     walk = walks.Transfers(together_s=TOGETHER_S, soon_s=SOON_S, page_bytes=PAGE_BYTES)
     query = _ROWS.format(queues=f"from ({queued_replies.rows(trace)}) where of_stretch(call)")
@@ -102,25 +100,21 @@ def _walked(
     )
 
 
-# Texts are compared in the tables that have them, where each stands for many rows. `waiting` is the
+# `waiting` is the
 # part of a call's interval in which nothing was moving, of it or of replies before its own. What
 # was sent again waited for that, of whatever size it was.
 _ROWS = f"""
     with moving as (
         select call, position, file, "offset" as start, size,
-               case when {among("op", READ_OPERATIONS)} then 0 when op = '{COMMITTING}' then 2
-                    else 1 end::utinyint as what,
+               case when reading then 0 when what = {moves.COMMIT} then 2 else 1 end::utinyint
+                   as what,
                -- A READ that was refused brought nothing, nor did one behind the file's end.
-               if((status <> 0 or "count" = 0) and {among("op", READ_OPERATIONS)}, 0, requested)
-                   as requested,
-               "count",
-               stability = 'stable' as stable,
+               if((status <> 0 or "count" = 0) and reading, 0, requested) as requested, "count",
+               stable,
                -- What was refused waited for no storage; cut off, it is taken for a success.
-               stable_requested <> 'UNSTABLE' and coalesce(executed and status = 0, true) as sync,
-               committed = 'UNSTABLE' as unstable, executed and status = 0 as done
-        from operations
-        where of_stretch(call) and {among("op", (*MOVING, COMMITTING))}
-              and file is not null
+               not unstable_asked and coalesce(executed and status = 0, true) as sync,
+               unstable_told as unstable, executed and status = 0 as done
+        from {moves.TABLE} where of_stretch(call) and file is not null
     ),
     queues as ({{queues}}),
     asked as (

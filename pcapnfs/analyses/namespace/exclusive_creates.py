@@ -21,6 +21,8 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -76,7 +78,9 @@ def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
         if not any_exclusive:
             return ()
         shares.register(trace)
-        rows = cursor.execute(_FOLLOWED).fetchall()
+        cursor.execute(_CREATES)
+        cursor.execute(_NEWER)
+        rows = cursor.execute(_followed(newer=any_newer(cursor))).fetchall()
     return tuple(
         ExclusiveCreates(
             client=str(client),
@@ -90,6 +94,11 @@ def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
     )
 
 
+def any_newer(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether there are creates of EXCLUSIVE4_1, on a connection with the table `newer`."""
+    return cursor.execute("select 1 from newer limit 1").fetchone() is not None
+
+
 _MADE = f"""
     create temp table made as
     select call, create_mode in ({EXCLUSIVE}, {WITH_ATTRIBUTES}) as exclusive,
@@ -98,45 +107,70 @@ _MADE = f"""
     where create_mode is not null and executed and status = 0
 """
 
-_FOLLOWED = f"""
-    with creates as materialized (
-        select call, client, server, mount, file, op, call_frame, call_time, reply_time,
-               exclusive, with_attributes
-        from calls join made using (call) where not callback and file is not null
-    ),
-    times as (
+_STEP = "call, client, server, mount, file, op, call_frame, call_time, reply_time"
+
+_CREATES = f"""
+    create temp table creates as
+    select {_STEP}, exclusive, with_attributes
+    from calls join made using (call) where not callback and file is not null
+"""
+
+# A table of its own, since DuckDB knows how few files these are: it looks each call up among them.
+_NEWER = "create temp table newer as select distinct mount, file from creates where with_attributes"
+
+_OTHERS = f"""
+        union all
+        select {_STEP}, null, null
+        from calls semi join newer using (mount, file) anti join made using (call)
+        where op <> 'SETATTR' and not callback
+"""
+"""What comes between a create of EXCLUSIVE4_1 and a SETATTR."""
+
+_TIMES = f"""
         select call from operations
         where op = 'SETATTR' and starts_with(attributes, '{BOTH_TIMES}')
             and trim(substr(attributes, {len(BOTH_TIMES) + 1}), '0:') = ''
-    ),
-    steps as (
-        select * from creates
+"""
+"""The SETATTRs of both times and nothing else."""
+
+
+def _followed(*, newer: bool) -> str:
+    """SQL: the creates of each client, and what followed.
+
+    Args:
+        newer: There are creates of EXCLUSIVE4_1, of which the table `newer` names the files. Else
+            other calls about the files, and what a SETATTR sets, tell nothing: to look at them
+            costs as much as all the rest.
+    """
+    others = _OTHERS if newer else ""
+    by_times = "and (not lag(with_attributes) over around or times.call is not null)"
+    return f"""
+    with steps as (
+        from creates
         union all
-        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null, null
-        from calls anti join made using (call)
+        select {_STEP}, null, null from calls anti join made using (call)
         where op = 'SETATTR' and not callback and file is not null
-        union all
-        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null, null
-        from calls anti join made using (call)
-             semi join (select mount, file from creates where with_attributes) as newer
-                 using (mount, file)
-        where op <> 'SETATTR' and not callback
+        {others}
     ),
     followed as (
         select steps.*, op = 'SETATTR' and coalesce(
-            lag(exclusive) over around
-            and (not lag(with_attributes) over around or times.call is not null)
+            lag(exclusive) over around {by_times if newer else ""}
             and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
         ) and reply_time is not null as tax
-        from steps left join times using (call)
+        from steps {f"left join ({_TIMES}) as times using (call)" if newer else ""}
         window around as (partition by mount, file order by call_time, call)
     ),
-    shared as (
-        select client, server, call_frame, exclusive, with_attributes, tax, pause,
-               least(share, {TIMES_AS_LONG} * median(share) filter (tax) over (
-                   partition by client, server
-               ))::bigint as share
+    timed as materialized (
+        select client, server, call_frame, exclusive, with_attributes, tax, pause, share
         from followed join shares using (call)
+    ),
+    usual as (
+        select client, server, {TIMES_AS_LONG} * median(share) as most from timed where tax
+        group by all
+    ),
+    shared as (
+        select timed.* replace (least(share, most)::bigint as share)
+        from timed left join usual using (client, server)
     )
     select client, server, count(*) filter (exclusive), count(*) filter (with_attributes),
            count(*) filter (exclusive is not null),

@@ -15,7 +15,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.data.transfer_sizes import MOVING
+from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

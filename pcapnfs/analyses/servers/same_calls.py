@@ -84,7 +84,7 @@ _KINDS = f"""
 
 _SAME = f"""
     create table {TABLE} as
-    with asked as (
+    with asked as not materialized (  -- All calls, of which both branches want few.
         select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
                call_time, reply_time, status_name
         from calls where {{asked}}

@@ -394,6 +394,66 @@ def test_loss_that_came_or_went_is_told() -> None:
     assert compared(without, free)[0].causes == ()
 
 
+@pytest.mark.parametrize(
+    ("rule", "title", "subject", "words"),
+    [
+        (
+            "lock_contention",
+            "Programs wait for a lock file",
+            "locks",
+            "clients or programs wait for those of others",
+        ),
+        ("slower_path", "The link to the server was full for a while", "path", "a link was full"),
+    ],
+)
+def test_what_a_finding_tells_of_one_side_alone_is_told(
+    rule: str, title: str, subject: str, words: str
+) -> None:
+    without = reading(1.5)
+    told = replace(
+        samples.findings().findings[0],
+        id=rule,
+        title=title,
+        severity="warning",
+        evidence="Five waits took 6.03 s. The longest took 2 s.",
+    )
+    waiting = replace(without, findings=(told,))
+    (cause,) = compared(waiting, without)[0].causes
+    assert (cause.subject, cause.before) == (subject, words)
+    assert cause.evidence == "before, five waits took 6.03 s"
+    (back,) = compared(without, waiting)[0].causes
+    assert (back.subject, back.after) == (subject, words)
+    assert compared(waiting, waiting)[0].causes == ()
+    # A note is not what made a run slow.
+    noted = replace(without, findings=(replace(told, severity="note"),))
+    assert compared(noted, without)[0].causes == ()
+
+
+def test_a_server_that_no_longer_works_on_one_call_at_a_time_is_told() -> None:
+    """Where small calls are fast beside stable ones that take long, and several are under way."""
+    without = reading(1.5)
+    told = replace(
+        samples.findings().findings[0],
+        id="slow_service",
+        title="The server 10.0.0.1 works on one call at a time",
+        evidence="Median 30 ms. They stand in one queue: none overtook.",
+    )
+    queued = replace(without, findings=(told,))
+    usual = replace(without.measured, small_median_s=0.001, stable_median_s=0.04, stable_calls=100)
+    beside = replace(without, measured=replace(usual, busy_s=usual.busy_s / 2))
+    assert beside.measured.concurrency >= 1.2
+
+    def causes_after(after: Side) -> list[str]:
+        return [cause.subject for cause in compared(queued, after)[0].causes]
+
+    assert "server_in_turn" in causes_after(beside)
+    fast = replace(beside, measured=replace(beside.measured, stable_median_s=0.004))
+    assert "server_in_turn" not in causes_after(fast)
+    alone = replace(beside, measured=replace(usual, busy_s=usual.busy_s * 2))
+    assert "server_in_turn" not in causes_after(alone)
+    assert "server_in_turn" not in causes_after(queued)
+
+
 def asking_acls(getacls: int, nulls: int, mounted: int) -> Side:
     rows = calls_of(DISK, 1, 40)
     asked = [("GETACL", 100227)] * getacls + [("NULL", 100227)] * nulls

@@ -23,7 +23,9 @@ class Cause(Record):
     `client_software`, `server_software` (what they say they are); `attribute_cache`, `name_cache`,
     `rsize`, `wsize`, `readdirplus`, `acls`, `sync`, `nocto` (mount options); `stable_writes` (what
     the client asks of the server for data); `storage` (sync or async export, or how fast it is),
-    `server_reads` (from its disks, or from its memory), `network_rtt`, `loss` (of segments)."""
+    `server_reads` (from its disks, or from its memory), `server_in_turn` (whether it works on one
+    call at a time), `network_rtt`, `path` (longer for a while, or full), `loss` (of segments),
+    `locks` (that others hold)."""
     before: str
     """What it was, in words."""
     after: str

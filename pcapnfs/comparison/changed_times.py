@@ -1,4 +1,4 @@
-"""What only times tell: whether the network differs, the server's storage, or where it reads from.
+"""What only times tell: the network, storage, how the server takes calls, and locks of others.
 
 Takes two sides, or several clients of both, and how their operations moved; gives what differs,
 with what says so.
@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
-from pcapnfs.comparison.cause import Cause, once, words
+from pcapnfs.comparison.cause import Cause, Confidence, once, words
 from pcapnfs.comparison.operations import operation_changes
+from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
+from pcapnfs.diagnosis.rules.slower_path import FULL
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.each import Sides
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.side import Side, Times
+    from pcapnfs.diagnosis.finding import Finding
 
 TIMES = 1.8
 """How many times as long a round trip must be: halving it is a change that is made on purpose, and
@@ -40,11 +44,57 @@ SLOWER = "slower: sync export, without log device or write cache, slower disks o
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
 """What storage may be; traffic cannot tell which of these."""
 
-LOSSY = "tcp_loss"
-"""The finding on segments that were lost."""
 
-LOST, UNLOST = "segments are lost", "none that cost time"
-"""What it says, and what its absence does."""
+class OneSided(Record):
+    """What a finding tells that may be so on one side only."""
+
+    subject: str
+    """The cause's."""
+    finding: str
+    """The finding's rule."""
+    with_it: str
+    """What it says."""
+    without: str
+    """What its absence does."""
+    confidence: Confidence
+    """How sure the two are."""
+    ending: str = ""
+    """What the finding's title ends with."""
+
+    def is_told(self, found: Finding) -> bool:
+        """Whether a finding says so, and that it took time which is worth a word."""
+        return (
+            found.id == self.finding
+            and bool(found.cost_s)
+            and found.severity != "note"
+            and found.title.endswith(self.ending)
+        )
+
+
+ONE_SIDED = (
+    OneSided("path", "slower_path", "a link was full", "no link was full", "possible", FULL),
+    OneSided("loss", "tcp_loss", "segments are lost", "none that cost time", "likely"),
+    OneSided(
+        "locks",
+        "lock_contention",
+        "clients or programs wait for those of others",
+        "nobody waits for them",
+        "likely",
+    ),
+)
+"""A run that moves less need not fill a link; so the path is possible only."""
+
+IN_TURN, AT_SAME_TIME = "works on one call at a time", "works on several at the same time"
+"""How the server takes calls."""
+
+AT_ONCE = 1.2
+"""Calls under way in the mean, below which they hardly ever meet at the server."""
+
+SLOW_S = 0.005
+"""Median of the stable calls from which on others would have to wait for them in one queue."""
+
+APART = 5
+"""Times as long as small calls that median must be: then these did not wait for stable ones."""
 
 COLD = "slow: from its disks, or it is busy"
 WARM = "fast: from its memory"
@@ -103,22 +153,58 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
     )
 
 
-def loss(before: Side, after: Side) -> Iterator[Cause]:
-    """Whether what TCP had to send again took time on one side only."""
-    first, second = (
-        next((found for found in side.findings if found.id == LOSSY and found.cost_s), None)
-        for side in (before, after)
-    )
-    for lossy, other in ((first, after), (second, before)):
-        if lossy is None or any(found.id == LOSSY for found in other.findings):
+def one_sided(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether what a finding tells of network or locks took time on one side only."""
+    for each in ONE_SIDED:
+        for mine, other, first in ((before, after, True), (after, before, False)):
+            told = next((found for found in mine.findings if each.is_told(found)), None)
+            if told is None or any(found.id == each.finding for found in other.findings):
+                continue
+            seen = told.evidence.split(". ")[0]
+            yield Cause(
+                each.subject,
+                each.with_it if first else each.without,
+                each.without if first else each.with_it,
+                each.confidence,
+                f"{'before' if first else 'after'}, {seen[:1].lower()}{seen[1:]}",
+            )
+
+
+def in_turn(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether the server worked on one call at a time on one side, and side by side on the other.
+
+    A server that is fast keeps none waiting, however few threads it has: of the other side stable
+    calls must tell, which take long there while others do not.
+    """
+    for mine, other, first in ((before, after, True), (after, before, False)):
+        told = next((found for found in mine.findings if _one_by_one(found)), None)
+        if told is None or any(_one_by_one(found) for found in other.findings):
             continue
+        measured = other.measured
+        small_s, stable_s = measured.small_median_s, measured.stable_median_s
+        if (
+            small_s is None
+            or stable_s is None
+            or measured.stable_calls < LEAST_CALLS
+            or measured.concurrency < AT_ONCE
+            or stable_s < max(SLOW_S, APART * small_s)
+        ):
+            continue
+        seen = told.evidence.split(". ")[-1].removesuffix(".")
         yield Cause(
-            "loss",
-            LOST if lossy is first else UNLOST,
-            UNLOST if lossy is first else LOST,
-            "likely",
-            f"{'before' if lossy is first else 'after'}, {lossy.evidence.split('. ')[0]}",
+            "server_in_turn",
+            IN_TURN if first else AT_SAME_TIME,
+            AT_SAME_TIME if first else IN_TURN,
+            "possible",
+            f"{'before' if first else 'after'}, {seen[:1].lower()}{seen[1:]}; "
+            f"{'after' if first else 'before'}, with {measured.concurrency:.2g} calls under way on "
+            f"average, half of the small ones took {units.duration(small_s)} at most beside stable "
+            f"ones of {units.duration(stable_s)}",
         )
+
+
+def _one_by_one(found: Finding) -> bool:
+    return found.id == SLOW and found.title.endswith(ONE_BY_ONE)
 
 
 def _source(source: str) -> str:
@@ -177,6 +263,8 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
     """Whether READs moved by more than the network explains, from a server that was slow."""
     if before.habits.largest_read_bytes != after.habits.largest_read_bytes:
         return  # More bytes take longer.
+    if any(map(_one_by_one, (*before.findings, *after.findings))):
+        return  # Then READs wait for whatever is before them in the queue.
     added = _added_s(before, after)
     for row in operations:
         if (

@@ -39,8 +39,12 @@ FACTORS = (
     "client_s",
     "pauses_s",
     "lost_s",
+    "locks_s",
 )
-"""The factors in the order of the formula, files to what was lost."""
+"""The factors in the order of the formula, files to what was lost and waited for locks."""
+
+ADDED = ("pauses_s", "lost_s", "locks_s")
+"""Those that are added to the others: what one of them brings does not depend on any."""
 
 
 BLOCKS = 20
@@ -67,7 +71,8 @@ class Step(Record):
     moving, server not ready or without answer); `other_s` (for each file: what the calls take
     beyond all these, such as reads and listings, and what means do not explain); `concurrency`;
     `client_s` (for each call); `pauses_s` (all together); `lost_s` (likewise: standing still until
-    TCP sent again what was lost)."""
+    TCP sent again what was lost); `locks_s` (likewise: between calls, waiting for locks and lock
+    files)."""
     before: float
     """The factor before; times in seconds."""
     after: float
@@ -170,6 +175,8 @@ def _factors(
     still_s = measured.lost.calls_s - measured.lost.transfer_s
     idle_s = min(measured.lost.idle_s, measured.client_s)
     paused_s = min(measured.lost.idle_s - idle_s, measured.pauses_s)
+    locked_s = min(measured.locked.gaps_s, measured.client_s - idle_s)
+    locked_pauses_s = min(measured.locked.pauses_s, measured.pauses_s - paused_s)
     rows = (
         costs.files / unit,
         costs.rpcs_per_file * unit,
@@ -181,9 +188,10 @@ def _factors(
         waiting,
         costs.other_s * unit - transfer - waiting - still_s / files,
         costs.concurrency,
-        costs.client_s - idle_s / max(1, measured.calls),
-        costs.pauses_s - paused_s,
+        costs.client_s - (idle_s + locked_s) / max(1, measured.calls),
+        costs.pauses_s - paused_s - locked_pauses_s,
         still_s / costs.concurrency + idle_s + paused_s,
+        locked_s + locked_pauses_s,
     )
     width = np.broadcast_shapes(*(np.shape(row) for row in rows)) or (1,)
     return np.stack([np.broadcast_to(np.asarray(row, np.float64), width) for row in rows])
@@ -192,7 +200,7 @@ def _factors(
 def _run_time(factors: Floats) -> Floats:
     """The model's run time from the rows of `FACTORS`."""
     files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
-    concurrency, client, pauses, lost = rest
+    concurrency, client, *added = rest
     run: Costs[Floats] = Costs(
         files=files,
         rpcs_per_file=rpcs,
@@ -201,7 +209,7 @@ def _run_time(factors: Floats) -> Floats:
         persist_s=persist,
         other_s=transfer + waiting + other,
         client_s=client,
-        pauses_s=pauses + lost,
+        pauses_s=sum(added, np.zeros(1)),
         concurrency=concurrency,
     )
     return run.forecast_s
@@ -209,8 +217,10 @@ def _run_time(factors: Floats) -> Floats:
 
 def _shapley(before: Floats, after: Floats) -> Floats:
     """What each factor brings, in the mean over all orders of changing them."""
+    changes = after - before
+    changes[: -len(ADDED)] = 0.0
     # What is alike on both sides brings nothing, and changes nothing for the others.
-    moved = np.flatnonzero((before != after).any(axis=1))
+    moved = np.flatnonzero((before != after)[: -len(ADDED)].any(axis=1))
     count = len(moved)
     times = np.stack(
         [
@@ -222,7 +232,6 @@ def _shapley(before: Floats, after: Floats) -> Floats:
     weights = np.array(
         [factorial(size) * factorial(count - 1 - size) / factorial(count) for size in range(count)]
     )
-    changes = np.zeros(before.shape)
     numbers = np.arange(1 << count)
     for place in range(count):
         without = numbers[numbers >> place & 1 == 0]

@@ -24,6 +24,10 @@ COMMON_SHARE = LARGE_SHARE / 2
 """What the clocks of all clients, added up, name is told of those that it takes so much of: of many
 that do the same, some are just below what is large."""
 
+SECOND_SHARE = LARGE_SHARE / 2
+"""A cause that the verdict does not name is told from this share on where it is one that can be
+mended. Beside a larger one it has a smaller share than alone, and takes as long."""
+
 LEAST = 30
 """Calls that a finding on time in general must rest on."""
 
@@ -42,6 +46,24 @@ def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
             continue
         part = next(part for part in found.verdict.causes if part.cause == cause)
         if cause in found.verdict.named or (common and (part.share or 0.0) >= COMMON_SHARE):
+            yield found, part
+
+
+def seconds(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
+    """Whose verdict does not name a cause that takes half of a large share, likewise.
+
+    What nobody knows may be any cause: where that is most, none is told beside it.
+    """
+    if material.trust.mostly_unread:
+        return
+    named = {found.about for found, _ in each(material, cause)}
+    for found in alone(material):
+        if found.verdict is None or found.calls < LEAST or found.about in named:
+            continue
+        if "unknown" in found.verdict.named:
+            continue
+        part = next(part for part in found.verdict.causes if part.cause == cause)
+        if (part.share or 0.0) >= SECOND_SHARE:
             yield found, part
 
 

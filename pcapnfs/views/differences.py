@@ -65,7 +65,10 @@ SUBJECTS = {
     "storage": "the server's storage",
     "server_reads": "what the server reads",
     "network_rtt": "network round trip",
+    "path": "the path",
     "loss": "the network's loss",
+    "locks": "locks",
+    "server_in_turn": "the server",
 }
 """What a cause is about."""
 
@@ -84,6 +87,7 @@ FACTORS = {
     "client_s": "client, per call",
     "pauses_s": "pauses between calls",
     "lost_s": "waiting for lost packets",
+    "locks_s": "waiting for locks",
 }
 """What the factors are called."""
 

@@ -46,6 +46,16 @@ def verdict(*named: str, share: float = 0.6, storage: str | None = "disk") -> Ve
     )
 
 
+def beside(named: str, second: str, share: float, *, storage: str | None = "disk") -> Verdict:
+    """A verdict that names one cause, beside which another takes this share."""
+    found = verdict(named, storage=storage)
+    causes = tuple(
+        Cause(each.cause, share * WALL_S, share) if each.cause == second else each
+        for each in found.causes
+    )
+    return replace(found, causes=causes)
+
+
 SLOW = Bottleneck(
     verdict=verdict("persistence"),
     calls=900,
@@ -95,3 +105,12 @@ def bound_by(*named: str, rows: dict[str, float] | None = None, **changes: objec
     assert storage is None or isinstance(storage, str)
     found = replace(SLOW, verdict=verdict(*named, storage=storage), **changes)  # type: ignore[arg-type]
     return nothing(bottleneck=found, time_budget=clock(**(rows or {"stable": 6.0})))
+
+
+def bound_beside(named: str, second: str, share: float, **changes: object) -> Material:
+    """Material whose verdict names one cause, beside which another takes this share."""
+    storage = changes.pop("storage", "disk")
+    assert storage is None or isinstance(storage, str)
+    found = bound_by(named)
+    told = beside(named, second, share, storage=storage)
+    return replace(found, bottleneck=replace(found.bottleneck, verdict=told, **changes))  # type: ignore[arg-type]

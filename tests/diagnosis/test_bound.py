@@ -11,7 +11,14 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules import client_bound, persistence_bound, round_trip_bound
 from pcapnfs.diagnosis.rules import transfer_bound as moving
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import WALL_S, bound_by, bound_each, of_client, verdict
+from tests.diagnosis.bottlenecks import (
+    WALL_S,
+    beside,
+    bound_by,
+    bound_each,
+    of_client,
+    verdict,
+)
 from tests.diagnosis.material import seen_by
 
 DISK, NETWORK = of_client(2, "persistence"), of_client(3, "round_trips")
@@ -80,3 +87,13 @@ def test_what_all_clocks_together_name_is_told_of_each() -> None:
     hardly = of_client(5, verdict=replace(just_below, named=("client",), causes=none))
     told = [each.about[0] for each, _ in bound.each(bound_each(DISK, DISK, hardly), "persistence")]
     assert told == ["10.0.0.2", "10.0.0.2"]
+
+
+def test_of_several_clients_each_has_a_second_cause_of_its_own() -> None:
+    part = of_client(4, verdict=beside("round_trips", "persistence", 0.2))
+    found = bound_each(NETWORK, NETWORK, NETWORK, part)
+    assert [each.about for each, _ in bound.seconds(found, "persistence")] == [part.about]
+    # What the clocks of all of them name is told of it as of the others.
+    common = bound_each(DISK, part)
+    assert list(bound.seconds(common, "persistence")) == []
+    assert [each.about for each, _ in bound.each(common, "persistence")] == [DISK.about, part.about]

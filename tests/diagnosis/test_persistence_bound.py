@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.persistence_bound import RULE
-from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
 
 
@@ -55,3 +57,29 @@ def test_many_round_trips_are_slow_however_short() -> None:
 def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("round_trips", "client")) == []
     assert seen_by(RULE, bound_by("persistence", rtt_s=None)) == []
+
+
+@pytest.mark.parametrize(("share", "seen"), [(0.29, 1), (0.15, 1), (0.14, 0)])
+def test_slow_storage_is_told_beside_a_larger_cause(share: float, seen: int) -> None:
+    found = bound_beside("round_trips", "persistence", share, storage_s=10 * share)
+    told = seen_by(RULE, found)
+    assert len(told) == seen
+    for each in told:
+        assert (each.severity, each.title) == (
+            "warning",
+            "A part of the time goes into the server's storage",
+        )
+        assert each.claims == (Claim("stable", 10 * share),)
+
+
+def test_storage_behind_a_cache_is_not_told_beside_a_larger_cause() -> None:
+    """There is little to mend, also where a round trip takes next to no time."""
+    for rtt_s in (0.001, 0.0001):
+        fast = bound_beside(
+            "client", "persistence", 0.2, rtt_s=rtt_s, stable_median_s=0.002, storage="flash"
+        )
+        assert seen_by(RULE, fast) == []
+
+
+def test_nothing_is_told_beside_what_nobody_knows() -> None:
+    assert seen_by(RULE, bound_beside("unknown", "persistence", 0.2)) == []

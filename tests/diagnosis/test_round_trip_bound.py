@@ -11,7 +11,7 @@ from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
 
 FAR: dict[str, Any] = {
@@ -95,3 +95,24 @@ def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
     (seen,) = seen_by(RULE, found)
     assert ("read_ahead_kb" in seen.advice[0].action) is told
     assert ("tar or" in seen.advice[0].action) is not told
+
+
+@pytest.mark.parametrize(("share", "seen"), [(0.29, 1), (0.15, 1), (0.14, 0)])
+def test_a_far_server_is_told_beside_a_larger_cause(share: float, seen: int) -> None:
+    network = (("stable", 5 * share), ("unstable", 4 * share))
+    found = bound_beside("persistence", "round_trips", share, **{**FAR, "network_s": network})
+    told = seen_by(RULE, found)
+    assert len(told) == seen
+    for each in told:
+        assert (each.severity, each.title) == ("note", "A part of the time goes into round trips")
+        assert each.claims == (Claim("stable", 5 * share), Claim("unstable", 4 * share))
+
+
+def test_a_near_server_is_not_told_beside_a_larger_cause() -> None:
+    near = {**FAR, "network_rtt_s": 0.0009}
+    assert seen_by(RULE, bound_beside("persistence", "round_trips", 0.2, **near)) == []
+
+
+def test_round_trips_that_are_the_servers_are_not_told_beside_a_larger_cause() -> None:
+    served = {**FAR, "network_s": (("unstable", 0.9),)}
+    assert seen_by(RULE, bound_beside("persistence", "round_trips", 0.2, **served)) == []

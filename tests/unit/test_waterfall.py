@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.times.taken_out import Lost
+from pcapnfs.analyses.times.timeline import Locked
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, trace_of
@@ -53,6 +54,19 @@ def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:
         assert found["lost_s"] == pytest.approx(run_s)
         assert sum(found.values()) == pytest.approx(0, abs=1e-9)
     assert changes(at_client, at_server)["lost_s"] == pytest.approx(0, abs=1e-9)
+
+
+def test_what_was_waited_for_locks_is_a_step_of_its_own() -> None:
+    """In gaps between calls and in pauses, which are the client's own without it."""
+    free, locked = run(40, 5), replace(run(40, 5), locked=Locked(gaps_s=0.2))
+    found = changes(free, locked)
+    assert found["locks_s"] == pytest.approx(0.2)
+    assert found["client_s"] == pytest.approx(-0.2)
+    paused = replace(free, pauses_s=3.0)
+    found = changes(free, replace(paused, locked=Locked(pauses_s=2.5)))
+    assert found["locks_s"] == pytest.approx(2.5)
+    assert found["pauses_s"] == pytest.approx(0.5)
+    assert sum(found.values()) == pytest.approx(3.0)
 
 
 def test_what_was_lost_is_not_clear_where_the_captures_are_from_different_places() -> None:

@@ -73,26 +73,33 @@ QUEUES = (
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "persistence"):
-        yield from _storage(material, values, found, cause)
+        yield from _storage(material, values, found, cause, named=True)
+    for found, cause in bound.seconds(material, "persistence"):
+        yield from _storage(material, values, found, cause, named=False)
 
 
 def _storage(
-    material: Material, values: Values, found: Bottleneck, cause: Cause
+    material: Material, values: Values, found: Bottleneck, cause: Cause, *, named: bool
 ) -> Iterator[Observed]:
-    """It waits for storage; nothing where nothing tells the round trip."""
+    """It waits for storage; nothing where nothing tells the round trip.
+
+    What the verdict does not name is told only where it takes longer than with a cache: there is
+    little to mend else, however short the round trip is beside it.
+    """
     if found.verdict is None or found.rtt_s is None:
         return
     claims = (Claim("stable", found.storage_s),)
     median = found.stable_median_s or 0.0
-    slow = (
-        median - found.rtt_s > values[DIFFERENCE.name]
-        or median > values[RATIO.name] * found.rtt_s
-        or found.verdict.storage == "mixed"
-    )
+    uncached = median - found.rtt_s > values[DIFFERENCE.name] or found.verdict.storage == "mixed"
+    if not (named or uncached):
+        return
+    slow = uncached or median > values[RATIO.name] * found.rtt_s
     queues = found.queue_s > found.rtt_s / 2
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),
-        title="Much of the time goes into the server's storage",
+        title="Much of the time goes into the server's storage"
+        if named
+        else "A part of the time goes into the server's storage",
         seen=f"{units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(found.persist_s)} each, in the mean, beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of {bound.whose(found)}."

@@ -10,6 +10,7 @@ from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.record import replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
@@ -51,13 +52,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for found, cause in bound.each(material, "round_trips"):
         if found.rtt_s is not None:
             yield _observed(material, values, found, cause)
+    for found, cause in bound.seconds(material, "round_trips"):
+        # Beside a larger cause only the network is told: what the server takes, others tell.
+        far = (found.network_rtt_s or 0.0) > values[NETWORK.name]
+        if found.rtt_s is not None and far and _network_s(found) >= MOSTLY * cause.time_s:
+            seen = _observed(material, values, found, cause)
+            yield replace(seen, title="A part of the time goes into round trips")
+
+
+def _network_s(found: Bottleneck) -> float:
+    """The network's part of its calls, seconds."""
+    return sum(seconds for _, seconds in found.network_s)
 
 
 def _observed(material: Material, values: Values, found: Bottleneck, cause: Cause) -> Observed:
     """Its calls wait for round trips."""
     claims = tuple(Claim(row, seconds) for row, seconds in found.network_s if seconds > 0)
     total = bound.active_s(material, found)
-    network_s = sum(claim.seconds for claim in claims)
+    network_s = _network_s(found)
     far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and (
         network_s >= values[SHARE.name] * total
     )

@@ -53,6 +53,9 @@ IN_TURN = Threshold(
 TOLD = 4
 """Operations that are told."""
 
+ONE_BY_ONE = "works on one call at a time"
+"""What the title ends with of a server at which calls stand in one queue."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
@@ -125,7 +128,7 @@ def _one_by_one(server: InTurn, values: Values) -> bool:
 
 def _title(server: str, in_turn: bool, slow: bool) -> str:
     if in_turn:
-        return f"The server {server} works on one call at a time"
+        return f"The server {server} {ONE_BY_ONE}"
     if slow:
         return f"The server {server} is slow even where no stable storage is needed"
     return f"The server {server} answers later than it could"

@@ -21,6 +21,10 @@ MORE = Threshold(
 )  # fmt: skip
 
 
+FULL = "was full for a while"
+"""What the title ends with of a link that data filled."""
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and half of the path."""
     for path in material.slower_paths:
@@ -57,7 +61,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _title(path: SlowerPath) -> str:
     if path.full_bytes_per_s:
-        return f"The link to the {path.side} was full for a while"
+        return f"The link to the {path.side} {FULL}"
     be = "was" if path.known else "may have been"
     return f"The path to the {path.side} {be} longer for a while"
 

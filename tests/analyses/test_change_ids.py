@@ -545,16 +545,3 @@ def test_the_clients_own_open_changed_the_directory_also_where_its_name_was_cut_
         "operations": [first[1], *(row for create in creates for row in create[1:]), last[1]],
     }
     assert findings(**rows)[-1] == ("getattr", "unchanged")
-
-
-def test_counts_of_many_objects_are_where_the_database_can_spill_them() -> None:
-    rows = [v4(number, "GETATTR", 5) for number in range(1, 5)]
-    trace = trace_of(
-        calls=[one for one, _ in rows], operations=[one for _, one in rows], files=[file(1, "a")]
-    )
-    trace.walked = 1
-    with change_ids(trace) as cursor:
-        tables = "select count(*) from duckdb_tables() where table_name = 'asked_about'"
-        assert cursor.execute(tables).fetchall() == [(1,)]
-        asked = cursor.execute("select revalidations, unchanged from asked_about").fetchall()
-        assert asked == [(4, 3)]

@@ -174,6 +174,7 @@ def redact(
     packing: str = "none",
     ports: list[int] = ...,
     progress: Callable[[float], None] | None = None,
+    files_bytes: int | None = None,
 ) -> str: ...
 def annotate(
     paths: list[str],

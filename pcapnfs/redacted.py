@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcapnfs import decoding, opening, redaction, temporary
+from pcapnfs import decoding, opening, redaction, temporary, units
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def open(
             key=pseudonyms.key,
             strict=pseudonyms.strict,
             ports=ports,
+            memory=units.parse_memory(memory) if isinstance(memory, str) else memory,
             progress=progress,
         )
         trace = opening.open(target, memory=memory, ports=ports, columns=columns)

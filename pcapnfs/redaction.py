@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pcapnfs import decoding, meta, placement, rewriting, store
+from pcapnfs import memory as limits
 from pcapnfs.errors import PcapnfsError, UsageError, WriteError, said
 from pcapnfs.record import Record
 
@@ -46,6 +47,7 @@ def redact(
     strict: bool = False,
     overwrite: bool = False,
     ports: Sequence[int] = (),
+    memory: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Redaction:
     """Write a capture anew without names and data.
@@ -58,6 +60,8 @@ def redact(
         strict: Also replace endings of names, and the dots before them.
         overwrite: Replace what is at `target`.
         ports: TCP and UDP ports taken for RPC without proof.
+        memory: Limit for the whole process, in bytes; None: half of what is free. Beyond it, what
+            is known of the files used longest ago is forgotten, of which nothing is written anyhow.
         progress: Called now and then with bytes done and bytes in all; files count twice.
 
     Raises:
@@ -74,6 +78,7 @@ def redact(
         strict=strict,
         overwrite=overwrite,
         ports=ports,
+        memory=memory,
         progress=progress,
     )
     return redaction
@@ -87,6 +92,7 @@ def redact_knowing(
     strict: bool = False,
     overwrite: bool = False,
     ports: Sequence[int] = (),
+    memory: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Redaction, tuple[meta.CaptureFile, ...]]:
     """Do as `redact`; give also what is known of the original files, in the order of time."""
@@ -114,6 +120,7 @@ def redact_knowing(
             rewriting.packing(redacted),
             list(ports),
             rewriting.reporter(progress, originals, readings=2),
+            limits.of_files(limits.chosen(memory)),
         )
     return _parse(told)
 

@@ -34,8 +34,8 @@ READ_BYTES = 128 << 10
 MARKED = 1024
 """Every so many rows, the position in the file is remembered."""
 
-RUNS = 64
-"""Files that are merged at once; each is open."""
+RUNS = 32
+"""Files that are merged at once. Each is open, and as many of those that were merged before."""
 
 
 class Kept(Sequence[Row]):
@@ -113,18 +113,31 @@ def ordered(rows: Iterable[Values]) -> Iterator[Values]:
         WriteError: The disk is full.
     """
     with ExitStack() as stack:
-        runs: list[_File[Values]] = []
+        # Runs of each level were merged of so many of the one below: a row is written once for each
+        # level, and not again for each run that came after it.
+        levels: list[list[_File[Values]]] = [[]]
         held: list[Values] = []
         for part in _parts(iter(rows)):
-            if len(runs) == RUNS:
-                merged = _File(heapq.merge(*(run.read(0) for run in runs)))
-                stack.close()
-                runs = [stack.enter_context(closing(merged))]
             if held:
-                runs.append(stack.enter_context(closing(_File(sorted(held)))))
+                levels[0].append(stack.enter_context(closing(_File(sorted(held)))))
+                _merge(levels, stack)
             held = part
         held.sort()
-        yield from heapq.merge(held, *(run.read(0) for run in runs))
+        yield from heapq.merge(held, *(run.read(0) for level in levels for run in level))
+
+
+def _merge(levels: list[list[_File[Values]]], stack: ExitStack) -> None:
+    """Make one run of those of each level that is full."""
+    for place, level in enumerate(levels):
+        if len(level) < RUNS:
+            return
+        merged = _File(heapq.merge(*(run.read(0) for run in level)))
+        for run in level:
+            run.close()
+        level.clear()
+        if place + 1 == len(levels):
+            levels.append([])
+        levels[place + 1].append(stack.enter_context(closing(merged)))
 
 
 class _File(Generic[Row]):

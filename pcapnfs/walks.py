@@ -81,13 +81,6 @@ class Answered:
         return _walk(lambda: self._calls.learned(said, all_rows))
 
 
-def joined(parts: list[Batch]) -> Batch:
-    """The rows of several parts as one."""
-    from pcapnfs import _core
-
-    return _core.joined(parts)
-
-
 def put(cursor: duckdb.DuckDBPyConnection, table: str, rows: Batch) -> None:
     """Add the rows that a walk gave to a table with columns of these names."""
     cursor.register("walked", rows)

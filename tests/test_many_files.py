@@ -56,31 +56,50 @@ DIGITS = f"""
 from the next."""
 
 
+def _stored(number: int) -> Iterator[Trace]:
+    """A trace of so many files with a call each, and a database with less than its limit gives."""
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    for table, columns in ROWS.items():
+        stored = directory.path / f"{table}.parquet"
+        rows = _rows(columns.format(**ALIKE), number)
+        connection.execute(f"insert into {table} by name ({rows})")
+        connection.execute(f"copy {table} to '{stored}' (format parquet)")
+        connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
+    told = replace(meta(), calls=number)
+    with closing(Trace(connection, told, directory, limit=LIMIT)) as made:
+        connection.execute("set memory_limit = '48MB'; set threads = 1")
+        yield made
+
+
 def _rows(columns: str, number: int) -> str:
     return f"select unnest({{{columns}}}) from range({number}) as counted(number)"
 
 
 @pytest.fixture(scope="module")
 def trace() -> Iterator[Trace]:
-    directory = temporary.make(prefix="pcapnfs-test-")
-    connection = connect(tables(), directory.path)
-    for table, columns in ROWS.items():
-        stored = directory.path / f"{table}.parquet"
-        rows = _rows(columns.format(**ALIKE), FILES)
-        connection.execute(f"insert into {table} by name ({rows})")
-        connection.execute(f"copy {table} to '{stored}' (format parquet)")
-        connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
-    told = replace(meta(), calls=FILES)
-    with closing(Trace(connection, told, directory, limit=LIMIT)) as made:
-        # Less than the limit would give it.
-        connection.execute("set memory_limit = '48MB'; set threads = 1")
-        yield made
+    yield from _stored(FILES)
+
+
+@pytest.fixture
+def fewer() -> Iterator[Trace]:
+    yield from _stored(150_000)
 
 
 def test_files_by_their_cost(trace: Trace) -> None:
     found = pcapnfs.perfile(trace, top=3)
     assert [file.file for file in found.files] == [0, 1, 10]
     assert (found.listed.files, found.listed.calls) == (FILES, FILES)
+
+
+def test_all_files_by_their_cost(fewer: Trace) -> None:
+    found = pcapnfs.perfile(fewer, top=0)
+    assert len(found.files) == found.shown.calls == 150_000
+    # Equals in the order of their paths.
+    assert [file.path for file in found.files[:300]] == sorted(
+        file.path for file in found.files[:300]
+    )
+    assert [file.ops for file in found.files[:2]] == [{"GETATTR": 1}, {"ACCESS": 1}]
 
 
 @pytest.mark.parametrize("demanded", [True, False])
@@ -90,7 +109,7 @@ def test_a_limit_that_cannot_be_kept_is_refused_at_once(demanded: bool) -> None:
     told = replace(meta(), calls=10_000_000)
     with closing(Trace(connection, told, directory, limit=300 << 20, demanded=demanded)) as trace:
         if demanded:
-            with pytest.raises(UsageError, match=r"300 MiB is too little .* that takes 901M$"):
+            with pytest.raises(UsageError, match=r"300 MiB is too little .* that takes 996M$"):
                 pcapnfs.summarize(trace)
         else:
             assert not pcapnfs.summarize(trace).patterns.classes

@@ -15,7 +15,9 @@ use crate::file;
 
 /// Writes captures without names and data.
 #[pyfunction]
-#[pyo3(signature = (paths, to, scratch, key, strict=false, packing="none", ports=Vec::new(), progress=None))]
+#[pyo3(signature = (
+    paths, to, scratch, key, strict=false, packing="none", ports=Vec::new(), progress=None, files_bytes=None
+))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // As `_core.pyi` has them.
 pub(crate) fn redact(
     py: Python<'_>,
@@ -27,8 +29,9 @@ pub(crate) fn redact(
     packing: &str,
     ports: Vec<u16>,
     progress: Option<Py<PyAny>>,
+    files_bytes: Option<usize>,
 ) -> PyResult<String> {
-    let options = Options { key, strict, ports, packing: packing_of(packing)? };
+    let options = Options { key, strict, ports, packing: packing_of(packing)?, files_bytes };
     let mut asking = Asking { progress, stop: None };
     let outcome = py.detach(|| {
         let (to, scratch) = (existing(&to)?, existing(&scratch)?);

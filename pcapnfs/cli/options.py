@@ -70,6 +70,17 @@ Memory = Annotated[
         show_default=False,
     ),
 ]
+Forgetting = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory limit, such as 512M or 4G (at least 128M). Default: half of what is free. "
+        "When it is full, the files used longest ago are forgotten; the redacted capture is the "
+        "same.",
+        show_default=False,
+    ),
+]
 
 Key = Annotated[
     Path | None,

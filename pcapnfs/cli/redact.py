@@ -34,6 +34,7 @@ def redact(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: options.Json = False,
     port: options.Ports = None,
+    memory: options.Forgetting = None,
 ) -> None:
     """Replace names, addresses and users by pseudonyms and remove all data (docs/redaction.md).
 
@@ -53,6 +54,7 @@ def redact(
             strict=strict,
             overwrite=force,
             ports=port or (),
+            memory=options.limit_of(memory),
             progress=shown,
         )
     if json:

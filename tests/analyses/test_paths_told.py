@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from pcapnfs import spilled
 from pcapnfs.analyses.asking import paths
 from pcapnfs.trace import Trace
 from tests.unit.rows import trace_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MANY = 50
 
@@ -70,3 +74,30 @@ def test_a_file_that_comes_again_has_its_path_again(trace: Trace) -> None:
         asked = np.array([40, 3, 40, 17, 3])
         assert list(paths.along(cursor, asked)) == [path(file) for file in asked]
         assert list(paths.along(cursor, np.array([], dtype=np.uint32))) == []
+
+
+def test_many_are_looked_up_together(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by itself, the places of all would be gone over, or copied, once for each of them."""
+    monkeypatch.setattr(paths, "HELD", 10)
+    look = np.searchsorted
+    kinds: list[tuple[object, object]] = []
+
+    def counted(known: NDArray[Any], some: NDArray[Any], *side: str) -> NDArray[Any]:
+        kinds.append((known.dtype, some.dtype))
+        found: NDArray[Any] = look(known, some, *side)  # type: ignore[call-overload]
+        return found
+
+    monkeypatch.setattr(np, "searchsorted", counted)
+    asked = np.arange(MANY, dtype=np.uint32)
+    with closing(trace.cursor()) as cursor:
+        assert list(paths.along(cursor, asked)) == [path(file) for file in range(MANY)]
+    assert len(kinds) <= 2 * MANY // 10
+    assert all(known == some for known, some in kinds)
+
+
+def test_rows_come_in_the_order_of_their_numbers(trace: Trace) -> None:
+    numbers = np.array([44, 2, 17, 8], dtype=np.uint32)
+    halves = [f"select file, file * 2 as twice from files where file % 2 = {odd}" for odd in (0, 1)]
+    with closing(trace.cursor()) as cursor:
+        told = list(paths.in_places(cursor, halves, numbers, numbers))
+    assert told == [({"file": file, "twice": file * 2}, path(file)) for file in numbers.tolist()]

@@ -401,7 +401,7 @@ def test_an_answer_needs_each_of_its_columns(
         monkeypatch.setattr(module, gate, lambda *given, opens=opens: opens(*given) or True)
     # How many files there are is asked of many calls only.
     monkeypatch.setattr("pcapnfs.trace.FEW_CALLS", 0)
-    monkeypatch.setattr(paths, "each", each_path)
+    monkeypatch.setattr(paths, "together", paths_together)
     reads, ask = QUESTIONS[question]
     untried = {
         (table, name)
@@ -439,14 +439,14 @@ def test_an_answer_needs_each_of_its_columns(
     assert superfluous == []
 
 
-_each_path = paths.each
+_paths_together = paths.together
 
 
-def each_path(
-    cursor: duckdb.DuckDBPyConnection, files: paths.Files, part: str = "path"
-) -> Iterator[tuple[int, str]]:
+def paths_together(
+    cursor: duckdb.DuckDBPyConnection, files: paths.Files, part: str
+) -> Iterator[list[tuple[int, str]]]:
     """The paths of files, asked for also where there is no file to tell."""
-    found = list(_each_path(cursor, files if len(files) else [0], part))
+    found = list(_paths_together(cursor, files if len(files) else [0], part))
     return iter(found if len(files) else [])
 
 

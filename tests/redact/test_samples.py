@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pcapnfs import redaction
+from pcapnfs import memory, redaction
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from tests import damage
@@ -286,3 +286,12 @@ def test_a_short_name_that_another_got_is_no_leak_and_a_kept_one_is() -> None:
     assert leaks.found(wanted, kept) == ["name b'm1.js'"]
     long = list(leaks.as_told(b"a long name"))
     assert leaks.found(long, b"\0\0\0\x0ba long name\0", b"\0\0\0\x0bb long name\0") != []
+
+
+def test_what_is_forgotten_of_files_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    redaction.redact(TAR, tmp_path / "known", key=KEY)
+    monkeypatch.setattr(memory, "of_files", lambda _: 1)
+    redaction.redact(TAR, tmp_path / "forgotten", key=KEY, memory=1)
+    assert (tmp_path / "known").read_bytes() == (tmp_path / "forgotten").read_bytes()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcapnfs import spilled
+from pcapnfs import record, spilled
 from pcapnfs.errors import WriteError
 from pcapnfs.record import Record
 
@@ -72,13 +72,32 @@ def test_few_files_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(mode: str) -> IO[bytes]:
         files.append(made(mode))
-        assert sum(not file.closed for file in files) <= 5
+        # Of three levels, one of which is merged into the next.
+        assert sum(not file.closed for file in files) <= 4 + 3 + 3
         return files[-1]
 
     monkeypatch.setattr(tempfile, "TemporaryFile", counted)
     rows = [(number * 7 % 50, number) for number in range(50)]
     assert list(spilled.ordered(iter(rows))) == sorted(rows)
     assert all(file.closed for file in files)
+
+
+def test_a_row_is_written_once_for_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "HELD_BYTES", 1)
+    monkeypatch.setattr(spilled, "RUNS", 4)
+    encode = record.encoded
+    lengths: list[int] = []
+
+    def counted(row: tuple[int, int]) -> bytes:
+        line = encode(row)
+        lengths.append(len(line))
+        return line
+
+    monkeypatch.setattr(spilled, "encoded", counted)
+    rows = [(number * 7 % 256, number) for number in range(256)]
+    assert list(spilled.ordered(iter(rows))) == sorted(rows)
+    # Once to be measured, once by itself, and in four levels: a run has 1, 4, 16 … rows.
+    assert len(lengths) <= len(rows) * 6
 
 
 def test_rows_take_no_more_memory_the_more_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,9 @@ pub struct Options {
     pub ports: Vec<u16>,
     /// How the redacted capture is compressed.
     pub packing: Packing,
+    /// Memory for what is known of files, in bytes; `None`: what a decoder takes unasked. No file is told, so
+    /// that nothing is lost where some are forgotten.
+    pub files_bytes: Option<usize>,
 }
 
 /// What was done.
@@ -89,6 +92,9 @@ pub fn redact(
     let witness = Box::new(redactor.clone());
     let mut decoder = Decoder::watched(paths, &options.ports, Some(witness))?;
     decoder.choose(&Choice::new());
+    if let Some(bytes) = options.files_bytes {
+        decoder.allow(bytes);
+    }
     while decoder.next_batches().is_ok_and(|batches| batches.is_some()) {
         if redactor.failed() {
             break; // The end of writing says why.

@@ -10,7 +10,7 @@ What is to be in an order of paths is sorted outside of the database (spilled.py
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -52,19 +52,28 @@ def each(
         files: The files.
         part: SQL: what of a path is wanted.
     """
+    for rows in together(cursor, files, part):
+        yield from rows
+
+
+def together(
+    cursor: duckdb.DuckDBPyConnection, files: Files, part: str
+) -> Iterator[list[tuple[int, str]]]:
+    """The same, as many at a time as are fetched together, at least one."""
     # Without parameters: the database holds the whole result of a query that has any.
     if len(files) <= HELD:
         if len(files):
             few = f"select file, {part} from files where file in ({given.text(files)})"
-            yield from cursor.execute(few).fetchall()
+            yield cursor.execute(few).fetchall()
         return
     with closing(cursor.cursor()) as own:
         own.execute(database.AHEAD)
-        wanted = np.zeros(int(max(files)) + 1, dtype=np.bool_)
+        wanted = np.zeros(int(np.max(files)) + 1, dtype=np.bool_)
         wanted[files] = True
         own.execute(f"select file, {part} from files where file < {len(wanted)}")
         while rows := own.fetchmany(HELD):
-            yield from (row for row in rows if wanted[row[0]])
+            if some := [row for row in rows if wanted[row[0]]]:
+                yield some
 
 
 def of(cursor: duckdb.DuckDBPyConnection, files: Iterable[int | None]) -> dict[int, str]:
@@ -95,28 +104,29 @@ def most(
             often as the last that is wanted, at least.
         number: How many of each key.
     """
-    files, places = _placed(rows["file"])
     found: dict[int, list[tuple[int, str]]] = {}
-    for file, path in each(cursor, files):
-        for place in places(file):
-            best = found.setdefault(int(rows["key"][place]), [])
-            insort(best, (-int(rows["times"][place]), path))
-            del best[number:]
+    for place, path in _placed(cursor, rows["file"], "path"):
+        best = found.setdefault(int(rows["key"][place]), [])
+        insort(best, (-int(rows["times"][place]), path))
+        del best[number:]
     return {key: [path for _, path in best] for key, best in found.items()}
 
 
-def _placed(files: NDArray[Any]) -> tuple[NDArray[Any], Callable[[int], list[int]]]:
-    """Each file once, and what tells in which places it was."""
-    order = np.argsort(files, kind="stable")
-    own = arrays.distinct(files)
-    begins = np.searchsorted(files, own, sorter=order)
-    ends = np.append(begins[1:], len(files))
-
-    def places(file: int) -> list[int]:
-        at = np.searchsorted(own, file)
-        return [int(place) for place in order[begins[at] : ends[at]]]
-
-    return own, places
+def _placed(
+    cursor: duckdb.DuckDBPyConnection, files: NDArray[Any], part: str
+) -> Iterator[tuple[int, str]]:
+    """Each place of some files, which may be there several times, and the path; in any order."""
+    order = np.argsort(files, kind="stable").astype(np.min_scalar_type(len(files)))
+    own = files[order]
+    for rows in together(cursor, arrays.distinct(own), part):
+        # Some at a time and of the same type: a number alone, or one of another type, would have
+        # all of them copied.
+        some = np.fromiter((file for file, _ in rows), own.dtype, len(rows))
+        begins = np.searchsorted(own, some).tolist()
+        ends = np.searchsorted(own, some, "right").tolist()
+        for (_, path), begin, end in zip(rows, begins, ends, strict=True):
+            for place in order[begin:end].tolist():
+                yield place, path
 
 
 def best(
@@ -155,12 +165,13 @@ def best(
     keys = ", ".join(("standing", "place", *then))
     limit = top or "all"
     cursor.execute(
-        f"create or replace temp table told_first as select its.* "
+        f"create or replace temp table told_first as select its.rowid as number, its.{file} "
         f"from candidates as its left join by_path on by_path.file = its.{file} "
         f"order by {keys} limit {limit}"
     )
-    files = cursor.execute(f"select {file} from told_first").fetchnumpy()[file]
-    yield from in_order(cursor, "from told_first", files)
+    first = cursor.execute("from told_first").fetchnumpy()
+    told = ["select rowid, * from candidates"]
+    yield from in_places(cursor, told, first["number"], first[file])
 
 
 def in_order(
@@ -179,6 +190,43 @@ def in_order(
     rows = named_rows.each(cursor.execute(query), HELD)
     with closing(cursor.cursor()) as other:
         yield from zip(rows, along(other, files, part), strict=True)
+
+
+def in_places(
+    cursor: duckdb.DuckDBPyConnection,
+    queries: Iterable[str],
+    numbers: NDArray[Any],
+    files: NDArray[Any],
+) -> Iterator[tuple[Row, str]]:
+    """Rows of queries in the order of their numbers, each with the path of its file.
+
+    Any number of them, one after the other; nothing else may be asked of the cursor meanwhile. Rows
+    of many columns are not sorted in the database, which holds too many of them for that.
+
+    Args:
+        cursor: A connection to the trace.
+        queries: Queries without parameters, whose rows come in any order and begin with a number
+            of their own, from 0; those of other numbers than are wanted are passed over.
+        numbers: The numbers, each once, in the order that is wanted.
+        files: The file of each.
+    """
+    none = len(numbers)
+    place = np.full(int(numbers.max(initial=0)) + 1, none, np.min_scalar_type(none))
+    place[numbers] = np.arange(none)
+    names: list[str] = []
+
+    def placed() -> Iterator[tuple[Any, ...]]:
+        for query in queries:
+            answer = cursor.execute(query)
+            names[:] = [str(name) for name, *_ in answer.description or ()]
+            while rows := answer.fetchmany(HELD):
+                known = (row for row in rows if row[0] < len(place))
+                yield from ((at, *row) for row in known if (at := int(place[row[0]])) < none)
+
+    rows = spilled.ordered(placed())
+    with closing(cursor.cursor()) as other:
+        for (_, *row), path in zip(rows, along(other, files), strict=True):
+            yield dict(zip(names, row, strict=True)), path
 
 
 _TIED = """
@@ -216,9 +264,7 @@ def along(
         files: The files; one may be there several times.
         part: SQL: what of a path is wanted.
     """
-    own, places = _placed(files)
-    rows = ((place, path) for file, path in each(cursor, own, part) for place in places(file))
-    return (path for _, path in spilled.ordered(rows))
+    return (path for _, path in spilled.ordered(_placed(cursor, files, part)))
 
 
 def number(cursor: duckdb.DuckDBPyConnection, table: str, files: Files, part: str = "path") -> None:

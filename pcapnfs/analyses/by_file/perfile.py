@@ -220,8 +220,12 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         )
         exports = dict(cursor.execute(_EXPORTS).fetchall())
         files = cursor.execute("select file from shown order by row").fetchnumpy()["file"]
-        shown = _SHOWN.format(start=trace.meta.start_ns)
-        for row, path in paths.in_order(cursor, shown, files):
+        few = ["file in (select file from shown)"]
+        shown = (
+            _SHOWN.format(some=some, start=trace.meta.start_ns)
+            for some in (few if len(files) <= paths.HELD else pieces)
+        )
+        for row, path in paths.in_places(cursor, shown, files, files):
             yield _file_cost(row, path, exports.get(row["export"]), ops)
 
 
@@ -239,9 +243,8 @@ _SHOWN = """
                last_time - {start} as last_time
            ),
            last_time - first_time as lifetime, times
-    from shown join told using (file)
-         left join (select file, times from costs) as counted using (file)
-    order by row
+    from (from told where {some}) as told
+         left join (select file, times from costs where {some}) as counted using (file)
 """
 
 

@@ -123,12 +123,7 @@ def change_ids(
             begin(cursor)
         cursor.execute(_MOUNTS)
         cursor.execute(_TABLES)
-        asked_about = []
-        for learned, asked in _walked(trace, cursor, all_rows=all_rows):
-            walks.put(cursor, "learned", learned)
-            asked_about.append(asked)
-        cursor.register("asked_counts", walks.joined(asked_about))
-        cursor.execute(_ASKED_ABOUT)
+        _learn(trace, cursor, all_rows=all_rows)
         _doubt(trace, cursor)
         yield cursor
     finally:
@@ -164,6 +159,22 @@ def tell(
         cursor.execute(statement)
         cursor.unregister("some_told")
         statement = f"insert into {table} from some_told"
+
+
+def _learn(trace: Trace, cursor: duckdb.DuckDBPyConnection, *, all_rows: bool) -> None:
+    """Fill `learned` and `asked_about`."""
+    # Held as they come from the walk, the counts of millions of objects would be memory that
+    # nothing can put on the disk.
+    as_they_come = parts.number(trace, entries=True) == 1
+    statement = f"create temp {'view' if as_they_come else 'table'} asked_about as {_ASKED_ABOUT}"
+    for learned, asked in _walked(trace, cursor, all_rows=all_rows):
+        walks.put(cursor, "learned", learned)
+        del learned
+        cursor.register("asked_counts", asked)
+        cursor.execute(statement)
+        if not as_they_come:
+            cursor.unregister("asked_counts")
+            statement = f"insert into asked_about {_ASKED_ABOUT}"
 
 
 def _walked(
@@ -203,16 +214,13 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return
-    for statement in (
-        _TAKEN_BACK,
-        "create temp table counts as from asked_about",
-        "drop view asked_about",
-        "alter table counts rename to asked_about",
-        _CORRECTED,
-        "delete from asked_about where revalidations = 0 and invalidations = 0",
-    ):
-        cursor.execute(statement)
-    cursor.unregister("asked_counts")
+    cursor.execute(_TAKEN_BACK)
+    if parts.number(trace, entries=True) == 1:
+        for statement in _OF_THEIR_OWN:
+            cursor.execute(statement)
+        cursor.unregister("asked_counts")
+    cursor.execute(_CORRECTED)
+    cursor.execute("delete from asked_about where revalidations = 0 and invalidations = 0")
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -450,10 +458,14 @@ _TAKEN_BACK = """
 """
 
 # Whose change it was is in doubt only where all objects are looked at together.
-_ASKED_ABOUT = """
-    create temp view asked_about as
-    select *, 0::ubigint as changed_by_unknown from asked_counts
-"""
+_ASKED_ABOUT = "select *, 0::ubigint as changed_by_unknown from asked_counts"
+
+# Rows of the core cannot be changed.
+_OF_THEIR_OWN = (
+    "create temp table counts as from asked_about",
+    "drop view asked_about",
+    "alter table counts rename to asked_about",
+)
 
 _CORRECTED = """
     update asked_about

@@ -2,7 +2,7 @@
 
 Takes a trace; makes a table of its READs, WRITEs and COMMITs. They are a small part of what mostly
 are other operations, and what is told of them stands in columns that are NULL in all others: to
-find them among all takes five times as long as to read this table, and eight queries want them.
+find them among all takes longer than to read this table, and several queries want them.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ without.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import duckdb
@@ -56,3 +58,14 @@ def listen(trace: Trace, look: Look) -> None:
     """Have the queries of a trace looked at from now on."""
     listening: Any = Listening(trace._connection, look)
     trace._connection = trace._of_thread.connection = listening
+
+
+@contextmanager
+def listened(trace: Trace, look: Look) -> Iterator[None]:
+    """Have the queries of a trace looked at for a while."""
+    connection = trace._connection
+    listen(trace, look)
+    try:
+        yield
+    finally:
+        trace._connection = trace._of_thread.connection = connection

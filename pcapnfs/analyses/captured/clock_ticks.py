@@ -43,7 +43,7 @@ class Clock(Record):
     """Its tick, seconds; None where it is shorter than a millisecond, or there are too few times to
     tell."""
     stands: bool
-    """Not one call took any time by it: what calls took is not known."""
+    """Not one of the calls with a reply took any time by it: what calls took is not known."""
 
 
 @once
@@ -51,10 +51,10 @@ def clock(trace: Trace) -> Clock:
     """Say what the times of the capture are multiples of."""
     if trace.meta.start_ns is None or sum(file.packets for file in trace.meta.files) < ENOUGH:
         return Clock(None, stands=False)
-    stands = not trace.rows("select 1 from calls where srt <> 0 limit 1")
     ((times, coarse),) = trace.rows(f"select count(*), {_multiples(1)} from {_TIMES}")
     if times < ENOUGH:
         return Clock(None, stands=False)
+    stands = _stands(trace)
     if coarse < NEARLY_ALL * times:
         return Clock(None, stands=stands)
     counts = ", ".join(_multiples(tick) for tick in TICKS_MS)
@@ -65,6 +65,13 @@ def clock(trace: Trace) -> Clock:
         tick for tick, all_ in zip(TICKS_MS, found, strict=True) if all_ >= NEARLY_ALL * times
     )
     return Clock(tick / 1000, stands=stands)
+
+
+def _stands(trace: Trace) -> bool:
+    if trace.rows("select 1 from calls where srt <> 0 limit 1"):
+        return False
+    ((answered,),) = trace.rows("select count(srt) from calls")
+    return bool(answered >= ENOUGH // 2)
 
 
 _TIMES = """(

@@ -336,14 +336,14 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
         client_sides[client, server].add(ack, values[:6])
         server_sides[client, server].add(syn, values[6:])
     rows = trace.rows(_CALLS)
-    apart, tick_s = clocks_apart(trace).least_s is not None, clock(trace).tick_s or 0.0
+    apart, ticks = clocks_apart(trace).least_s is not None, clock(trace).tick_s is not None
     all_gaps = _gaps(trace, [pair for *pair, _, _, _, _ in rows if not client_sides[*pair].told])
     found = {}
     for client, server, calls, replies, reply, usual in rows:
         gaps, gap = all_gaps.get((client, server), (0, None))
         near_client = client_sides[client, server].half(gaps, gap)
         near_server = server_sides[client, server].half(replies, reply, reply, usual)
-        if apart or _within_a_tick(near_client, near_server, tick_s):
+        if apart or (ticks and _takes_no_time(near_client, near_server)):
             near_client, near_server = _untimed(near_client), _untimed(near_server)
         vantage, ratio = _vantage(client, server, near_client, near_server)
         path = None
@@ -402,10 +402,10 @@ def _vantage(
     return ("between" if all(sure) and ratio <= COMPARABLE else "unknown"), ratio
 
 
-def _within_a_tick(client_side: Half, server_side: Half, tick_s: float) -> bool:
-    """Whether both halves together take less than the clock can tell from nothing."""
+def _takes_no_time(client_side: Half, server_side: Half) -> bool:
+    """Whether both halves together take less than a clock with ticks can tell from nothing."""
     known = [half.rtt_s for half in (client_side, server_side) if half.rtt_s is not None]
-    return bool(known) and sum(known) < tick_s
+    return bool(known) and not any(known)
 
 
 def _untimed(half: Half) -> Half:

@@ -151,7 +151,7 @@ def tell(
     """
     _look_beside(cursor)
     statement = f"create temp table {table} as from some_told"
-    many = parts.number(trace, entries=True) > 1
+    many = not _at_once(trace)
     for _ in parts.by_stretch(trace, cursor, many=many):
         answered = walks.Answered(cursor.sql(f"{_ANSWERED} and {calls}"))
         some = answered.told(cursor.sql(f"{_SAID} from said where {objects}"))
@@ -165,7 +165,7 @@ def _learn(trace: Trace, cursor: duckdb.DuckDBPyConnection, *, all_rows: bool) -
     """Fill `learned` and `asked_about`."""
     # Held as they come from the walk, the counts of millions of objects would be memory that
     # nothing can put on the disk.
-    as_they_come = parts.number(trace, entries=True) == 1
+    as_they_come = _at_once(trace)
     statement = f"create temp {'view' if as_they_come else 'table'} asked_about as {_ASKED_ABOUT}"
     for learned, asked in _walked(trace, cursor, all_rows=all_rows):
         walks.put(cursor, "learned", learned)
@@ -175,6 +175,11 @@ def _learn(trace: Trace, cursor: duckdb.DuckDBPyConnection, *, all_rows: bool) -
         if not as_they_come:
             cursor.unregister("asked_counts")
             statement = f"insert into asked_about {_ASKED_ABOUT}"
+
+
+def _at_once(trace: Trace) -> bool:
+    """Whether the walk is not divided."""
+    return parts.number(trace, entries=True) == 1
 
 
 def _walked(
@@ -215,7 +220,7 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return
     cursor.execute(_TAKEN_BACK)
-    if parts.number(trace, entries=True) == 1:
+    if _at_once(trace):
         for statement in _OF_THEIR_OWN:
             cursor.execute(statement)
         cursor.unregister("asked_counts")

@@ -100,9 +100,8 @@ def _walked(
     )
 
 
-# `waiting` is the
-# part of a call's interval in which nothing was moving, of it or of replies before its own. What
-# was sent again waited for that, of whatever size it was.
+# `waiting` is the part of a call's interval in which nothing was moving, of it or of replies before
+# its own. What was sent again waited for that, of whatever size it was.
 _ROWS = f"""
     with moving as (
         select call, position, file, "offset" as start, size,

@@ -261,7 +261,7 @@ def test_every_operation_stands_in_operations() -> None:
 LIMIT = re.compile(r"^\s*(?:pub(?:\(\w+\))? )?const (\w*LIMIT): ", re.M)
 
 CODE_OF_LIMIT = re.compile(r'^ {12}\((?:"(\w+)"|Reason::(\w+)\.code\(\)), ', re.M)
-"""In core/src/decode.rs: what stands in limits_hit."""
+"""In core/src/decode/stages.rs: what stands in limits_hit."""
 
 
 def test_every_limit_and_its_code_stand_in_robustness() -> None:
@@ -281,7 +281,7 @@ def test_every_limit_and_its_code_stand_in_robustness() -> None:
         if not any(f"`{file}`" in line and f"`{limit}`" in line for line in page.splitlines())
     ]
     assert missing == []
-    codes = CODE_OF_LIMIT.findall((core / "decode.rs").read_text(encoding="utf-8"))
+    codes = CODE_OF_LIMIT.findall((core / "decode" / "stages.rs").read_text(encoding="utf-8"))
     snake = {code or re.sub(r"(?<!^)(?=[A-Z])", "_", reason).lower() for code, reason in codes}
     assert len(snake) > 6
     assert [code for code in sorted(snake) if f"| `{code}` |" not in page] == []

@@ -84,6 +84,8 @@ def test_what_programs_provoke_or_goes_over_is_none_of_it() -> None:
         refused(3, "OPEN", "NFS4ERR_DELAY"),
         refused(4, "GETATTR", "NFS3ERR_STALE"),
         refused(5, "SEEK", "NFS4ERR_NXIO"),
+        # A snaplen cut off that it is a SEEK.
+        refused(8, "COMPOUND", "NFS4ERR_NXIO", undecoded="truncated"),
         refused(6, "CB_RECALL", "NFS4ERR_SERVERFAULT", callback=True),
         refused(7, "LOCK", "NFS4ERR_DENIED"),
     ]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.CALLS_READS,
     columns.of(
-        calls="call client server callback op status_name rpc_status call_frame uid file directory",
+        calls="call client server callback op status_name rpc_status call_frame uid file directory "
+        "undecoded",
         operations="call op text",
         files="file path role",
     ),
@@ -62,9 +63,12 @@ anew and not among them."""
 STATUSES = tuple(name for names in KINDS.values() for name in names)
 """All of them."""
 
-NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO' or op = 'STARTTLS')"
-"""How SEEK says that there is no more data (RFC 7862 section 15.11.3), and a server that it has no
-TLS (RFC 9289 section 4.1)."""
+NO_ERROR = """(
+    status_name = 'NFS4ERR_NXIO' and (op = 'SEEK' or op = 'COMPOUND' and undecoded is not null)
+    or op = 'STARTTLS'
+)"""
+"""How SEEK says that there is no more data (RFC 7862 section 15.11.3), also where a snaplen cut off
+which operation it was; and a server that it has no TLS (RFC 9289 section 4.1)."""
 
 DATA = (*MOVING, "COMMIT")
 """Operations on file data."""

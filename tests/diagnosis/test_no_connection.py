@@ -113,3 +113,10 @@ def test_what_did_not_last_is_not_told() -> None:
     short = nothing(vain_connections=(replace(VAIN, lasted_s=0.9),))
     assert seen_by(RULE, short) == []
     assert seen_by(RULE, short, "no_connection.least=0.5")
+
+
+@pytest.mark.parametrize(("syns", "told"), [(2, 0), (3, 1)])
+def test_answers_that_would_not_be_captured_are_not_missed(syns: int, told: int) -> None:
+    pair = replace(VAIN, asked=replace(ASKED, attempts=2, syns=syns), alone=True)
+    seen = seen_by(RULE, nothing(vain_connections=(pair,)))
+    assert [each.confidence for each in seen] == ["likely"] * told

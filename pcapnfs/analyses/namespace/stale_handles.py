@@ -98,6 +98,7 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     """Put together, for each client and server, most calls first."""
     if not NEEDS.met(trace):
         return ()
+    told = not untold(trace).unplaced
     with closing(trace.cursor()) as cursor:
         cursor.execute(_FAILED)
         cursor.execute(_REFUSED)
@@ -136,7 +137,7 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
             expired=integer(expired),
             shown=tuple(shown.get((client, server), ())),
             frames=tuple(frames),
-            told=not untold(trace).unplaced,
+            told=told,
         )
         for client, server, calls, files, expired, frames in pairs
     )

@@ -15,7 +15,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.data.moves import MOVING
+from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ NEEDS = population.Calls(names=STATUSES)
 OF_DIRECTORY = " of a directory"
 """Behind an operation on file data that was asked of a directory: no server can carry it out."""
 
+OF_UNKNOWN = " of what was cut off"
+"""Behind a READ whose object a snaplen cut off: it may be a directory, of which that is no fault."""
+
 USERS_SHOWN = 3
 """Users that are told."""
 
@@ -107,7 +110,7 @@ class Failures(Record):
     """The RFC's names of their statuses, the most frequent first."""
     operations: tuple[str, ...]
     """Their main operations, the most frequent first; with `OF_DIRECTORY` behind it one on file
-    data that was asked of a directory."""
+    data that was asked of a directory, with `OF_UNKNOWN` a READ that does not tell of what."""
     users: tuple[int, ...]
     """AUTH_SYS users that asked, the most frequent first; empty where no call tells."""
     paths: tuple[str, ...]
@@ -183,7 +186,10 @@ _FAILURES = f"""
     with failed as materialized (
         select client, server, {_kind()} as kind, status_name, uid, call_frame,
                case when {among("op", DATA)} and directories.file is not null
-                    then op || '{OF_DIRECTORY}' else op end as op,
+                    then op || '{OF_DIRECTORY}'
+                    when {among("op", READ_OPERATIONS)} and refused.file is null
+                         and undecoded is not null
+                    then op || '{OF_UNKNOWN}' else op end as op,
                text, case when text is null then named.file end as file,
                case when text is null then place else hash(text) end as place
         from (

@@ -95,3 +95,18 @@ def test_what_was_cut_off_may_be_of_the_same_file(
     with trace_of(calls=calls, operations=known, files=FILES) as trace:
         (pair,) = refusals(trace)
     assert (pair.waits, pair.recalled) == (1, recalled)
+
+
+@pytest.mark.parametrize(("of_recall", "recalled"), [(1, 1), (2, 0)])
+def test_the_answer_that_puts_off_no_more_tells_what_was_cut_off(
+    of_recall: int, recalled: int
+) -> None:
+    calls = [
+        call(1, "OPEN", 1, undecoded="truncated", signature="PUTFH OPEN", **DELAY),
+        call(2, "CB_RECALL", 1, client="10.0.0.3", callback=True, file=of_recall),
+        call(5, "OPEN", 1, file=1, version=4, signature="PUTFH OPEN GETATTR"),
+    ]
+    known = [operation(2, "CB_RECALL", file=of_recall)]
+    with trace_of(calls=calls, operations=known, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.unfinished, pair.recalled) == (1, 0, recalled)

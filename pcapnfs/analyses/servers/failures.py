@@ -87,7 +87,7 @@ OF_DIRECTORY = " of a directory"
 """Behind an operation on file data that was asked of a directory: no server can carry it out."""
 
 OF_UNKNOWN = " of what was cut off"
-"""Behind a READ whose object a snaplen cut off: it may be a directory, of which that is no fault."""
+"""Behind a READ whose object a snaplen cut off: it may be a directory, which no server reads."""
 
 USERS_SHOWN = 3
 """Users that are told."""

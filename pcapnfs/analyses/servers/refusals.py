@@ -148,7 +148,7 @@ _REFUSALS = f"""
     untold_callbacks as (select server, recalled from callbacks where untold),
     waits as (
         select any_value(client) as client, any_value(server) as server, any_value(op) as op,
-               nullif(any_value(file), -1) as file,
+               any_value(file) filter (file <> -1) as file,
                nullif(any_value(directory), -1) as directory,
                min(status_name) filter (refused) as status,
                count(*) filter (refused) as calls, min(call_time) as begun,

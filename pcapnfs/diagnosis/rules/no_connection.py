@@ -68,8 +68,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         asked = pair.asked
         if pair.lasted_s < values[LEAST.name]:
             continue
-        # Where answers are not captured, only a SYN that came again shows that there was none.
-        if pair.alone and asked.syns <= asked.attempts:
+        # Answers that are not captured, or stand before their SYNs by a clock of their own, are not
+        # known as such: only a SYN that came again shows that there was none.
+        unknown = pair.alone or material.trust.clocks_apart_s is not None
+        if unknown and asked.syns <= asked.attempts:
             continue
         claims = (Claim("client", pair.idle_s),) if pair.idle_s else ()
         by_its_cost = by_cost(material, claims)
@@ -82,7 +84,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why=why,
             advice=advice,
             confidence="certain"
-            if (asked.syns > 1 or asked.refusals) and not pair.alone
+            if (asked.syns > 1 or asked.refusals) and not unknown
             else "likely",
             data=units.counted(asked.syns, "SYN"),
             frames=(asked.frame,),

@@ -143,7 +143,7 @@ def no_verdict(trust: Trust) -> str:
     """Why there is no verdict, where most cannot be read, or times are not known; else nothing."""
     if trust.times_untold and not trust.mostly_unread:
         why = "clocks of the two directions are apart, so that what calls took is not known"
-        if trust.clock_stands:
+        if trust.clock_untold:
             why = "capture's clock does not tell what calls took"
         return f"No verdict on what the time went into: the {why}."
     if not trust.mostly_unread:
@@ -203,7 +203,8 @@ def lacks(trust: Trust) -> list[str]:
 def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
     if trust.times_untold:
-        return f"Trust: {_stands(trust) or clocks_apart(trust)}"
+        by_clock = _stands(trust) or _ticks(trust)
+        return f"Trust: {by_clock if trust.clock_untold else clocks_apart(trust)}"
     if direction := one_way(trust):
         return f"Trust: {direction[0].lower()}{direction[1:]}"
     told, closed = lacks(trust), sealed(trust)
@@ -315,15 +316,28 @@ def _ticks(trust: Trust) -> str:
     if trust.clock_tick_s is None:
         return ""
     tick = units.duration(trust.clock_tick_s)
-    return f"The capture's clock ticks every {tick}: shorter times cannot be told."
+    told = f"The capture's clock ticks every {tick}"
+    if not trust.clock_untold:
+        return f"{told}: shorter times cannot be told."
+    return (
+        f"{told}, which is longer than nearly all calls: what calls took is not known, since a few "
+        f"took a tick by chance. {MICROSECONDS}"
+    )
+
+
+MICROSECONDS = (
+    "Capture with a clock that tells microseconds, and convert captures without rounding their "
+    "times."
+)
+"""What helps where a clock tells too little."""
 
 
 def _stands(trust: Trust) -> str:
     if not trust.clock_stands:
         return ""
     return (
-        "No call took any time by the capture's clock: what calls took is not known. Capture with "
-        "a clock that tells microseconds, and convert captures without rounding their times."
+        "No call took any time by the capture's clock: what calls took is not known. "
+        f"{MICROSECONDS}"
     )
 
 

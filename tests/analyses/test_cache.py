@@ -321,3 +321,47 @@ def test_refuses_an_unknown_order_and_a_negative_number(trace: Trace) -> None:
         cache(trace, sort="size")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="negative"):
         cache(trace, top=-1)
+
+
+@pytest.mark.parametrize(
+    ("reading", "notes", "saved"),
+    [
+        # Its answer was lost, or cut before it told how much it brought.
+        ([at(3, 5.1, "READ", reply_time=None)], [], 0),
+        ([at(3, 5.1, "READ", undecoded="truncated")], [], 0),
+        # The server refused it, so that nothing was read.
+        ([at(3, 5.1, "READ", status=70)], [], 1000),
+        # The call was lost: within a second it may have read the file.
+        ([], [("reply_without_call", 5.9, 0)], 0),
+        ([], [("reply_without_call", 6.1, 0)], 1000),
+        ([], [("reply_without_call", 5.9, 1)], 1000),
+        ([], [("duplicate_reply", 5.9, 0)], 1000),
+    ],
+)
+def test_what_may_have_been_read_was_not_saved(
+    reading: list[Row], notes: list[tuple[str, float, int]], saved: int
+) -> None:
+    other = call(9, "GETATTR", 1, client="10.0.0.3", connection=1, mount=1)
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[at(1, 0, "READ"), at(2, 5, "GETATTR"), *reading, other],
+        operations=[
+            told(1, "READ", 100, offset=0, count=1000),
+            told(2, "GETATTR", 100),
+            *(
+                operation(3, "READ", file=1, offset=0, status=row["status"], count=None)
+                for row in reading
+            ),
+        ],
+        notes=[
+            {
+                "reason": reason,
+                "time": START_NS + int(seconds * SECOND),
+                "frame": 90,
+                "connection": connection,
+                "call": None,
+            }
+            for reason, seconds, connection in notes
+        ],
+    ) as trace:
+        assert cache(trace).bytes_saved == saved

@@ -96,3 +96,49 @@ def test_a_clock_by_which_no_call_takes_any_time_tells_none(sent_ns: list[int]) 
 def test_one_call_that_takes_time_shows_that_the_clock_goes(packets: int, rows: list[Row]) -> None:
     with trace_of(meta(packets=packets), calls=rows) as trace:
         assert not clock(trace).stands
+
+
+def short(took: int, others: int, ticks: int = 1) -> list[Row]:
+    """Calls by a clock of seconds, of which so many took so many ticks, and the others none."""
+    second = 1000 * MILLISECOND
+    return [
+        {**each, "call": number}
+        for number, each in enumerate(
+            (
+                *calls([place * second for place in range(took)], ticks * second),
+                *calls([place // 9 * second for place in range(others)]),
+            ),
+            1,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "untold"),
+    [
+        # Of a hundred such calls, ten more or fewer are chance: a tenth of their sum.
+        (short(99, 200), 150, True),
+        (short(100, 200), 150, False),
+        # A call that stood still for a minute is known to a second.
+        (short(1, 100, 60), 60, False),
+        # A twentieth of the capture more or less, and a little more than that.
+        (short(9, 200), 60, False),
+        (short(9, 200), 59, True),
+    ],
+)
+def test_a_sum_of_a_few_ticks_is_chance(rows: list[Row], seconds: int, untold: bool) -> None:
+    end_ns = START_NS + seconds * 1000 * MILLISECOND
+    with trace_of(meta(packets=400, end_ns=end_ns), calls=rows) as trace:
+        told, found, judged = trust(trace), model(trace), findings(trace)
+    assert told.clock_tick_s == pytest.approx(1.0)
+    assert (told.times_untold, told.clock_untold, told.complete) == (untold, untold, not untold)
+    assert (found.verdict is None) == untold
+    if untold:
+        assert not [each for each in judged.findings if each.cost_s is not None]
+
+
+def test_two_seconds_show_a_clock_of_seconds_and_two_milliseconds_none() -> None:
+    for tick_ms, told in ((1000, 1.0), (1, None)):
+        rows = calls([place % 2 * tick_ms * MILLISECOND for place in range(60)])
+        with trace_of(meta(packets=120), calls=rows) as trace:
+            assert clock(trace).tick_s == told

@@ -28,3 +28,23 @@ def test_half_of_the_calls_alone_leave_no_verdict(alone: int, told: bool) -> Non
         assert (directions(trace).calls, directions(trace).mostly) == (alone, not told)
         found = model(trace)
         assert (found.verdict is not None, found.concurrency is not None) == (told, told)
+
+
+@pytest.mark.parametrize(("missing_bytes", "alone"), [(23 * 10, 0), (24 * 10, 10)])
+def test_what_a_client_acknowledged_was_sent(missing_bytes: int, alone: int) -> None:
+    """However often a timer that is too short has it send its calls again."""
+    numbers = range(1, 11)
+    with trace_of(
+        calls=[call(number, "GETATTR", None, transmissions=2) for number in numbers],
+        operations=[operation(number, "GETATTR") for number in numbers],
+        connections=[
+            {
+                "connection": 0,
+                "transport": "TCP",
+                "client_segments": 20,
+                "missing_bytes": missing_bytes,
+            }
+        ],
+    ) as trace:
+        assert directions(trace).calls == alone
+        assert len(directions(trace).pairs) == bool(alone)

@@ -84,6 +84,8 @@ def test_what_programs_provoke_or_goes_over_is_none_of_it() -> None:
         refused(3, "OPEN", "NFS4ERR_DELAY"),
         refused(4, "GETATTR", "NFS3ERR_STALE"),
         refused(5, "SEEK", "NFS4ERR_NXIO"),
+        # A snaplen cut off that it is a SEEK.
+        refused(8, "COMPOUND", "NFS4ERR_NXIO", undecoded="truncated"),
         refused(6, "CB_RECALL", "NFS4ERR_SERVERFAULT", callback=True),
         refused(7, "LOCK", "NFS4ERR_DENIED"),
     ]
@@ -99,3 +101,14 @@ def test_a_session_that_has_no_room_fills_no_file_system(op: str, kind: str) -> 
     with trace_of(calls=[refused(1, op, "NFS4ERR_NOSPC")]) as trace:
         (pair,) = failures(trace)
     assert (pair.kind, pair.statuses) == (kind, ("NFS4ERR_NOSPC",))
+
+
+def test_what_was_read_may_be_a_directory_where_that_was_cut_off() -> None:
+    calls = [
+        refused(1, "READ", "NFS3ERR_IO", undecoded="truncated"),
+        refused(2, "READ", "NFS3ERR_IO", file=1, undecoded="truncated"),
+        refused(3, "WRITE", "NFS3ERR_IO", undecoded="truncated"),
+    ]
+    with trace_of(calls=calls, files=[file(1, "a")]) as trace:
+        (pair,) = failures(trace)
+    assert set(pair.operations) == {"READ of what was cut off", "READ", "WRITE"}

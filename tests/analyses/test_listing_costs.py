@@ -296,3 +296,33 @@ def test_nothing_is_said_of_a_listing_of_which_it_was_cut_off_what_it_asked_for(
 def test_without_listings_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         assert listing_costs(trace) == ()
+
+
+@pytest.mark.parametrize(("first", "asked"), [(1, 1), (2, 2)])
+def test_within_a_tick_of_the_clock_frames_tell_what_came_first(first: int, asked: int) -> None:
+    """By a clock of seconds b is asked for while d is listed with attributes, or before."""
+    calls = [
+        at(1, 0.0, "READDIR", 0, file=1),
+        look(2, 1.0, 2),
+        at(3, 1.0, "READDIRPLUS", 0, file=1, call_frame=10 * first, reply_frame=10 * first + 1),
+        {**look(4, 1.0, 3), "call_frame": 15, "reply_frame": 16},
+        *(at(number, number, "GETATTR", 0, file=1) for number in range(10, 70)),
+    ]
+    with trace_of(
+        meta(packets=200, end_ns=START_NS + 100_000 * MILLISECOND),
+        calls=[{**each, "reply_time": each["call_time"], "srt": 0} for each in calls],
+        operations=[
+            operation(1, "READDIR", file=1, entries=3),
+            operation(2, "LOOKUP", file=2),
+            operation(3, "READDIRPLUS", file=1, entries=3),
+            operation(4, "LOOKUP", file=3),
+        ],
+        files=FILES,
+        entries=[
+            {"call": listing, "directory": 1, "name": name, "file": None}
+            for listing in (1, 3)
+            for name in "abs"
+        ],
+    ) as trace:
+        (pair,) = listing_costs(trace)
+    assert pair.asked.calls == asked

@@ -72,3 +72,41 @@ def test_a_grace_period_is_not_asked_here() -> None:
     grace = {"status": 10013, "status_name": "NFS4ERR_GRACE"}
     with trace_of(calls=[call(1, "OPEN", 1, **grace)]) as trace:
         assert refusals(trace) == ()
+
+
+@pytest.mark.parametrize(
+    ("of_call", "of_recall", "recalled"),
+    [
+        # The name behind the cut; then the file of the recall; then what the callback asks for.
+        ({"directory": 3, "undecoded": "truncated"}, {"file": 1}, 1),
+        ({"file": 1}, {"undecoded": "truncated"}, 1),
+        ({"file": 1}, {"undecoded": "truncated", "op": "COMPOUND"}, 1),
+        # Another file, as far as both tell, and a call that is about none.
+        ({"file": 2}, {"file": 1}, 0),
+        ({}, {"file": 1}, 0),
+    ],
+)
+def test_what_was_cut_off_may_be_of_the_same_file(
+    of_call: Row, of_recall: Row, recalled: int
+) -> None:
+    recall = {**call(2, "CB_RECALL", 1, client="10.0.0.3", callback=True), **of_recall}
+    known = [operation(2, "CB_RECALL", file=of_recall.get("file"))] * (recall["op"] != "COMPOUND")
+    calls = [{**call(1, "OPEN", 1, **DELAY), **of_call}, recall]
+    with trace_of(calls=calls, operations=known, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.recalled) == (1, recalled)
+
+
+@pytest.mark.parametrize(("of_recall", "recalled"), [(1, 1), (2, 0)])
+def test_the_answer_that_puts_off_no_more_tells_what_was_cut_off(
+    of_recall: int, recalled: int
+) -> None:
+    calls = [
+        call(1, "OPEN", 1, undecoded="truncated", signature="PUTFH OPEN", **DELAY),
+        call(2, "CB_RECALL", 1, client="10.0.0.3", callback=True, file=of_recall),
+        call(5, "OPEN", 1, file=1, version=4, signature="PUTFH OPEN GETATTR"),
+    ]
+    known = [operation(2, "CB_RECALL", file=of_recall)]
+    with trace_of(calls=calls, operations=known, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.unfinished, pair.recalled) == (1, 0, recalled)

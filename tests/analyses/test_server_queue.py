@@ -14,7 +14,7 @@ from pcapnfs.analyses.servers.server_queue import (
     server_queues,
     waits_by_client,
 )
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 SERVER = "10.0.0.1"
 
@@ -172,3 +172,16 @@ def test_where_some_do_not_or_few_do_nothing_queues(calls: list[Row]) -> None:
     with trace_of(calls=calls) as trace:
         assert waits_by_client(trace) == ()
         assert measure(trace).queue_s == 0
+
+
+def test_by_a_clock_that_ticks_nothing_tells_what_waited_for_what() -> None:
+    calls = [
+        at(number, "GETATTR", 10 * number, 10 * number + number % 2, file=number)
+        for number in range(1, 61)
+    ]
+    waiting = [create(100, 1000, 1040), at(101, "GETATTR", 1010, 1040, file=7, connection=1)]
+    with trace_of(calls=[*calls, *waiting]) as trace:
+        assert server_queues(trace, [SERVER])[SERVER].waited == 1
+    with trace_of(meta(packets=130), calls=[*calls, *waiting]) as trace:
+        assert server_queues(trace, [SERVER]) == {}
+        assert waits_by_client(trace) == ()

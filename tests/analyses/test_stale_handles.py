@@ -76,3 +76,18 @@ def test_a_handle_that_works_later_is_told() -> None:
     with trace_of(calls=calls, operations=operations, files=FILES) as trace:
         (pair,) = stale_handles(trace)
     assert (pair.shown[0].last_use_frame, pair.shown[0].next_use_frame) == (None, 3)
+
+
+def test_of_a_compound_that_worked_all_did_though_its_results_were_cut() -> None:
+    calls = [
+        call(1, "READ", 1, status=10014, status_name="NFS4ERR_FHEXPIRED"),
+        call(2, "READ", 1, status=0, undecoded="truncated"),
+    ]
+    operations = [
+        operation(1, "READ", file=2, status=10014),
+        operation(2, "READ", file=2, status=None, executed=False),
+    ]
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = stale_handles(trace)
+    assert pair.shown[0].next_use_frame == 3
+    assert not pair.told

@@ -51,3 +51,10 @@ def test_of_several_clients_each_is_judged_by_its_own_calls() -> None:
     (seen,) = seen_by(RULE, several)
     assert seen.about == ("10.0.0.2", "10.0.0.1")
     assert "took 20.2 ms, a call that needs no storage 20.0 ms" in seen.seen
+
+
+def test_by_a_clock_of_milliseconds_nobody_knows_how_much_slower_they_are() -> None:
+    fast = bound_by("round_trips", **(FAST | {"usual_s": 0.001, "stable_median_s": 0.001}))
+    assert seen_by(RULE, fast)
+    ticks = replace(fast, trust=replace(fast.trust, clock_tick_s=0.001))
+    assert seen_by(RULE, ticks) == []

@@ -24,6 +24,11 @@ def test_data_that_cannot_be_read_is_no_loss_of_what_is_written() -> None:
     assert "written" in seen.why
 
 
+def test_a_read_that_may_be_of_a_directory_is_a_warning() -> None:
+    (seen,) = of_kind(RULE, "fault", operations=("READ of what was cut off",))
+    assert (seen.severity, seen.title) == ("warning", "The server reports errors")
+
+
 def test_errors_of_other_calls_are_a_warning() -> None:
     (seen,) = of_kind(RULE, "fault", operations=("SETATTR",))
     assert (seen.severity, seen.title) == ("warning", "The server reports errors")

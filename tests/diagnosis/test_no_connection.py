@@ -113,3 +113,14 @@ def test_what_did_not_last_is_not_told() -> None:
     short = nothing(vain_connections=(replace(VAIN, lasted_s=0.9),))
     assert seen_by(RULE, short) == []
     assert seen_by(RULE, short, "no_connection.least=0.5")
+
+
+@pytest.mark.parametrize(("syns", "told"), [(2, 0), (3, 1)])
+def test_answers_that_would_not_be_captured_are_not_missed(syns: int, told: int) -> None:
+    pair = replace(VAIN, asked=replace(ASKED, attempts=2, syns=syns))
+    alone = nothing(vain_connections=(replace(pair, alone=True),))
+    # By another clock an answer stands before what it answers.
+    apart = nothing(vain_connections=(pair,))
+    apart = replace(apart, trust=replace(apart.trust, clocks_apart_s=0.005))
+    for found in (alone, apart):
+        assert [each.confidence for each in seen_by(RULE, found)] == ["likely"] * told

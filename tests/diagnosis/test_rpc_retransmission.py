@@ -119,3 +119,10 @@ def test_the_user_may_think_otherwise() -> None:
     found = nothing(resent_calls=(FEW,))
     assert seen_by(RULE, found, "rpc_retransmission.least=4") == []
     assert seen_by(RULE, nothing(resent_calls=())) == []
+
+
+def test_without_what_the_server_sent_nobody_knows_whether_it_had_answered() -> None:
+    (known,) = seen_by(RULE, nothing(resent_calls=(FEW,)))
+    (alone,) = seen_by(RULE, nothing(resent_calls=(replace(FEW, alone=True),)))
+    assert (known.confidence, alone.confidence) == ("certain", "likely")
+    assert "it may have answered before they came again" in alone.seen

@@ -105,3 +105,13 @@ def test_a_server_that_is_not_linux_has_no_nfsd(material: Material) -> None:
     told = " ".join((seen.why, *(advice.action for advice in seen.advice)))
     assert "nfsd" not in told
     assert "/etc" not in told
+
+
+@pytest.mark.parametrize(("floor_s", "told"), [(0.0129, False), (0.0130, True)])
+def test_by_a_clock_that_ticks_what_takes_a_tick_may_take_nothing(
+    floor_s: float, told: bool
+) -> None:
+    material = found(replace(IDLE, floor_s=0.0), replace(LOADED, floor_s=floor_s, median_s=0.02))
+    assert seen_by(RULE, material)
+    ticks = replace(material, trust=replace(material.trust, clock_tick_s=0.00325))
+    assert bool(seen_by(RULE, ticks)) == told

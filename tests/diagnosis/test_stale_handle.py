@@ -51,3 +51,16 @@ def test_handles_that_work_later_are_not_gone() -> None:
     assert seen.severity == "note"
     assert seen.title == "The server refused handles that it honoured later"
     assert seen.seen.endswith("in frame 12, and well again in frame 30.")
+
+
+def test_handles_that_were_cut_off_may_work_later() -> None:
+    cut = replace(GONE, files=0, shown=(), told=False)
+    (seen,) = seen_by(RULE, nothing(stale_handles=(cut,)))
+    assert seen.title == "The server refused handles that the capture does not hold"
+    assert (seen.severity, seen.confidence) == ("note", "likely")
+
+
+def test_who_removed_a_file_may_be_cut_off() -> None:
+    (seen,) = seen_by(RULE, nothing(stale_handles=(replace(GONE, told=False),)))
+    assert seen.seen.endswith("last used well 500 ms before in frame 12.")
+    assert (seen.severity, seen.confidence) == ("warning", "likely")

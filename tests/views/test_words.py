@@ -119,6 +119,14 @@ def test_a_clock_that_stands_is_told_with_what_to_do() -> None:
     assert no_verdict(stands).endswith("the capture's clock does not tell what calls took.")
 
 
+def test_a_clock_by_which_chance_makes_times_is_told_with_what_to_do() -> None:
+    coarse = replace(samples.trust(), times_untold=True, clock_tick_s=1.0, complete=False)
+    told = trust_sentences(coarse, samples.capture())
+    assert told[0].startswith("The capture's clock ticks every 1.00 s, which is longer than nearly")
+    assert warning(coarse) == f"Trust: {told[0]}"
+    assert no_verdict(coarse).endswith("the capture's clock does not tell what calls took.")
+
+
 def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
     assert lacks(replace(samples.poor_trust(), damaged_files=1)) == [
         "998 calls have no reply",

@@ -16,13 +16,13 @@ from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
-from pcapnfs.analyses.by_file.visits import TOGETHER_S
+from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import untold as _untold
-from pcapnfs.analyses.captured.directions import directions
+from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, any_orphan, directions
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.mounts import mounts_apart as _mounts_apart
@@ -236,7 +236,13 @@ def of_learned(
     cursor.execute(_DATA)
     cursor.execute(_MOVED)
     cursor.execute(_HELD)
-    for rows in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
+    asked = "learned"
+    if any_orphan(trace):
+        cursor.execute(_ORPHANS)
+        asked = _DOUBTED
+    for rows in parts.of(
+        trace, cursor, _MOVES.format(learned=asked), by="mount, file", entries=True
+    ):
         walks.put(cursor, "held", walks.held(rows, visit_s=TOGETHER_S))
     cursor.execute(_BY_FILE)
     (totals,) = by_name(cursor.execute(_TOTALS))
@@ -307,18 +313,47 @@ _MOVED = """
     where not callback and reply_time is not null
 """
 
-_MOVES = """
+_MOVES = f"""
     select mount, file, moment, call, position, start, stop, reading,
            false as asked, null::bigint as asked_at, false as valid, false as void
     from moved
     union all
+    -- What was read without an answer, or with one that was cut, was not spared.
+    select mount, lost.file, coalesce(reply_time, call_time), call, position,
+           coalesce(start, 0), coalesce(start, 0), true, false, null, false, false
+    from (
+             select call, position, file, {_START} as start from {moves.TABLE}
+             where reading and file is not null and "count" is null and coalesce(status = 0, true)
+         ) as lost join calls using (call)
+    where not callback
+    union all
     select mount, file, reply_time, call, 0::uinteger, null, null, false,
            question is not null, call_time,
            question is not null and finding = 'unchanged'::finding, finding = 'other'::finding
-    from learned semi join moved using (mount, file)
+    from {{learned}} as learned semi join moved using (mount, file)
     where question is not null or finding = 'other'::finding
 """
 """For files whose data a client read or wrote: what it moved, and what it learnt."""
+
+_ORPHANS = f"""
+    create temp table orphans as
+    select mount, notes.time
+    from notes join (select distinct connection, mount from calls) as of_mount using (connection)
+    where reason = '{ORPHAN_REPLY}'
+"""
+"""Replies whose calls are lost: any file may have been read by them."""
+
+_DOUBTED = f"""(
+    select learned.* replace (
+               case when finding = 'unchanged'::finding
+                         and coalesce(orphans.time - reply_time < {TOGETHER_NS}, false)
+                    then null else finding end as finding
+           )
+    from learned asof left join orphans
+         on learned.mount = orphans.mount and learned.reply_time <= orphans.time
+)"""
+"""SQL: what clients learnt, without what was valid where a call that followed it is lost: it may
+have read the file."""
 
 _HELD = "create temp table held (mount uinteger, file uinteger, reread bigint, saved bigint)"
 

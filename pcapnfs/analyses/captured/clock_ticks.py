@@ -3,15 +3,18 @@
 Takes the times of calls and replies; gives the tick of a clock that tells no microseconds, and
 says whether it tells any times. Hosts whose timer ticks every 10 ms, old analysers and converted
 captures have such clocks: what is shorter than a tick takes no time there, or a whole one. Where
-the tick is longer than all calls, or packets were written without their times, no call takes any.
+the tick is longer than all calls, or packets were written without their times, no call takes any;
+where it is longer than nearly all, a few take a whole one, and which is chance.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -32,8 +35,19 @@ NEARLY_ALL = 0.99
 ENOUGH = 100
 """Times, and packets, from which on that is no chance, and no capture that was made by hand."""
 
-DIFFERENT = 10
-"""Different times below which all may be of the same few moments."""
+CHANCE = 1e9
+"""To one, against which different times of a clock of microseconds would all be multiples of a
+tick: those of a second need two different times, those of a millisecond three."""
+
+MICROSECONDS = 1000
+"""In a millisecond."""
+
+KNOWN = 0.1
+"""A sum of what calls took is known where its standard error is no larger part of it."""
+
+LITTLE = 0.05
+"""Of the capture: where the error is no larger part, it changes little of what the time went into.
+"""
 
 
 class Clock(Record):
@@ -44,27 +58,50 @@ class Clock(Record):
     tell."""
     stands: bool
     """Not one of the calls with a reply took any time by it: what calls took is not known."""
+    untold: bool
+    """What calls took in all is not known by it: none took any time, or so few took a tick that
+    chance makes their sum."""
 
 
 @once
 def clock(trace: Trace) -> Clock:
     """Say what the times of the capture are multiples of."""
     if trace.meta.start_ns is None or sum(file.packets for file in trace.meta.files) < ENOUGH:
-        return Clock(None, stands=False)
+        return Clock(None, stands=False, untold=False)
     ((times, coarse),) = trace.rows(f"select count(*), {_multiples(1)} from {_TIMES}")
     if times < ENOUGH:
-        return Clock(None, stands=False)
+        return Clock(None, stands=False, untold=False)
     stands = _stands(trace)
     if coarse < NEARLY_ALL * times:
-        return Clock(None, stands=stands)
+        return Clock(None, stands=stands, untold=stands)
     counts = ", ".join(_multiples(tick) for tick in TICKS_MS)
     ((different, *found),) = trace.rows(f"select count(distinct time), {counts} from {_TIMES}")
-    if different < DIFFERENT:
-        return Clock(None, stands=stands)
     tick = next(
-        tick for tick, all_ in zip(TICKS_MS, found, strict=True) if all_ >= NEARLY_ALL * times
+        (
+            tick
+            for tick, all_ in zip(TICKS_MS, found, strict=True)
+            if all_ >= NEARLY_ALL * times and (tick * MICROSECONDS) ** different >= CHANCE
+        ),
+        None,
     )
-    return Clock(tick / 1000, stands=stands)
+    if tick is None:
+        return Clock(None, stands=stands, untold=stands)
+    return Clock(tick / 1000, stands=stands, untold=stands or _by_chance(trace, tick))
+
+
+def _by_chance(trace: Trace, tick_ms: int) -> bool:
+    """Whether the sum of what calls took is a matter of chance.
+
+    A call that is shorter than a tick takes one where the clock ticks meanwhile. How many do varies
+    as counts of rare events do, by the root of their number; a longer call is a tick too long or
+    too short at most.
+    """
+    ((single, longer, ticks),) = trace.rows(_TICKS, {"tick": tick_ms * MILLISECOND})
+    if not ticks:
+        return False
+    span = ((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / (tick_ms * MILLISECOND)
+    error = math.sqrt(integer(single) + integer(longer) / 4)
+    return error > max(KNOWN * integer(ticks), LITTLE * span)
 
 
 def _stands(trace: Trace) -> bool:
@@ -78,6 +115,13 @@ _TIMES = """(
     select call_time as time from calls
     union all select reply_time from calls where reply_time is not null
 )"""
+
+
+_TICKS = """
+    select count(*) filter (ticks = 1), count(*) filter (ticks > 1),
+           coalesce(sum(ticks), 0)::bigint
+    from (select round(srt / $tick)::bigint as ticks from calls where srt > 0)
+"""
 
 
 def _multiples(tick_ms: int) -> str:

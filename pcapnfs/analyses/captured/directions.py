@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="connection callback reply_frame transmissions",
-    connections="connection syn_rtt client_segments server_segments server_acks client_resent "
-    "missing_bytes",
+    connections="connection client server syn_rtt client_segments server_segments server_acks "
+    "client_resent missing_bytes",
     notes="reason connection",
 )
 """The columns that the queries here read."""
@@ -36,12 +36,17 @@ MOST = 0.5
 """Share of calls without the other direction from which on the rest stands for nothing else."""
 
 
+LEAST_REPLY = 24
+"""Bytes of the shortest reply (RFC 5531 section 9)."""
+
+
 class Directions(Record):
     """What stands alone."""
 
     calls: int
     """Calls on connections of which only what the client sent is in the capture, and where the
-    client had no reason to send it again; 0 where they are fewer than five."""
+    client had no reason to send it again, or acknowledged as much as their replies take; 0 where
+    they are fewer than five."""
     replies: int
     """Replies on connections without any call; 0 where they are fewer than five, or where packets
     were cut, since a call takes more of a packet than a reply to be known."""
@@ -49,6 +54,8 @@ class Directions(Record):
     """Bytes that the connections of these lack, as what was captured acknowledges."""
     all_calls: int
     """Calls in the capture, these among them."""
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    """Clients and servers of these calls: what the server sent there is not in the capture."""
 
     @property
     def mostly(self) -> bool:
@@ -66,8 +73,11 @@ def directions(trace: Trace) -> Directions:
     """Count what stands alone."""
     ((all_calls,),) = trace.rows("select count(*) from calls")
     calls = of_calls = replies = of_replies = 0
+    pairs: frozenset[tuple[str, str]] = frozenset()
     if any_called(trace):
-        calls, of_calls = map(integer, trace.rows(_WITHOUT_REPLIES)[0])
+        rows = trace.rows(_WITHOUT_REPLIES, {"least": LEAST_REPLY})
+        calls, of_calls = (sum(integer(row[column]) for row in rows) for column in (2, 3))
+        pairs = frozenset((client, server) for client, server, _, _ in rows)
     if any_orphan(trace):
         replies, of_replies = map(integer, trace.rows(_WITHOUT_CALLS, {"orphan": ORPHAN_REPLY})[0])
     if any(file.truncated_packets for file in trace.meta.files):
@@ -77,6 +87,7 @@ def directions(trace: Trace) -> Directions:
         replies=_many(replies),
         missing_bytes=of_calls * bool(_many(calls)) + of_replies * bool(_many(replies)),
         all_calls=all_calls,
+        pairs=pairs if _many(calls) else frozenset(),
     )
 
 
@@ -98,22 +109,24 @@ def _many(messages: int) -> int:
     return messages if messages >= FEW else 0
 
 
-# A client whose server is down sends its segments, or over UDP its calls, again and again; one
-# whose server's segments were merely not captured does not.
 _CALLED = """
     called as (
-        select connection, count(*) as calls
-        from calls where not callback group by connection
-        having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
+        select connection, count(*) as calls, count(*) filter (transmissions > 1) as again
+        from calls where not callback group by connection having count(reply_frame) = 0
     )
 """
 
+# A client whose server is down sends its segments, or over UDP its calls, again and again; one
+# whose server's segments were merely not captured does not. Nor does one acknowledge what a server
+# has not sent, however often a timer that is too short has it send calls again.
 _WITHOUT_REPLIES = f"""
     with {_CALLED}
-    select sum(calls), sum(missing_bytes)
+    select client, server, sum(calls), sum(missing_bytes)
     from called join connections using (connection)
     where server_segments = 0 and server_acks = 0 and syn_rtt is null
-          and client_resent * 2 <= client_segments
+          and (again * 2 <= calls and client_resent * 2 <= client_segments
+               or missing_bytes >= $least * calls)
+    group by client, server
 """
 
 _WITHOUT_CALLS = """

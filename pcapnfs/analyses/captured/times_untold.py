@@ -1,7 +1,7 @@
 """Whether the capture tells what calls took.
 
 Takes the calls; it does not where the directions have clocks that are too far apart, or where the
-clock is so coarse that no call took any time by it.
+clock is so coarse that no call took any time by it, or so few that it is chance which did.
 """
 
 from __future__ import annotations
@@ -20,4 +20,4 @@ READS = columns.together(clock_ticks.READS, clocks_apart.READS)
 
 def times_untold(trace: Trace) -> bool:
     """Say whether what calls took is not known."""
-    return clocks_apart.clocks_apart(trace).untold or clock_ticks.clock(trace).stands
+    return clocks_apart.clocks_apart(trace).untold or clock_ticks.clock(trace).untold

@@ -93,7 +93,8 @@ class Trust(Record):
     before it."""
     calls_alone: int
     """Part of unanswered: on connections of which only what the client sent is in the capture, and
-    where the client had no reason to send it again. 0 where they are fewer than five."""
+    where the client had no reason to send it again, or acknowledged as much as their replies take.
+    0 where they are fewer than five."""
     replies_alone: int
     """Part of orphan_replies: on connections without any call. 0 where they are fewer than five, or
     where packets were cut, since a call takes more of a packet than a reply to be known."""
@@ -111,8 +112,8 @@ class Trust(Record):
     """By how much at least the clocks behind the two directions are apart, seconds: replies are in
     the capture before their calls again and again. None where nothing tells that they are."""
     times_untold: bool
-    """That is so much, or the clock so coarse, that what calls took is not known: there is no
-    verdict, no model and no finding on times."""
+    """That is so much, or the clock so coarse, that what calls took is not known, or a matter of
+    chance: there is no verdict, no model and no finding on times."""
     clock_tick_s: float | None
     """What all times of the capture are multiples of, seconds: shorter times cannot be told. None
     where that is less than a millisecond, or there are too few times."""
@@ -197,6 +198,11 @@ class Trust(Record):
         if self.replies_alone and not self.rpc_calls:
             return "calls"
         return None
+
+    @property
+    def clock_untold(self) -> bool:
+        """Whether what calls took is not known since the capture's clock is too coarse."""
+        return self.times_untold and (self.clock_stands or self.clocks_apart_s is None)
 
     @property
     def mostly_unread(self) -> bool:
@@ -343,7 +349,7 @@ def trust(trace: Trace) -> Trust:
             or damaged
             or sum(dropped)
             or apart.least_s is not None
-            or clock(trace).stands
+            or clock(trace).untold
         ),
     )
 

@@ -401,4 +401,5 @@ def _evidence(
         unreached_s=measured.unreached_s,
         queue_s=float(costs.queue_s),
         bounded=measured.rtt_source == BOUND and given.rtt_s is None,
+        tick_s=measured.tick_s,
     )

@@ -210,6 +210,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             held_down=holding(measured.loss_rates, measured.transfer_s / measured.concurrency),
             ack_waits=measured.ack_waits,
             served_s=measured.served_s,
+            tick_s=measured.tick_s,
         )
     )
     return _with_mounting(measured, found)

@@ -156,6 +156,8 @@ class Evidence(Record):
     another."""
     ack_waits: AckWaits = AckWaits()
     """Calls that were answered late since the server waited for ACKs."""
+    tick_s: float = 0.0
+    """The tick of the capture's clock: what medians are apart may be more by so much."""
 
 
 def noticed(apart_s: float, whole_s: float) -> bool:
@@ -173,7 +175,7 @@ def storage_of(evidence: Evidence) -> str | None:
         return None
     if evidence.stable_s is not None:
         small = _small_s(evidence)
-        more = evidence.stable_s - small
+        more = evidence.stable_s - small + evidence.tick_s
         if more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small:
             slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
             return "mixed" if slow else "memory"

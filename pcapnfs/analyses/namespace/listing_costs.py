@@ -41,7 +41,8 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import ASKS_STATE
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
 from pcapnfs.analyses.caching.spared import Spared
-from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured import clock_ticks, traffic
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.namespace import former_names, listings
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS
@@ -54,14 +55,15 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    clock_ticks.READS,
     listings.READS,
     listings.USED_READS,
     former_names.READS,
     shares.READS,
     traffic.READS,
     columns.of(
-        calls="call mount callback program version op call_frame call_time reply_time file "
-        "directory",
+        calls="call mount callback program version op call_frame call_time reply_frame reply_time "
+        "file directory",
         operations="call op attributes",
         files="file parent name path role",
         entries="call position name file",
@@ -148,7 +150,8 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             return ()
         cursor.execute(_TOLD)
         cursor.execute(_OBJECTS)
-        cursor.execute(_AFTER, {"plain": any_plain})
+        order = "frame" if clock(trace).tick_s is not None else "time"
+        cursor.execute(_AFTER.format(order=order), {"plain": any_plain})
         cursor.execute(_ONE_BY_ONE)
         if any_plain:
             _ask_one_by_one(trace, cursor)
@@ -191,14 +194,15 @@ def _ask_one_by_one(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
 
 _LISTED = f"""
     create temp table listed as
-    select mount, version, call, position, directory, call_frame, reply_time, plus, untyped, entries
+    select mount, version, call, position, directory, call_frame, reply_frame, reply_time, plus,
+           untyped, entries
     from {listings.TABLE}
     where directory is not null and version >= 3 and reply_time is not null
 """
 
 _TOLD = """
     create temp table told as
-    select mount, listed.directory, name, entries.file, listed.call, reply_time, plus,
+    select mount, listed.directory, name, entries.file, listed.call, reply_frame, reply_time, plus,
            coalesce(untyped, false) as untyped
     from entries join listed using (call, position)
     where name not in ('.', '..')
@@ -213,7 +217,8 @@ _OBJECTS = """
 _OF_OPEN = ("ACCESS", "READ", "WRITE")
 """Operations of NFSv3 by which a client uses a file that a program has opened."""
 
-# A name is what a listing always has; handles come with attributes alone.
+# A name is what a listing always has; handles come with attributes alone. By a clock that ticks, a
+# call and the listings before and after it may be of one moment: frames tell which came first.
 _AFTER = f"""
     create temp table after as
     with about as (
@@ -241,7 +246,7 @@ _AFTER = f"""
     ),
     -- A listing that was cut may have told any name with attributes.
     cut as (
-        select mount, directory, reply_time as cut_time
+        select mount, directory, reply_{{order}} as cut_{{order}}
         from listed where entries is null and coalesce(plus, true)
     )
     select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
@@ -249,11 +254,11 @@ _AFTER = f"""
            opened or version < 4 and (asked.mount, asked.file) in (from used) as asks_at_open
     from asked asof join told
          on asked.mount = told.mount and asked.directory = told.directory
-            and asked.name = told.name and asked.call_time >= told.reply_time
+            and asked.name = told.name and asked.call_{{order}} >= told.reply_{{order}}
          asof left join cut
          on asked.mount = cut.mount and asked.directory = cut.directory
-            and asked.call_time >= cut.cut_time
-    where not plus and coalesce(cut_time < told.reply_time, true)
+            and asked.call_{{order}} >= cut.cut_{{order}}
+    where not plus and coalesce(cut_{{order}} < told.reply_{{order}}, true)
 """
 
 _ASKED = f"""

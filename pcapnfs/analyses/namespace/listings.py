@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call mount callback program version op call_frame call_time reply_time srt reply_bytes",
+    calls="call mount callback program version op call_frame call_time reply_frame "
+    "reply_time srt reply_bytes",
     operations="call position op status file attributes requested plus cookie entries",
 )
 """The columns that this reads."""
@@ -31,10 +32,10 @@ caused by it."""
 
 TABLE = "listings"
 """The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
-`call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and
-operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL where
-that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown; `srt` and
-`reply_bytes` of calls that did nothing else, else NULL."""
+`call_time`, `reply_frame`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls
+and operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL
+where that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown;
+`srt` and `reply_bytes` of calls that did nothing else, else NULL."""
 
 
 @once
@@ -86,7 +87,7 @@ _LISTINGS = f"""
     select asked.call, position, mount, version, asked.directory,
            {with_attributes("asked.op", "version")} as plus,
            asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
-           cookie, entries, requested, call_frame, call_time, reply_time,
+           cookie, entries, requested, call_frame, call_time, reply_frame, reply_time,
            case when calls.op = asked.op then srt end as srt,
            case when calls.op = asked.op then reply_bytes end as reply_bytes
     from asked join calls using (call)

@@ -14,6 +14,8 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import untold as _untold
+from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
+    _untold.READS,
     columns.of(
         calls="call client server callback op call_frame call_time reply_time program status",
         operations="call op status file directory name executed",
@@ -86,12 +89,16 @@ class StaleHandles(Record):
     """The files refused most often."""
     frames: tuple[int, ...]
     """Example frames: of the calls refused."""
+    told: bool = True
+    """Every call in the capture tells what it is about. Else one that does not may have removed a
+    file, or have used its handle well."""
 
 
 def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     """Put together, for each client and server, most calls first."""
     if not NEEDS.met(trace):
         return ()
+    told = not untold(trace).unplaced
     with closing(trace.cursor()) as cursor:
         cursor.execute(_FAILED)
         cursor.execute(_REFUSED)
@@ -130,6 +137,7 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
             expired=integer(expired),
             shown=tuple(shown.get((client, server), ())),
             frames=tuple(frames),
+            told=told,
         )
         for client, server, calls, files, expired, frames in pairs
     )
@@ -179,10 +187,13 @@ _NAMED = """
     select file, identity from files semi join first using (identity)
 """
 
+# Of a compound that worked, every operation did, also those whose results were cut off.
 _TOUCHED = """
     create temp table touched as
-    select call, op, executed, identity
-    from operations join named using (file) where operations.status = 0
+    select call, op, executed or operations.status is null as executed, identity
+    from operations join named using (file)
+         join (select call, status as of_call from calls) as calls using (call)
+    where coalesce(operations.status, of_call) = 0
 """
 
 _UNBOUND = f"""

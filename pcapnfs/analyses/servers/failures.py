@@ -15,7 +15,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.data.moves import MOVING
+from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.CALLS_READS,
     columns.of(
-        calls="call client server callback op status_name rpc_status call_frame uid file directory",
+        calls="call client server callback op status_name rpc_status call_frame uid file directory "
+        "undecoded",
         operations="call op text",
         files="file path role",
     ),
@@ -62,9 +63,12 @@ anew and not among them."""
 STATUSES = tuple(name for names in KINDS.values() for name in names)
 """All of them."""
 
-NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO' or op = 'STARTTLS')"
-"""How SEEK says that there is no more data (RFC 7862 section 15.11.3), and a server that it has no
-TLS (RFC 9289 section 4.1)."""
+NO_ERROR = """(
+    status_name = 'NFS4ERR_NXIO' and (op = 'SEEK' or op = 'COMPOUND' and undecoded is not null)
+    or op = 'STARTTLS'
+)"""
+"""How SEEK says that there is no more data (RFC 7862 section 15.11.3), also where a snaplen cut off
+which operation it was; and a server that it has no TLS (RFC 9289 section 4.1)."""
 
 DATA = (*MOVING, "COMMIT")
 """Operations on file data."""
@@ -81,6 +85,9 @@ NEEDS = population.Calls(names=STATUSES)
 
 OF_DIRECTORY = " of a directory"
 """Behind an operation on file data that was asked of a directory: no server can carry it out."""
+
+OF_UNKNOWN = " of what was cut off"
+"""Behind a READ whose object a snaplen cut off: it may be a directory, which no server reads."""
 
 USERS_SHOWN = 3
 """Users that are told."""
@@ -103,7 +110,7 @@ class Failures(Record):
     """The RFC's names of their statuses, the most frequent first."""
     operations: tuple[str, ...]
     """Their main operations, the most frequent first; with `OF_DIRECTORY` behind it one on file
-    data that was asked of a directory."""
+    data that was asked of a directory, with `OF_UNKNOWN` a READ that does not tell of what."""
     users: tuple[int, ...]
     """AUTH_SYS users that asked, the most frequent first; empty where no call tells."""
     paths: tuple[str, ...]
@@ -179,7 +186,10 @@ _FAILURES = f"""
     with failed as materialized (
         select client, server, {_kind()} as kind, status_name, uid, call_frame,
                case when {among("op", DATA)} and directories.file is not null
-                    then op || '{OF_DIRECTORY}' else op end as op,
+                    then op || '{OF_DIRECTORY}'
+                    when {among("op", READ_OPERATIONS)} and refused.file is null
+                         and undecoded is not null
+                    then op || '{OF_UNKNOWN}' else op end as op,
                text, case when text is null then named.file end as file,
                case when text is null then place else hash(text) end as place
         from (

@@ -3,6 +3,7 @@
 Takes a trace; gives for each client, server and status the calls that were put off (JUKEBOX, DELAY
 …, not those of a grace period) and the waits that they make up. A wait lasts from the first call
 that was put off to the reply to the same call that was not: same client, operations and objects.
+Where the capture cut off the object of a call, or that of a recall, they may be of one file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ READS = columns.together(
     same_calls.READS,
     shares.READS,
     columns.of(
-        calls="call server call_time",
+        calls="call server callback op file call_time undecoded",
         operations="call op file",
         files="file path",
     ),
@@ -62,7 +63,8 @@ class Refusals(Record):
     unfinished: int
     """Those of them that the capture does not show the end of."""
     recalled: int
-    """Those of them for whose object the server recalled a delegation at the same time."""
+    """Those of them for whose object the server recalled a delegation at the same time, or may have
+    done so as far as the capture tells."""
     operations: tuple[str, ...]
     """Operations that were put off, most first."""
     paths: tuple[str, ...]
@@ -137,26 +139,40 @@ _REFUSALS = f"""
         from operations join calls using (call)
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
+    -- Of a callback that was cut, what it asks for may lie behind the cut, or the file alone.
+    callbacks as (
+        select server, call_time as recalled, undecoded is not null and file is null as untold
+        from calls
+        where callback and (op = 'CB_RECALL' or op = 'COMPOUND' and undecoded is not null)
+    ),
+    untold_callbacks as (select server, recalled from callbacks where untold),
     waits as (
         select any_value(client) as client, any_value(server) as server, any_value(op) as op,
-               nullif(any_value(file), -1) as file,
+               any_value(file) filter (file <> -1) as file,
                nullif(any_value(directory), -1) as directory,
                min(status_name) filter (refused) as status,
                count(*) filter (refused) as calls, min(call_time) as begun,
                max(reply_time) filter (not refused) as ended, min(call_frame) as frame,
+               bool_or(refused and undecoded is not null) and max(file) = -1 as untold,
                sum(share) filter (refused) as time
         from told left join shares using (call)
         group by kind, wait
     ),
     placed as (
-        select waits.*, coalesce(
-                   (begun - recalled <= $recall and recalled <= coalesce(ended, begun + $recall)),
-                   false
-               ) as was_recalled,
+        select waits.*, coalesce(begun - recalls.recalled <= $recall, false)
+                   or coalesce(begun - untold_callbacks.recalled <= $recall, false)
+                   or waits.untold and coalesce(begun - callbacks.recalled <= $recall, false)
+                   as was_recalled,
                coalesce(waits.file, directory) as shown
-        from waits asof left join recalls
-             on waits.server = recalls.server and waits.file = recalls.file
-                and coalesce(waits.ended, waits.begun + $recall) >= recalls.recalled
+        from (select *, coalesce(ended, begun + $recall) as last from waits) as waits
+             asof left join recalls
+                 on waits.server = recalls.server and waits.file = recalls.file
+                    and waits.last >= recalls.recalled
+             asof left join untold_callbacks
+                 on waits.server = untold_callbacks.server
+                    and waits.last >= untold_callbacks.recalled
+             asof left join callbacks
+                 on waits.server = callbacks.server and waits.last >= callbacks.recalled
     ),
     operations_told as (
         select client, server, status, list(op order by calls desc, op) as operations from (

@@ -86,7 +86,7 @@ _SAME = f"""
     create table {TABLE} as
     with asked as not materialized (  -- All calls, of which both branches want few.
         select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
-               call_time, reply_time, status_name
+               call_time, reply_time, status_name, undecoded
         from calls where {{asked}}
     ),
     named as (

@@ -22,6 +22,8 @@ from pcapnfs.analyses.asking.arrays import median, quantiles
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import clock_ticks
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    clock_ticks.READS,
     shares.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
@@ -118,6 +121,8 @@ def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
 
 def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
     """What small calls waited at servers where nearly all that came behind another one did."""
+    if clock(trace).tick_s is not None:
+        return ()
     rows = trace.rows(
         _WAITS,
         {
@@ -138,7 +143,7 @@ def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
 
 def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue]:
     """Measure these servers; one without such calls is not in it."""
-    if not servers:
+    if not servers or clock(trace).tick_s is not None:
         return {}
     shares.register(trace)
     rows = trace.rows(

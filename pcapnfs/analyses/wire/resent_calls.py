@@ -20,6 +20,8 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 from pcapnfs.analyses.servers import restarts
 from pcapnfs.analyses.times import shares
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    _directions.READS,
     lost_replies.READS,
     restarts.RECONNECTED_READS,
     round_trip.READS,
@@ -91,6 +94,8 @@ class ResentCalls(Record):
     kind, seconds by row of the time budget."""
     frames: tuple[int, ...]
     """Example frames: of calls, and of replies that came again."""
+    alone: bool = False
+    """What the server sent is not in the capture: whether it had answered is not known."""
 
 
 def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
@@ -142,6 +147,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             resent_s=seconds(row["slow"]),
             time_s=times.get((row["client"], row["server"]), {}),
             frames=tuple(sorted([*row["frames"], *row["replies"]])[:EXAMPLES]),
+            alone=(row["client"], row["server"]) in directions(trace).pairs,
         )
         for row in pairs
     )

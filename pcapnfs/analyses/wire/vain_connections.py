@@ -22,6 +22,8 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.mounts.preliminaries import FINDING
 from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.programs import PORTMAPPER
@@ -40,7 +42,9 @@ TIMES_READS = columns.together(
 )
 """The columns that `asked_in_vain_s` reads."""
 
-READS = columns.together(TIMES_READS, columns.of(calls="server", operations="call op text"))
+READS = columns.together(
+    TIMES_READS, _directions.READS, columns.of(calls="server", operations="call op text")
+)
 """The columns that the queries here read."""
 
 DUE_NS = 4_000_000_000
@@ -73,6 +77,8 @@ class VainConnections(Record):
     """That time where the client had made calls before and sent none meanwhile, without what
     calls were under way at its begin, seconds; else 0. What several share is that of the one which
     began first."""
+    alone: bool = False
+    """What this server sent to this client is not in the capture, nor would its answers be."""
 
 
 def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
@@ -93,6 +99,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
             waits=span.waits,
             connected=span.connected,
             idle_s=cost.get(place, 0) / NANOSECONDS,
+            alone=(span.vain.client, span.vain.server) in directions(trace).pairs,
         )
         for place, span in spans
     )

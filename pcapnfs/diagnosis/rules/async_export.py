@@ -32,6 +32,7 @@ LEAST = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
+    tick = material.trust.clock_tick_s or 0.0  # By so much the difference may be larger.
     for found in bound.alone(material):
         if (
             found.verdict is not None
@@ -39,7 +40,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             and found.stable_median_s is not None
             and found.stable_calls >= values[LEAST.name]
             and found.stable_median_s < values[RATIO.name] * found.usual_s
-            and found.stable_median_s - found.usual_s < values[DIFFERENCE.name]
+            and found.stable_median_s - found.usual_s + tick < values[DIFFERENCE.name]
         ):
             yield _observed(found, found.usual_s, found.stable_median_s)
 

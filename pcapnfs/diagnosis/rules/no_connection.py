@@ -68,6 +68,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         asked = pair.asked
         if pair.lasted_s < values[LEAST.name]:
             continue
+        # Answers that are not captured, or stand before their SYNs by a clock of their own, are not
+        # known as such: only a SYN that came again shows that there was none.
+        unknown = pair.alone or material.trust.clocks_apart_s is not None
+        if unknown and asked.syns <= asked.attempts:
+            continue
         claims = (Claim("client", pair.idle_s),) if pair.idle_s else ()
         by_its_cost = by_cost(material, claims)
         title, why, advice = _told(pair)
@@ -78,7 +83,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=_seen(pair),
             why=why,
             advice=advice,
-            confidence="certain" if asked.syns > 1 or asked.refusals else "likely",
+            confidence="certain"
+            if (asked.syns > 1 or asked.refusals) and not unknown
+            else "likely",
             data=units.counted(asked.syns, "SYN"),
             frames=(asked.frame,),
             claims=claims,

@@ -74,7 +74,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "the server has forgotten its first answer.",
             advice=_advice(pair, idle=_idle(pair, values)),
             calls=pair.resent,
-            confidence="certain",
+            confidence="likely" if pair.alone else "certain",
             data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             claims=claims,
@@ -121,6 +121,11 @@ def _seen(pair: ResentCalls) -> str:
     if pair.moved and not _broken(pair):
         text += (
             f" Sent again on a new connection, since the old one broke: {units.count(pair.moved)}."
+        )
+    if pair.alone:
+        text += (
+            " What the server sent is not in the capture: it may have answered before "
+            f"{'it' if one else 'they'} came again."
         )
     if pair.resent_s is not None:
         others = ""

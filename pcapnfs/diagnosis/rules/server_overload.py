@@ -54,6 +54,7 @@ _MORE_OTHER = Advice(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
+    tick = material.trust.clock_tick_s or 0.0
     for server in material.load:
         if server.queued is not None and queues(server.queued, values):
             yield _queue(server, server.queued, material, values)
@@ -65,8 +66,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         rise = high.floor_s - low.floor_s
         if (
             high.least < APART * low.least
-            or high.floor_s < values[RATIO.name] * low.floor_s
-            or rise < values[RISE.name]
+            # What takes less than a tick may take one; a call that takes one may take nothing.
+            or high.floor_s - tick < values[RATIO.name] * (low.floor_s + tick)
+            or rise - tick < values[RISE.name]
         ):
             continue
         loaded = [band for band in bands if band.median_s > low.median_s]

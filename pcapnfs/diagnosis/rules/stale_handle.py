@@ -24,25 +24,34 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if pair.calls < values[LEAST.name]:
             continue
         alive = bool(pair.shown) and all(file.next_use_frame is not None for file in pair.shown)
+        cut = not pair.shown and not pair.told
         yield Observed(
-            severity="warning" if pair.calls > max(pair.files, 1) and not alive else "note",
+            severity="warning"
+            if pair.calls > max(pair.files, 1) and not (alive or cut)
+            else "note",
             title="The server refused handles that it honoured later"
             if alive
+            else "The server refused handles that the capture does not hold"
+            if cut
             else "The client used handles of files that no longer exist",
             seen=f"The server answered {units.counted(pair.calls, 'call')}"
             + (f" on {units.counted(pair.files, 'file')}" if pair.files else "")
             + f" with {'FHEXPIRED' if pair.expired == pair.calls else 'STALE'}."
-            + "".join(f" {_file(file)}" for file in pair.shown),
+            + "".join(f" {_file(file, told=pair.told)}" for file in pair.shown),
             why="The files exist: the server answers so what it does not support, or did so for a "
             "moment only (a failover, an export that is being changed)."
             if alive
+            else "The files were removed or replaced behind the client's back, or exist, and the "
+            "server refused them for a moment only. Whether the same handles work later would "
+            "tell which, but the packets were cut before them."
+            if cut
             else "The file or directory was removed or replaced behind the client's back: on the "
             "server, by another client, or by a restored or failed-over file system. A client "
             "looks the path up again once; a program that has the file open, or works in the "
             "directory, gets ESTALE, and data not yet written is lost.",
             advice=_REFUSED_ONCE if alive else _GONE,
             calls=pair.calls,
-            confidence="certain",
+            confidence="certain" if alive or pair.told else "likely",
             data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             about=(pair.client, pair.server),
@@ -74,7 +83,7 @@ _GONE = (
 )
 
 
-def _file(file: StaleFile) -> str:
+def _file(file: StaleFile, *, told: bool) -> str:
     text = f"{file.path}: {units.counted(file.calls, 'time')} ({', '.join(file.operations[:4])})"
     if file.last_use_frame is not None:
         text += (
@@ -85,7 +94,7 @@ def _file(file: StaleFile) -> str:
         text += f", and well again in frame {file.next_use_frame}"
     elif file.remover is not None:
         text += f"; {file.remover} removed it ({file.remover_op} in frame {file.remover_frame})"
-    elif file.last_use_frame is not None:
+    elif file.last_use_frame is not None and told:
         text += "; no call in the capture removed it"
     return text + "."
 

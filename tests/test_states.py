@@ -345,6 +345,16 @@ def test_extended_attributes_are_those_of_the_commands() -> None:
     assert _files(trace) == _tree(capture)
 
 
+def test_names_of_extended_attributes_are_no_entries() -> None:
+    _, trace = _opened(*_captures("^xattr-v42$"))
+    listings = trace.sql(
+        """
+        select distinct entries, cookie, eof, status_name from operations where op = 'LISTXATTRS'
+        """
+    ).fetchall()
+    assert listings == [(None, None, None, "NFS4_OK")]
+
+
 def test_stability_of_extended_attributes_follows_their_success() -> None:
     _, trace = _opened(*_captures("^xattr-v42$"))
     rows = trace.sql(

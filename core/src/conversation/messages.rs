@@ -123,7 +123,14 @@ impl Messages {
         let newer = parties.highest_xid.of(side).is_some_and(|highest| head.xid > highest);
         let is_compound = head.program == program::NFS && head.version == 4 && head.procedure == 1;
         let renewed = if is_compound { highest_slot_within(record.bytes) } else { None };
-        let origin = Origin { connection: id, side, siblings: &parties.siblings, newer, renewed };
+        let origin = Origin {
+            connection: id,
+            side,
+            siblings: &parties.siblings,
+            began_ns: parties.began_ns,
+            newer,
+            renewed,
+        };
         let (outcome, displaced) = self.pairing.call(&origin, record, head, unread);
         let highest = parties.highest_xid.of_mut(side);
         *highest = (*highest).max(Some(head.xid));

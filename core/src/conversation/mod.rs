@@ -512,6 +512,7 @@ impl Conversations {
             client: None,
             machine: Word::default(),
             siblings,
+            began_ns: connection.first.time_ns,
             highest_xid: Sides::default(),
             handle_at: None,
             sealed: None,

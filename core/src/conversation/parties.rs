@@ -26,6 +26,8 @@ pub(super) struct Parties {
     /// The host that the last call with AUTH_SYS named.
     pub(super) machine: Word,
     pub(super) siblings: Vec<ConnectionId>,
+    /// When its first packet came, nanoseconds since 1970.
+    pub(super) began_ns: i64,
     /// The highest xid that each side called with.
     pub(super) highest_xid: Sides<Option<u32>>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle

@@ -99,11 +99,30 @@ impl Entry {
     }
 }
 
+/// When a call was first sent, to 65 µs, beside one of the same week: so small that a call which was
+/// answered takes no more room for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent(u32);
+
+impl Sent {
+    const STEP_BITS: u32 = 16;
+
+    #[inline]
+    pub(super) fn at(time_ns: i64) -> Self {
+        Self((time_ns >> Self::STEP_BITS).cast_unsigned() as u32)
+    }
+
+    fn after(self, other: Self) -> bool {
+        self.0.wrapping_sub(other.0).cast_signed() > 0
+    }
+}
+
 pub(super) enum State {
     Waiting(Box<Request>),
     Answered {
         call: u64,
         digest: u64,
+        sent: Sent,
     },
     /// It was sent again on that connection, where it now waits; the reply may still come here.
     Moved(ConnectionId),
@@ -129,6 +148,16 @@ impl State {
     /// Whether it is this call, waiting or answered.
     pub(super) fn holds(&self, digest: u64) -> bool {
         self.digest() == Some(digest)
+    }
+
+    /// Whether the call was first sent after a connection began: what comes there with its xid was not
+    /// sent again since this one broke.
+    pub(super) fn sent_after(&self, began_ns: i64) -> bool {
+        match self {
+            Self::Waiting(request) => request.message.first.time_ns > began_ns,
+            Self::Answered { sent, .. } => sent.after(Sent::at(began_ns)),
+            Self::Moved(_) => false,
+        }
     }
 
     /// Puts what comes `next` in the place of a waiting call: gives the request, or what there was

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 
 pub use crate::rpc::kept::Kept;
 pub use crate::rpc::known_calls::Request;
-use crate::rpc::known_calls::{Entries, Found, GENERATION_LIMIT, Key, State};
+use crate::rpc::known_calls::{Entries, Found, GENERATION_LIMIT, Key, Sent, State};
 use crate::rpc::message::{Flavor, Head};
 use crate::rpc::record::{Peer, Record, SEEN};
 use crate::stream::assembler::Stamp;
@@ -70,6 +70,9 @@ pub struct Origin<'a> {
     /// Other connections between the same hosts: a call that waits on one of them and comes again here was
     /// retransmitted after a reconnect.
     pub siblings: &'a [ConnectionId],
+    /// When the connection began, nanoseconds since 1970. Calls that were sent elsewhere after that do not
+    /// come again here: clients send again what a connection that broke did not bring, on the next one.
+    pub began_ns: i64,
     /// Its xid is above those of all calls before it from there: it cannot be one of them.
     pub newer: bool,
     /// Bytes of it that a client writes anew each time that it sends the call: they do not tell it from
@@ -258,7 +261,7 @@ impl Pairing {
             && (origin.newer || self.entries.find(hash, key).is_none());
         if !alone {
             // Taken apart, so that what is said of most calls need not lie in memory.
-            return self.call_again(hash, key, origin.siblings, (digest, head), record, unread);
+            return self.call_again(hash, key, origin, (digest, head), record, unread);
         }
         let request = self.waiting.request(key, digest, record, unread());
         self.insert(hash, key, request);
@@ -271,7 +274,7 @@ impl Pairing {
         &mut self,
         hash: u64,
         key: Key,
-        siblings: &[ConnectionId],
+        origin: &Origin<'_>,
         (digest, head): (u64, &Head),
         record: &Record<'_>,
         unread: impl FnOnce() -> Option<Range<usize>>,
@@ -283,7 +286,7 @@ impl Pairing {
                     request.transmissions += 1;
                     return (CallOutcome::Again, None);
                 }
-                State::Answered { call, digest: before } if *before == digest => {
+                State::Answered { call, digest: before, .. } if *before == digest => {
                     return (CallOutcome::Late { call: *call }, None);
                 }
                 _ => {}
@@ -292,7 +295,7 @@ impl Pairing {
                 displaced = Some(self.number(request));
             }
         }
-        let sibling = self.entries.may_hold(digest).then(|| self.find_on_sibling(key, siblings, digest));
+        let sibling = self.entries.may_hold(digest).then(|| self.find_on_sibling(key, origin, digest));
         match sibling.flatten() {
             Some(Found::Request(request)) => {
                 self.insert(hash, key, request);
@@ -301,7 +304,8 @@ impl Pairing {
             // NULL says nothing but its xid, and servers begin at the same one on each connection for callbacks.
             Some(Found::Call(call)) if !is_null(head) => {
                 // Its second reply is to be known as such.
-                self.entries.put(hash, key, State::Answered { call, digest });
+                let sent = Sent::at(record.first.time_ns);
+                self.entries.put(hash, key, State::Answered { call, digest, sent });
                 return (CallOutcome::Late { call }, displaced);
             }
             Some(Found::Call(_) | Found::Elsewhere(_)) | None => {}
@@ -312,7 +316,8 @@ impl Pairing {
             && let Some(reply) = self.take_early(key)
         {
             let call = self.next_number();
-            self.entries.put(hash, key, State::Answered { call, digest });
+            let sent = Sent::at(record.first.time_ns);
+            self.entries.put(hash, key, State::Answered { call, digest, sent });
             return (CallOutcome::Answered { call, request, reply }, displaced);
         }
         self.insert(hash, key, request);
@@ -359,7 +364,11 @@ impl Pairing {
     #[inline]
     fn answer(&mut self, key: Key) -> Option<Found> {
         let call = self.calls;
-        let answered = |request: &Request| State::Answered { call, digest: request.digest };
+        let answered = |request: &Request| State::Answered {
+            call,
+            digest: request.digest,
+            sent: Sent::at(request.message.first.time_ns),
+        };
         self.entries.leave(key, |_| true, answered)
     }
 
@@ -527,11 +536,12 @@ impl Pairing {
     }
 
     /// The same call on another connection: taken from there while it waits, its number if it was answered.
-    fn find_on_sibling(&mut self, key: Key, siblings: &[ConnectionId], digest: u64) -> Option<Found> {
-        for &connection in siblings {
+    fn find_on_sibling(&mut self, key: Key, origin: &Origin<'_>, digest: u64) -> Option<Found> {
+        for &connection in origin.siblings {
             let there = key.on(connection);
             let moved = |_: &Request| State::Moved(key.connection());
-            let found = self.entries.leave(there, |state| state.holds(digest), moved);
+            let same = |state: &State| state.holds(digest) && !state.sent_after(origin.began_ns);
+            let found = self.entries.leave(there, same, moved);
             if let Some(Found::Request(mut request)) = found {
                 self.waiting.end(&request);
                 request.connection = key.connection();

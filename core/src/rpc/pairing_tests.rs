@@ -44,7 +44,7 @@ fn call_at(
     let mut c = Cursor::new(&bytes, Layer::Rpc);
     c.skip(8).unwrap();
     let header = Head::parse(&mut c, xid).unwrap();
-    let origin = Origin { connection, side: Side::Low, siblings, newer: false, renewed: None };
+    let origin = Origin { connection, side: Side::Low, siblings, began_ns: 0, newer: false, renewed: None };
     let outcome = pairing.call(&origin, &record_at(&bytes, stamp), &header, || None).0;
     assert!(pairing.overdue_call().is_none());
     outcome
@@ -179,7 +179,7 @@ fn a_call_that_was_written_anew_is_the_same_but_for_what_changes_each_time() {
         let mut bytes = null_call(7);
         bytes.extend([1, 2, last, 4]);
         let head = Head::of_call(&bytes).unwrap();
-        let origin = Origin { connection, side: Side::Low, siblings, newer: false, renewed };
+        let origin = Origin { connection, side: Side::Low, siblings, began_ns: 0, newer: false, renewed };
         pairing.call(&origin, &record(&bytes), &head, || None).0
     };
     let length = null_call(7).len();
@@ -198,7 +198,14 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Head::parse(&mut c, xid).unwrap();
-        let origin = Origin { connection: 1, side: Side::Low, siblings: &[], newer: false, renewed: None };
+        let origin = Origin {
+            connection: 1,
+            side: Side::Low,
+            siblings: &[],
+            began_ns: 0,
+            newer: false,
+            renewed: None,
+        };
         pairing.call(&origin, &record(&bytes), &header, || None);
         while let Some((_, request)) = pairing.overdue_call() {
             given_up.push(u32::from_be_bytes(*request.message.record().bytes.first_chunk().unwrap()));
@@ -227,7 +234,7 @@ proptest! {
                     let head = Head::of_call(&bytes).unwrap();
                     let others: Vec<ConnectionId> = (0..3).filter(|other| *other != connection).collect();
                     let newer = knows && highest[connection as usize].is_some_and(|highest| xid > highest);
-                    let origin = Origin { connection, side: Side::Low, siblings: &others, newer, renewed: None };
+                    let origin = Origin { connection, side: Side::Low, siblings: &others, began_ns: 0, newer, renewed: None };
                     format!("{:?}", pairing.call(&origin, &record(&bytes), &head, || None))
                 }
                 4..8 => format!("{:?}", reply(pairing, connection, xid)),
@@ -294,5 +301,43 @@ fn replies_that_are_always_too_early_are_replies() {
         assert!(matches!(reply_at(&mut pairing, xid, now), ReplyOutcome::Early));
         let outcome = call_at(&mut pairing, 1, &[], xid, at(now + 300_000_000));
         assert!(matches!(outcome, CallOutcome::Answered { .. }), "{xid}");
+    }
+}
+
+/// Programs that count their calls from the same number on each connection, and ask the same on each.
+#[test]
+fn what_was_sent_after_a_connection_began_was_not_sent_again_there() {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let bytes = {
+        let mut bytes = null_call(7);
+        bytes[23] = 1;
+        bytes
+    };
+    let head = Head::of_call(&bytes).unwrap();
+    for answered in [false, true] {
+        // The second connection is older than the call of the first one, or took its place.
+        for (began_ns, again) in [(SECOND_NS, false), (3 * SECOND_NS, true)] {
+            let mut pairing = Pairing::default();
+            let origin = Origin {
+                connection: 1,
+                side: Side::Low,
+                siblings: &[],
+                began_ns: 0,
+                newer: false,
+                renewed: None,
+            };
+            pairing.call(&origin, &record_at(&bytes, at(2 * SECOND_NS)), &head, || None);
+            if answered {
+                assert!(matches!(reply_at(&mut pairing, 7, 2 * SECOND_NS), ReplyOutcome::Answers { .. }));
+            }
+            let origin = Origin { connection: 2, siblings: &[1], began_ns, ..origin };
+            let outcome = pairing.call(&origin, &record_at(&bytes, at(4 * SECOND_NS)), &head, || None).0;
+            let expected = match (again, answered) {
+                (false, _) => matches!(outcome, CallOutcome::New),
+                (true, false) => matches!(outcome, CallOutcome::Again),
+                (true, true) => matches!(outcome, CallOutcome::Late { .. }),
+            };
+            assert!(expected, "{answered} {began_ns}: {outcome:?}");
+        }
     }
 }

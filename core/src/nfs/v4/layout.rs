@@ -39,21 +39,21 @@ pub fn getdeviceinfo_failure<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Resul
 }
 
 /// `GETDEVICELIST4args`, RFC 8881 section 18.41.
-pub fn getdevicelist_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+pub fn getdevicelist_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
     c.u32()?; // gdla_layout_type
     c.u32()?; // gdla_maxdevices
-    f.cookie = Some(c.u64()?);
+    c.u64()?; // gdla_cookie
     c.u64()?; // gdla_cookieverf
     Ok(())
 }
 
 /// `GETDEVICELIST4resok`, RFC 8881 section 18.41.
-pub fn getdevicelist_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+pub fn getdevicelist_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
     c.u64()?; // gdlr_cookie
     c.u64()?; // gdlr_cookieverf
     let devices = c.count(DEVICE_ID)?;
     c.take(devices.saturating_mul(DEVICE_ID))?;
-    f.eof = Some(c.bool()?);
+    c.bool()?; // gdlr_eof
     Ok(())
 }
 

@@ -191,17 +191,18 @@ pub fn setxattr_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `LISTXATTRS4args`, RFC 8276 section 8.4.3.
 pub fn listxattrs_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.cookie = Some(c.u64()?);
+    c.u64()?; // lxa_cookie
     f.count_requested = Some(u64::from(c.u32()?));
     Ok(())
 }
 
-/// `LISTXATTRS4resok`, RFC 8276 section 8.4.3. The names are not kept.
-pub fn listxattrs_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+/// `LISTXATTRS4resok`, RFC 8276 section 8.4.3. The names are not kept, nor is what tells of a listing of
+/// entries: there are none.
+pub fn listxattrs_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
     c.u64()?; // lxr_cookie
     for _ in 0..c.count(4)? {
         name(c)?;
     }
-    f.eof = Some(c.bool()?);
+    c.bool()?; // lxr_eof
     Ok(())
 }

@@ -176,7 +176,7 @@ fn devices() -> Vec<Sample> {
                 ("gdla_cookie", Hyper(7)),
                 ("gdla_cookieverf", Hyper(0)),
             ],
-            Facts { cookie: Some(7), ..Facts::default() },
+            Facts::default(),
         ),
         results(
             "GETDEVICELIST",
@@ -188,7 +188,7 @@ fn devices() -> Vec<Sample> {
                 ("[1]", Fixed(DEVICE)),
                 ("gdlr_eof", Word(1)),
             ],
-            Facts { eof: Some(true), ..Facts::default() },
+            Facts::default(),
         ),
     ]
 }

@@ -200,7 +200,7 @@ fn extended_attributes() -> Vec<Sample> {
         arguments(
             "LISTXATTRS",
             &[("lxa_cookie", Hyper(5)), ("lxa_maxcount", Word(4096))],
-            Facts { cookie: Some(5), count_requested: Some(4096), ..Facts::default() },
+            Facts { count_requested: Some(4096), ..Facts::default() },
         ),
         results(
             "LISTXATTRS",
@@ -211,7 +211,7 @@ fn extended_attributes() -> Vec<Sample> {
                 ("[1]", Opaque(b"b")),
                 ("lxr_eof", Word(1)),
             ],
-            Facts { eof: Some(true), ..Facts::default() },
+            Facts::default(),
         ),
         arguments("REMOVEXATTR", &[("rxa_name", Opaque(b"user.key"))], key()),
         results("REMOVEXATTR", CHANGE_INFO, changed()),

@@ -37,7 +37,7 @@ OWN_SHARE = 0.01
 SHARED = "+ shared"
 """What stands behind a cost beside which other findings have claimed as much, or more."""
 
-MORE_SHARED = f"{SHARED}: of what it costs alone, other findings have claimed half or more."
+MORE_SHARED = f"{SHARED}: half or more of its cost is counted in other findings already."
 """What that means."""
 
 WORTH_DOING = 0.05
@@ -197,10 +197,10 @@ def costs(found: Finding) -> str:
     if found.cost_s is None or found.saving_s is None:
         return ""
     if shared(found):
-        return f"{units.duration(found.saving_s)} of the time, which other findings claim already"
+        return f"{units.duration(found.saving_s)}, all of it counted in other findings already"
     clause = f"{_own(found)} of the time"
     if _is_claimed(found):
-        clause += f" ({units.duration(found.saving_s)} counting what other findings share)"
+        clause += f" ({units.duration(found.saving_s)} with what other findings count, too)"
     return clause
 
 

@@ -103,7 +103,7 @@ class Measurement(Record):
     kinds: tuple[KindOfStable, ...]
     """Persistence by kind of stable call, longest sum first."""
     absorbs: bool | None
-    """Stable calls end on a clock of the storage, so that what the client or the network takes
+    """Stable calls end on ticks of the storage, so that what the client or the network takes
     before them is absorbed; None when the capture does not tell."""
     transfer_s: float
     """Time in which the calls' bytes were moving, or those that their replies had to wait for,

@@ -361,4 +361,4 @@ def _skewed(evidence: Evidence) -> str:
         return ""
     if evidence.costs.rtt_s <= SKEWED * usual:
         return ""
-    return f" in the mean, {units.duration(usual)} in the median"
+    return f" on average, {units.duration(usual)} in the median"

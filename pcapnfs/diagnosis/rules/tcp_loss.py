@@ -27,7 +27,7 @@ SHARE = Threshold(
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "tcp_loss.least", 5, "segments", "lost and sent again, below which nothing is said",
+    "tcp_loss.least", 5, "segments", "lost and sent again, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 GRAVE = Threshold(

@@ -18,7 +18,7 @@ from pcapnfs.diagnosis.wording import NAMED
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views import software
 from pcapnfs.views.columns import Column, FittedTable
-from pcapnfs.views.parts import note
+from pcapnfs.views.parts import WARNING, note
 from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.finding import Advice, Finding
     from pcapnfs.diagnosis.judging import Findings, Judged
 
-STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
+STYLES = {"problem": "bold red", "warning": f"bold {WARNING}", "note": "dim"}
 """Colours of the severities."""
 
 OWN_SHARE = 0.01
@@ -219,7 +219,7 @@ def _finding(found: Finding) -> list[RenderableType]:
         ("Rule", _rule(found)),
     ]
     grid = Table.grid(padding=(0, 2, 0, 0), expand=False)
-    grid.add_column(width=7, justify="right", style="cyan", no_wrap=True)
+    grid.add_column(width=7, justify="right", style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, text in lines:
         if text:

@@ -153,7 +153,7 @@ class Measurement(Record):
     clients: ClientClocks | None
     """The clock of each client by itself; None where there is only one."""
     unread: bool
-    """Most of the traffic is encrypted, or most calls lack their replies for want of a direction:
+    """Most of the traffic is encrypted, or most calls lack their replies for lack of a direction:
     the others do not stand for what the time went into."""
     lacking: bool
     """The capture lacks so much that calls may have been under way where none is (trust)."""

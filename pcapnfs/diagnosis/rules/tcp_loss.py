@@ -197,7 +197,7 @@ def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
 
 
 AT_ONCE = 2.0
-"""Calls under way at once, in the mean: with fewer, other connections would have nothing to do."""
+"""Calls under way at once, on average: with fewer, other connections would have nothing to do."""
 
 CONNECTIONS = (4, 8, 16)
 """How many may be asked for; more than the last nconnect does not take (nfs(5))."""

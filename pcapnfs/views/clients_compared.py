@@ -83,8 +83,8 @@ def about_clients(result: Comparison) -> list[str]:
         if result.clear_from > NOTICEABLE:
             least = units.share(result.clear_from)
         told.append(
-            "Each from its first call to its last reply, mounting included. The last column "
-            f"names the causes of its verdict that make up {least} of its longer run or more."
+            "Each from its first call to its last reply, mounting included. Made of: the causes "
+            f"of its verdict that make up {least} of its longer run or more."
         )
     told += _matched(result.clients)
     of_each = [

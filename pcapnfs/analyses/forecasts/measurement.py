@@ -246,6 +246,15 @@ class Measurement(Record):
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
 
     @property
+    def on_the_way_s(self) -> float:
+        """What calls took for the network beyond a round trip each, added up, seconds.
+
+        That is the transfer of their bytes, what was lost, and what a longer path took.
+        """
+        lost_s = self.lost.calls_s - self.lost.transfer_s
+        return self.transfer_s + lost_s + self.longer.calls_s
+
+    @property
     def held_s(self) -> float:
         """For how long the whole server was not ready or not reached, added up, seconds."""
         return self.postponed_s - self.put_off_s

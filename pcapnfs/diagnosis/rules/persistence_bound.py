@@ -1,4 +1,4 @@
-"""The run waits for the server's storage more than for anything else."""
+"""Much of the time goes into the server's storage, or a part of it beside a larger cause."""
 
 from __future__ import annotations
 

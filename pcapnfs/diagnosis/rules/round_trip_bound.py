@@ -1,4 +1,4 @@
-"""The run waits for round trips more than for anything else."""
+"""Much of the time goes into round trips, or a part of it beside a larger cause."""
 
 from __future__ import annotations
 

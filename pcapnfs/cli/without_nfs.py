@@ -66,8 +66,9 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
     names = some([file.path for file in trace.meta.files], NAMED)
     if not facts:
         raise CaptureError(
-            f"{names}: no packet in it; see which interface and filter tcpdump was given (-i any "
-            "host SERVER), and whether the mount was used meanwhile"
+            f"{names}: no NFS call in it, as no packet was captured; see which interface and "
+            "filter tcpdump was given (-i any host SERVER), and whether the mount was used "
+            "meanwhile"
         )
     advice = _advice(trace.meta, mounting, calls, reasons)
     raise CaptureError(f"{names}: no NFS call in it ({'; '.join(facts)}); {advice}")

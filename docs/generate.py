@@ -102,7 +102,7 @@ def findings() -> str:
         if rule.topic is not None:
             same = [f"`{each.id}`" for each in RULES if each.topic == rule.topic and each != rule]
             if same:
-                section += f"\nMerged with {', '.join(same)} where they speak of the same.\n"
+                section += f"\nMerged with {', '.join(same)} where they report the same.\n"
         if rule.thresholds:
             rows = [
                 f"| `{threshold.name}` | {threshold.value:g} | {threshold.unit} "

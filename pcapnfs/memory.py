@@ -61,11 +61,11 @@ more while it forgets some of them: measured, a tenth, and 30 to 40 MB."""
 
 THREAD_BYTES = 125 << 20
 """What the database wants for each of its threads: with 25 MB, joins of half a million calls came
-to an end for want of memory, or did not, as it happened."""
+to an end for lack of memory, or did not, as it happened."""
 
 LEAST_DATABASE_BYTES = 64 << 20
 """What the database gets of any limit: with half of it, joins of half a million calls came to an
-end for want of memory."""
+end for lack of memory."""
 
 LARGE_BYTES = 1 << 20
 """Arrays from which on glibc asks the system for each of them, where memory is tight. Else it asks

@@ -9,6 +9,7 @@ import statistics
 
 import pytest
 
+import pcapnfs
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from tests.oracles import grid
@@ -48,6 +49,21 @@ def test_a_capture_foretells_another_disk_and_another_network() -> None:
     assert max(abs(each.error) for each in found) <= WORST_ERROR
     # The disk ends calls on a tick of 10 ms, which absorbs the round trip: the interval says so.
     assert all(each.inside for each in found if "rtt5" in each.target)
+
+
+def test_on_a_local_disk_no_segment_is_lost() -> None:
+    """Calls that stood still for lost segments took 5.9 of 16.8 s, the client itself 3.0 s."""
+    with pcapnfs.open(require_corpus() / "lab" / "loss-v3.pcap") as trace:
+        found = model(trace)
+    assert found.verdict is not None
+    lost_s = next(each.time_s for each in found.verdict.causes if each.cause == "loss")
+    assert 5 < lost_s < 7
+    local = next(each for each in found.what_if if each.change == "local")
+    assert local.low_s is not None
+    assert local.high_s is not None
+    assert found.client_s is not None
+    assert found.client_s < local.forecast_s < found.client_s + 0.5
+    assert local.low_s <= local.forecast_s <= local.high_s
 
 
 def test_more_streams_lie_in_the_interval() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,14 @@ def test_lab_captures_give_a_report_that_can_be_attached(name: str) -> None:
     # Each file is told by itself; what is not shown is said.
     for each in found.sequences:
         assert len(each.steps) == min(each.calls, contents.CALLS)
+
+
+def test_an_empty_capture_has_a_report(tmp_path: Path) -> None:
+    """It has no time from which others could be counted."""
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes((ROOT / "samples/k61-tar-v3.pcap").read_bytes()[:24])
+    with pcapnfs.open(empty) as trace:
+        found = contents.report(trace)
+        assert pcapnfs.pergroup(trace, by="directory").groups == ()
+    assert found.summary.trust.rpc_calls == 0
+    assert "Verdict" in words(page.html(found))

@@ -63,17 +63,15 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
         if counts
     ]
     facts += [f"damage: {file.damage}" for file in trace.meta.files if file.damage is not None]
-    if facts:
-        advice = _advice(trace.meta, mounting, calls, reasons)
-    else:
-        advice = (
-            "no packet was captured: see which interface and filter tcpdump was given (-i any host "
-            "SERVER), and whether the mount was used meanwhile"
-        )
     names = some([file.path for file in trace.meta.files], NAMED)
-    raise CaptureError(
-        f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); {advice}"
-    )
+    if not facts:
+        raise CaptureError(
+            f"{names}: no NFS call in it, as no packet was captured; see which interface and "
+            "filter tcpdump was given (-i any host SERVER), and whether the mount was used "
+            "meanwhile"
+        )
+    advice = _advice(trace.meta, mounting, calls, reasons)
+    raise CaptureError(f"{names}: no NFS call in it ({'; '.join(facts)}); {advice}")
 
 
 def _advice(meta: Meta, mounting: list[str], calls: dict[str, int], reasons: dict[str, int]) -> str:

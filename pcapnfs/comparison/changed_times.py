@@ -88,7 +88,7 @@ IN_TURN, AT_SAME_TIME = "works on one call at a time", "works on several at the 
 """How the server takes calls."""
 
 AT_ONCE = 1.2
-"""Calls under way in the mean, below which they hardly ever meet at the server."""
+"""Calls under way on average, below which they hardly ever meet at the server."""
 
 SLOW_S = 0.005
 """Median of the stable calls from which on others would have to wait for them in one queue."""

@@ -216,7 +216,7 @@ def _run_time(factors: Floats) -> Floats:
 
 
 def _shapley(before: Floats, after: Floats) -> Floats:
-    """What each factor brings, in the mean over all orders of changing them."""
+    """What each factor brings, on average over all orders of changing them."""
     changes = after - before
     changes[: -len(ADDED)] = 0.0
     # What is alike on both sides brings nothing, and changes nothing for the others.

@@ -49,8 +49,8 @@ class Transfers(Record):
             f"small_{self.option}.least",
             20,
             "calls",
-            f"{self.what}s that continue one another, below which nothing is said of the server's "
-            "limit",
+            f"{self.what}s that continue one another, below which nothing is reported of the "
+            "server's limit",
             "default of this tool",
         )
 

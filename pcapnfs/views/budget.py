@@ -65,6 +65,9 @@ SHORT = {
 """The same above a column."""
 
 
+OVERLAP = 1.005
+"""Calls outstanding on average, below which they are written as 1."""
+
 TOLD_SHARE = 0.01
 """Of the clock so much must have been lost by lost segments that the rows are told to hold it."""
 
@@ -159,29 +162,29 @@ def remarks(
     }
     if longer:
         told.append(
-            f"In it are {units.duration(sum(longer.values()))} that calls took longer because the "
-            f"path was longer for a while: {_by_row(longer)}."
+            f"This includes {units.duration(sum(longer.values()))} by which calls took longer "
+            f"because the path was longer for a while: {_by_row(longer)}."
         )
     stood = {row: still[row] for row in TITLES if still and still.get(row)}
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:
         told.append(
-            f"In it are {units.duration(sum(stood.values()))} that calls stood still until TCP "
-            f"sent a segment again: {_by_row(stood)}."
+            f"This includes {units.duration(sum(stood.values()))} in which calls stood still until "
+            f"TCP sent a segment again: {_by_row(stood)}."
         )
     if waited_s := sum(each.time_s for each in locks):
         told.append(
-            f"In the client's time are {units.duration(waited_s)} of waiting for locks that were "
+            f"The client's time includes {units.duration(waited_s)} of waiting for locks that were "
             "refused at first."
         )
     # A call whose reply is not there counts as outstanding to the end of the capture.
     known = budget.unknown_s <= budget.wall_s / 2
-    if known and budget.concurrency is not None and budget.concurrency > 1:
+    if known and budget.concurrency is not None and budget.concurrency >= OVERLAP:
         calls = units.number(budget.concurrency)
         told.append(f"While any call was outstanding, there were {calls} on average.")
     if budget.added_s:
         added = units.duration(budget.added_s)
         told.append(
-            f"Not captured at the client: {added} for the way to it were added to each call."
+            f"Not captured at the client: for the way to it, {added} were added to each call."
         )
     if budget.placed_share is not None and budget.placed_share < MOSTLY:
         share = units.share(1 - budget.placed_share)
@@ -197,7 +200,9 @@ def remarks(
 
 
 def _by_row(times: Mapping[str, float]) -> str:
-    return ", ".join(f"{units.duration(time)} of {SHORT[row]}" for row, time in times.items())
+    if len(times) == 1:
+        return f"all in {SHORT[next(iter(times))]}"
+    return ", ".join(f"{units.duration(time)} in {SHORT[row]}" for row, time in times.items())
 
 
 def _bar(share: float | None) -> str:

@@ -41,7 +41,9 @@ def in_short(result: Cache) -> str:
         told = "Revalidations are not known" if result.revalidations is None else "No revalidations"
     if not result.invalidations:
         return f"{told}."
-    return f"{told}; somebody else's changes learnt {units.counted(result.invalidations, 'time')}."
+    return (
+        f"{told}; changes by somebody else noticed {units.counted(result.invalidations, 'time')}."
+    )
 
 
 def screen(result: Cache) -> RenderableType:
@@ -49,7 +51,10 @@ def screen(result: Cache) -> RenderableType:
     parts: list[RenderableType] = [Prose(line) for line in revalidation_sentences(result)]
     parts += [heading("Mount options"), _mounts(result.mounts)]
     if any(interval.files + interval.directories for interval in result.intervals):
-        parts += [heading("Age of the knowledge when asked"), _intervals(result.intervals)]
+        parts += [
+            heading("Age of what the client knew when it asked"),
+            _intervals(result.intervals),
+        ]
     data = data_sentences(result)
     if data:
         parts += [heading("Cached data"), *(note(line) for line in data)]
@@ -72,12 +77,16 @@ def revalidation_sentences(result: Cache) -> list[str]:
         return ["What clients asked is not known: calls do not tell, or have no replies."]
     if not result.revalidations:
         return without_file or ["No client asked whether what it knew had changed (GETATTR, OPEN)."]
-    lines = [
+    told = (
         f"{units.counted(result.revalidations, 'revalidation')} of "
-        f"{units.counted(result.objects, 'object')}, {units.duration(result.revalidation_s)}: "
-        f"{units.share(result.unchanged_share)} of the answers that could be compared were what "
-        "the client knew."
-    ]
+        f"{units.counted(result.objects, 'object')}, {units.duration(result.revalidation_s)}"
+    )
+    if result.unchanged_share is not None:
+        told += (
+            f": {units.share(result.unchanged_share)} of the answers that could be compared were "
+            "what the client knew"
+        )
+    lines = [f"{told}."]
     found = [
         (result.unchanged, "unchanged"),
         (result.changed_by_self, "changed by itself"),
@@ -186,7 +195,7 @@ def data_sentences(result: Cache) -> list[str]:
         )
     if result.invalidations:
         lines.append(
-            f"Clients learnt {units.counted(result.invalidations, 'time')} that somebody else had "
+            f"Clients noticed {units.counted(result.invalidations, 'time')} that somebody else had "
             "changed an object, asked for or not."
         )
     if result.not_atomic:
@@ -232,17 +241,17 @@ def _delegations(told: Delegations) -> RenderableType:
 
 _FILE_COLUMNS = (
     Column("file", align="left", least=24),
-    Column("client", 4, align="left"),
+    Column("client", 1, align="left"),
     Column("asked"),
-    Column("unchanged", 1),
-    Column("by itself", 3),
-    Column("by others", 2),
-    Column("void", 5),
-    Column("median age", 4),
+    Column("unchanged", 2),
+    Column("by itself", 4),
+    Column("by others", 3),
+    Column("void", 6),
+    Column("median age", 5),
     Column("time"),
-    Column("read again", 2),
-    Column("saved", 3),
-    Column("recalls", 6),
+    Column("read again", 3),
+    Column("saved", 4),
+    Column("recalls", 7),
 )
 
 

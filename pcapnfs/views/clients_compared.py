@@ -83,8 +83,8 @@ def about_clients(result: Comparison) -> list[str]:
         if result.clear_from > NOTICEABLE:
             least = units.share(result.clear_from)
         told.append(
-            "Each from its first call to its last reply, mounting included. Told are the causes of "
-            f"its verdict that make {least} of its longer run or more."
+            "Each from its first call to its last reply, mounting included. Made of: the causes "
+            f"of its verdict that make up {least} of its longer run or more."
         )
     told += _matched(result.clients)
     of_each = [
@@ -97,8 +97,8 @@ def about_clients(result: Comparison) -> list[str]:
     ]
     if of_each:
         told.append(
-            f"Told are {' and '.join(of_each)}: those that waited longest, where they did so on "
-            "both sides or are on one alone."
+            f"Shown are {' and '.join(of_each)}: those that waited longest, on both sides or on "
+            "the only one where they are."
         )
     whole_s = max(result.before.run_s, result.after.run_s)
     moved = abs(result.change_s) >= NOTICEABLE * whole_s

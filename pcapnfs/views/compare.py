@@ -16,6 +16,7 @@ from pcapnfs.text import escape, sentence, some
 from pcapnfs.views import changed_figures, clients_compared, differences
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
+from pcapnfs.views.patterns import KINDS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,7 +40,7 @@ def screen(result: Comparison) -> RenderableType:
         *_causes(result),
         heading("What the difference is made of"),
         *_steps(result),
-        heading("Foretold from BEFORE"),
+        heading("Forecast from BEFORE"),
         *_foretold(result),
         heading("Operations"),
         *_operations(result),
@@ -286,7 +287,7 @@ def _patterns(result: Comparison) -> list[RenderableType]:
                 units.duration(row.time_per_file_before_s),
                 units.duration(row.time_per_file_after_s),
             ),
-            row.kind,
+            KINDS[row.kind][0],
             escape(row.pattern),
         ]
         for row in patterns.patterns
@@ -307,7 +308,7 @@ def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:
     rows = [
         [
             "" if row.where == "both" else row.where,
-            _both(units.duration(row.cost_before_s), units.duration(row.cost_after_s)),
+            _cost(row),
             row.severity,
             sentence(row.title),
             row.id,
@@ -315,3 +316,10 @@ def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:
         for row in findings
     ]
     return [FittedTable(columns, rows, indent=2)]
+
+
+def _cost(row: FindingChange) -> str:
+    """What it cost on both sides; empty where it costs no time on either."""
+    if row.cost_before_s is None and row.cost_after_s is None:
+        return ""
+    return _both(units.duration(row.cost_before_s), units.duration(row.cost_after_s))

@@ -34,7 +34,7 @@ OTHER_WORK = (
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
-BY_CLIENT = "Told by client: all taken as one, they would tell of none of them."
+BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
 """Where there are neither steps nor forecasts for that."""
 
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
@@ -127,7 +127,7 @@ def in_a_sentence(result: Comparison) -> str:
         return f"{'; '.join(each)}."
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
     if not result.same_clients:
-        return f"BEFORE took {before} and AFTER {after}, but not of the same clients."
+        return f"BEFORE took {before} and AFTER {after}, but the clients are not the same."
     if before == after:
         return f"Both runs took {after}."
     less = result.change_s < 0
@@ -241,8 +241,10 @@ def about_causes(result: Comparison) -> list[str]:
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)
-        whose = "" if result.as_one or not both else " of some client"
-        told.append(f"Left open{whose}, as one side does not tell or has several: {subjects}.")
+        whose = "" if result.as_one or not both else " for some clients"
+        told.append(
+            f"Left open{whose}, because one side does not show it or shows several: {subjects}."
+        )
     return told
 
 
@@ -266,10 +268,10 @@ def about_steps(result: Comparison) -> str:
         )
     broken = ""
     if broken_off(result.before.trust, result.after.trust):
-        broken = " As a capture is damaged, none is but those of single calls."
+        broken = " As a capture is damaged, only steps of single calls can be clear."
     return (
-        f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
-        f"of which files were slow.{broken}"
+        f"{whole}The steps add up to the difference. A step is clear if it is {least}, and does "
+        f"not depend on which files were slow.{broken}"
     )
 
 
@@ -305,7 +307,7 @@ def about_files(result: Comparison) -> str:
         f"({units.duration(files.both_before_s)} of service before, "
         f"{units.duration(files.both_after_s)} after)"
     )
-    return f"{_of_all(result, 'Calls')}{', '.join([told, *(alone or ['none on one alone'])])}."
+    return f"{_of_all(result, 'Calls')}{', '.join([told, *(alone or ['none on one side only'])])}."
 
 
 def about_patterns(result: Comparison) -> str:

@@ -126,7 +126,7 @@ def lines(model: Model) -> list[str]:
     faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
     if faster:
         cases = [f"{change(each)} {_foretold(each)}" for each in faster]
-        told.append(f"Forecast: {', '.join(cases)}.")
+        told.append(f"Forecast: {'; '.join(cases)}.")
     told += several(model, "pcapnfs estimate tells what each would take")
     return [*told, *_slow(model), *_unsure(model)]
 
@@ -255,7 +255,7 @@ def _figures(model: Model) -> RenderableType:
         ["first-order formula", figure(model, model.predicted_s), formula_is],
         ["forecast", figure(model, model.forecast_s), spread or "with overlap and client"],
         ["measured", units.duration(model.measured_s), ""],
-        ["error", error or units.UNKNOWN, "half the files, by the other half"],
+        ["error", error or units.UNKNOWN, "half the files, from the other half"],
     ]
     if model.measured_s is None:
         del rows[2:]
@@ -301,7 +301,7 @@ def remarks(model: Model) -> list[str]:
         )
     elif model.absorbs_rtt:
         told.append(
-            "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
+            "Stable calls end on ticks of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
     told += several(model, "what each would take stands below")
@@ -309,8 +309,8 @@ def remarks(model: Model) -> list[str]:
     if model.clock_tick_s is not None:
         tick = units.duration(model.clock_tick_s)
         told.append(
-            f"The capture's clock ticks every {tick}: a round trip may take as much longer or "
-            "shorter, and the ranges hold that."
+            f"The capture's clock ticks every {tick}: a round trip may be that much longer or "
+            "shorter, and the ranges cover that."
         )
     if model.vantage == "server":
         told.append("Captured at the server: the network's round trip was added to each call.")
@@ -326,13 +326,13 @@ def _unlike(model: Model) -> list[str]:
         one = "directory" if model.counted == "directories" else "file"
         told.append(
             f"One {one} took {units.duration(model.single_s)}, longer than all others together: "
-            "ranges and the error have it as it was, since no other is like it."
+            "ranges and the error take it as it was, since no other is like it."
         )
     if model.unlike:
         told.append(
-            "Files are unlike one another, and half of them does not tell what the others take: "
-            "with other files, or another number of them, forecasts may be as wrong as that. Those "
-            "of the same work rest on all of its calls."
+            "Files differ so much that one half of them does not tell what the other half takes "
+            "(the error above). With other files, or another number of them, forecasts may be as "
+            "wrong as that. Forecasts of the same files rest on all of their calls."
         )
     return told
 
@@ -358,14 +358,14 @@ def about_what_if(model: Model) -> list[str]:
     told = []
     if model.forecast_low_s is not None:
         client = model.client_s or 0.0
-        own = f", of which {units.duration(client)} are in each forecast" if client else ""
+        own = f" ({units.duration(client)} in each forecast)" if client else ""
         told.append(
-            "Ranges hold what other files would change, not what differs from run to run: how fast "
+            "Ranges cover which files were worked on, not what differs from run to run: how fast "
             f"server and network are, and the client's own time{own}."
         )
     if model.measured_s is not None and model.forecast_low_s is None:
         told.append(
-            "So few files do not tell by how much another run would differ: no range holds that."
+            "Too few files to tell by how much another run would differ: no range covers that."
         )
     return told + about_streams(model)
 
@@ -376,9 +376,9 @@ def about_streams(model: Model) -> list[str]:
     if not given and all(each.change != "streams" for each in model.what_if):
         return []
     return [
-        "Streams are taken to be under way all the time; where they begin and end apart, or wait "
-        "for the client's processors or for one another at the storage, as most do, the run takes "
-        "longer than the forecast."
+        "The forecast with streams assumes that all of them are busy all the time. Most runs take "
+        "longer: streams begin and end at different times, and wait for the client's processors or "
+        "for one another at the storage."
     ]
 
 
@@ -423,9 +423,10 @@ def _slow(model: Model) -> list[str]:
     if not model.slow:
         return []
     return [
-        f"A few slow calls make the round trip: half of {units.counted(model.small_calls, 'call')} "
-        f"took {units.duration(model.usual_s)} at most. These may have waited for the storage as "
-        "well: the ranges with other storage hold both."
+        "A few slow calls make up the round trip: half of "
+        f"{units.counted(model.small_calls, 'call')} took {units.duration(model.usual_s)} at most. "
+        "The slow ones may have waited for the storage as well: the ranges with other storage "
+        "cover both."
     ]
 
 
@@ -441,7 +442,7 @@ def _unsure(model: Model) -> list[str]:
     begin = ", and ".join(told)
     return [
         f"{begin[0].upper()}{begin[1:]}: the {units.duration(model.unsure_s)} that they took "
-        "beyond round trips may be persistence or not. The ranges with other storage hold both."
+        "beyond round trips may be persistence or not. The ranges with other storage cover both."
     ]
 
 
@@ -522,9 +523,9 @@ def interval(each: Scenario) -> str:
 def change(each: Scenario) -> str:
     """A change in words."""
     if each.change == "log_device":
-        return f"log device, {units.duration(each.value)}"
+        return f"log device of {units.duration(each.value)}"
     if each.change == "rtt":
-        return f"network round trip {units.duration(each.value)}"
+        return f"network round trip of {units.duration(each.value)}"
     if each.change == "streams":
         return _counted(each.value, "parallel stream")
     if each.change == "readdirplus":

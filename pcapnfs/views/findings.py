@@ -18,7 +18,7 @@ from pcapnfs.diagnosis.wording import NAMED
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views import software
 from pcapnfs.views.columns import Column, FittedTable
-from pcapnfs.views.parts import note
+from pcapnfs.views.parts import WARNING, note
 from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.finding import Advice, Finding
     from pcapnfs.diagnosis.judging import Findings, Judged
 
-STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
+STYLES = {"problem": "bold red", "warning": f"bold {WARNING}", "note": "dim"}
 """Colours of the severities."""
 
 OWN_SHARE = 0.01
@@ -37,7 +37,7 @@ OWN_SHARE = 0.01
 SHARED = "+ shared"
 """What stands behind a cost beside which other findings have claimed as much, or more."""
 
-MORE_SHARED = f"{SHARED}: of what it costs alone, other findings have claimed half or more."
+MORE_SHARED = f"{SHARED}: half or more of its cost is counted in other findings already."
 """What that means."""
 
 WORTH_DOING = 0.05
@@ -197,10 +197,10 @@ def costs(found: Finding) -> str:
     if found.cost_s is None or found.saving_s is None:
         return ""
     if shared(found):
-        return f"{units.duration(found.saving_s)} of the time, which other findings claim already"
+        return f"{units.duration(found.saving_s)}, all of it counted in other findings already"
     clause = f"{_own(found)} of the time"
     if _is_claimed(found):
-        clause += f" ({units.duration(found.saving_s)} counting what other findings share)"
+        clause += f" ({units.duration(found.saving_s)} with what other findings count, too)"
     return clause
 
 
@@ -219,7 +219,7 @@ def _finding(found: Finding) -> list[RenderableType]:
         ("Rule", _rule(found)),
     ]
     grid = Table.grid(padding=(0, 2, 0, 0), expand=False)
-    grid.add_column(width=7, justify="right", style="cyan", no_wrap=True)
+    grid.add_column(width=7, justify="right", style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, text in lines:
         if text:

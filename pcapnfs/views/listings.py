@@ -139,8 +139,9 @@ def spared(result: Readdir) -> list[str]:
         )
     if result.spared_perhaps:
         lines.append(
-            f"Of {units.counted(result.spared_perhaps, 'call')} of later walks they would have "
-            "spared all if only types were wanted, else none; half is reckoned with."
+            f"Later walks made {units.counted(result.spared_perhaps, 'call')}: attributes in the "
+            "listings would have spared all of them if only types were wanted, else none; half of "
+            "them are counted."
         )
     return lines
 

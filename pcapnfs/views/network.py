@@ -384,10 +384,13 @@ def lost(loss: Loss, resent_calls: int) -> str:
 def _under_way(calls: Concurrency, which: str) -> str:
     if calls.mean is None:
         return f"Calls: none {'took any time' if calls.peak else 'was answered'}."
+    idle_s = calls.span_s - calls.busy_s
+    none = ""
+    if idle_s > 0:
+        none = f"; none for {units.duration(idle_s)} of {units.duration(calls.span_s)}"
     return (
         f"{which}: {units.number(calls.mean)} under way on average while any was, "
-        f"{units.count(calls.peak)} at most; none for "
-        f"{units.duration(calls.span_s - calls.busy_s)} of {units.duration(calls.span_s)}."
+        f"{units.count(calls.peak)} at most{none}."
     )
 
 

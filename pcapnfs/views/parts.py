@@ -32,9 +32,14 @@ _TOTAL_COLUMNS = (
 )
 
 
+WARNING = "magenta"
+"""Colour of what limits trust. Yellow and cyan can hardly be read on a light terminal, nor can blue
+on a dark one."""
+
+
 def heading(title: str, *, first: bool = False) -> Text:
     """The title of a block, after an empty line unless it is the first on the screen."""
-    return Text(title if first else f"\n{title}", style="bold cyan")
+    return Text(title if first else f"\n{title}", style="bold")
 
 
 def note(text: str, *, indent: int = 2, style: str = "") -> RenderableType:
@@ -45,7 +50,7 @@ def note(text: str, *, indent: int = 2, style: str = "") -> RenderableType:
 def trusted(screen: RenderableType, trust: Trust) -> RenderableType:
     """A screen below what its capture lost, if it did."""
     told = warning(trust)
-    return Group(note(told, indent=0, style="yellow"), screen) if told else screen
+    return Group(note(told, indent=0, style=WARNING), screen) if told else screen
 
 
 def unless_zero(number: int | None) -> str:

@@ -95,7 +95,7 @@ def block(result: Patterns) -> RenderableType:
                 units.taken(each.time_per_file_s),
             ]
         )
-        below.append([Text(steps(each.runs[:RUNS_IN_SUMMARY], cut=cut), style="cyan")])
+        below.append([Text(steps(each.runs[:RUNS_IN_SUMMARY], cut=cut), style="italic")])
     return FittedTable(columns, rows, indent=2, below=below)
 
 
@@ -133,7 +133,7 @@ def _row(each: PatternClass) -> list[str]:
 
 def _below(each: PatternClass) -> list[Text]:
     return [
-        Text(steps(each.runs, cut=each.pattern.endswith("…")), style="cyan"),
+        Text(steps(each.runs, cut=each.pattern.endswith("…")), style="italic"),
         Prose(_examples(each), style="dim"),
     ]
 

@@ -106,7 +106,7 @@ def _totals(result: PerFile | PerGroup, shown: list[tuple[str, Total]]) -> Rende
     if matched:
         lines.append(("files that do not match", result.not_matched))
     if result.left_out.calls:
-        lines.append(("not found, not told, above an export (--all)", result.left_out))
+        lines.append(("not found, unnamed, above an export (--all)", result.left_out))
     if result.without_file.calls:
         lines.append(("calls on no file", result.without_file))
     if len(lines) > 1:

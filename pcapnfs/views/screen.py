@@ -26,6 +26,7 @@ from pcapnfs.views import (
     software,
 )
 from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import WARNING
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
@@ -173,7 +174,7 @@ def _addresses(addresses: tuple[str, ...]) -> str:
 
 
 def _trust(trust: Trust, capture: Capture) -> RenderableType:
-    style = "" if trust.complete else "yellow"
+    style = "" if trust.complete else WARNING
     return Group(
         *(
             Padding(Prose(line, style=style), (0, 0, 0, 2), expand=False)

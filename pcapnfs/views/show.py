@@ -87,7 +87,7 @@ def _message(message: Message, tshark: str | None) -> list[RenderableType]:
     by = "" if tshark is None else f", tshark {escape(tshark)}"
     title = "" if message.side == "packet" else f"{message.side} in "
     parts: list[RenderableType] = [
-        Text(f"\n{title}frame {message.frame}{by}", style="bold cyan"),
+        Text(f"\n{title}frame {message.frame}{by}", style="bold"),
     ]
     if not message.lines:
         parts.append(note("tshark shows no such message in this frame"))

@@ -50,8 +50,8 @@ _SOURCES = {
 
 
 def screen(result: Sizes) -> RenderableType:
-    """Histogram, what fits, and the spread."""
-    parts: list[RenderableType] = []
+    """The spread, what fits, and the histogram."""
+    parts: list[RenderableType] = [Prose(spread(result))]
     if result.files:
         most = max(each.files for each in result.bins)
         rows = [
@@ -64,7 +64,6 @@ def screen(result: Sizes) -> RenderableType:
             ]
             for each in result.bins
         ]
-        parts += [FittedTable(_COLUMNS, rows), Text("")]
         fits = [
             [title, amount(fit.limit_bytes), units.share(fit.share), _note(name, fit, result)]
             for name, title in FITS
@@ -77,8 +76,7 @@ def screen(result: Sizes) -> RenderableType:
             Column("of files"),
             Column("", 1, align="left", least=10, cut="end"),
         )
-        parts += [FittedTable(columns, fits), Text("")]
-    parts.append(Prose(spread(result)))
+        parts += [Text(""), FittedTable(columns, fits), Text(""), FittedTable(_COLUMNS, rows)]
     return Group(*parts)
 
 

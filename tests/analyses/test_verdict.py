@@ -188,7 +188,7 @@ def test_a_mean_round_trip_takes_nothing_of_what_was_seen_of_each_call() -> None
     times = {each.cause: each.time_s for each in told.causes}
     assert times["loss"] == pytest.approx(30.0)
     assert sum(times.values()) == pytest.approx(costs.forecast_s)
-    assert "at a round trip of 10.0 ms in the mean, 1.00 ms in the median" in told.sentence
+    assert "at a round trip of 10.0 ms on average, 1.00 ms in the median" in told.sentence
 
 
 def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:

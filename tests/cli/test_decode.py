@@ -51,7 +51,7 @@ def test_without_nfs_there_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFix
     empty.write_bytes(Path(CAPTURE).read_bytes()[:24])
     assert app.run(["decode", str(empty), "-o", str(tmp_path / "a.nfstrace")]) == 1
     told = capsys.readouterr().err
-    assert f"{empty}: no NFS call in it (it is empty); no packet was captured" in told
+    assert f"{empty}: no NFS call in it, as no packet was captured; see which" in told
     assert "--port" not in told
     assert list(tmp_path.iterdir()) == [empty]
 

@@ -28,7 +28,7 @@ def test_where_acls_are_set_noacl_is_no_way_out() -> None:
     (seen,) = seen_by(RULE, nothing(acl_queries=(replace(STORM, changed=100),)))
     assert seen.seen.endswith("100 calls set one, so that ACLs are used here.")
     assert "noacl" not in seen.advice[0].action
-    assert "it is none for this mount" in seen.advice[1].action
+    assert "it is not for this mount" in seen.advice[1].action
 
 
 @pytest.mark.parametrize(

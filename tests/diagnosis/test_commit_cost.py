@@ -31,7 +31,7 @@ def test_what_commits_take_beyond_round_trips_is_claimed() -> None:
     (seen,) = seen_by(RULE, found(MANY))
     assert seen.severity == "warning"
     assert seen.seen == (
-        "10 COMMITs of 4 files took 50.0 ms in the mean, 200 ms at most; 40.0 MiB had been written "
+        "10 COMMITs of 4 files took 50.0 ms on average, 200 ms at most; 40.0 MiB had been written "
         "before them. A COMMIT takes 10.0 ms and the data goes to storage at 100 MiB a second."
     )
     (claim,) = seen.claims

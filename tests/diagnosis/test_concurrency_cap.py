@@ -15,8 +15,8 @@ def test_a_flat_top_is_told() -> None:
     (seen,) = seen_by(RULE, limited())
     assert (seen.severity, seen.confidence) == ("note", "possible")
     assert seen.seen == (
-        "For 10.0 % of the 5.00 s with calls under way there were exactly 16, and never more; "
-        "8 in the mean, over 1 connection."
+        "For 10.0 % of the 5.00 s with calls under way there were exactly 16, and never more; 8 on "
+        "average, over 1 connection."
     )
 
 

@@ -27,7 +27,7 @@ def test_another_version_is_advised_only_where_it_may_help() -> None:
     def advice(newer: int) -> list[str]:
         pair = replace(MANY, with_attributes=newer)
         (seen,) = seen_by(RULE, replace(bound_by("client"), exclusive_creates=(pair,)))
-        assert ("takes the mode along" in seen.why) is (newer > 0)
+        assert ("sets the mode at once" in seen.why) is (newer > 0)
         return [each.action for each in seen.advice]
 
     assert ["vers=4.1" in each for each in advice(0)] == [False, True]

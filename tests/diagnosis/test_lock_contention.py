@@ -36,9 +36,10 @@ def test_who_waits_for_whom() -> None:
     assert seen.title == "Clients wait for each other's locks"
     assert seen.seen == (
         "3 waits for a lock of somebody else took 1 m 0 s (lf); for 30.0 s of that the lock was "
-        "free already. Held by 10.0.0.3. The longest took 31.0 s. Of 12 LOCKs, each try counted, 5 "
-        "met such a lock: 3 first ones, and 2 with which the client asked again in vain, usually "
-        "30.0 s apart. Ended by a callback of the server: 1. Without the lock at their end: 1."
+        "free already. Held by 10.0.0.3. The longest took 31.0 s. Of this client's 12 LOCKs, "
+        "each try counted, 5 met such a lock: 3 first ones, and 2 with which the client asked "
+        "again in vain, usually 30.0 s apart. Ended by a callback of the server: 1. Without the "
+        "lock at their end: 1."
     )
     assert seen.claims == (Claim("client", 60.0),)
     assert seen.data == "3 waits; 12 tries to lock (LOCK)"
@@ -98,7 +99,7 @@ def test_a_client_that_asked_once_more_has_no_interval() -> None:
 
 def test_tries_that_are_no_more_than_the_waits_are_not_told_apart() -> None:
     (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, refused=3, polled=0),)))
-    assert "Of 12 LOCKs, each try counted, 3 met such a lock. Ended" in seen.seen
+    assert "Of this client's 12 LOCKs, each try counted, 3 met such a lock. Ended" in seen.seen
 
 
 def test_lock_files_are_a_finding_of_their_own() -> None:

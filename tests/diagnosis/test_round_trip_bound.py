@@ -26,8 +26,8 @@ def test_a_far_server_is_a_problem() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", **FAR))
     assert seen.severity == "problem"
     assert seen.seen == (
-        "900 calls at a round trip of 6.00 ms each: 60.0 % of the run. The network takes "
-        "5.00 ms of it, the server the rest. What it costs is the network's part."
+        "900 calls at a round trip of 6.00 ms each: 60.0 % of the run. The network takes 5.00 ms "
+        "of it, the server the rest. Only the network's part counts as its cost."
     )
     assert seen.claims == (Claim("stable", 1.0), Claim("unstable", 5.0))
     assert seen.frames == (70,)
@@ -63,8 +63,8 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", **lossy))
     assert seen.seen == (
         "900 calls at a round trip of 17.0 ms each: 60.0 % of the run. That is the mean; the "
-        "median is 5.25 ms, of which the network takes 5.00 ms and the server the rest. Some "
-        "calls took far longer. What it costs is the network's part."
+        "median is 5.25 ms, of which the network takes 5.00 ms and the server the rest. Some calls "
+        "took far longer. Only the network's part counts as its cost."
     )
     assert "why some calls took so much longer" in seen.advice[0].action
     assert not any("server itself" in advice.action for advice in seen.advice)

@@ -25,7 +25,7 @@ def test_many_calls_at_once_on_one_connection_are_told() -> None:
     (seen,) = seen_by(RULE, limited(named="server"))
     assert seen.severity == "note"
     assert seen.seen == (
-        "All 100 calls went over one connection, and 8 calls were under way at once in the mean."
+        "All 100 calls went over one connection, and 8 calls were under way at once on average."
     )
 
 

@@ -15,7 +15,7 @@ def test_writes_that_wait_one_by_one_are_told_and_claimed() -> None:
     (seen,) = seen_by(RULE, mounted(transfer_runs=(THROUGH,)))
     assert seen.seen == (
         "600 of 600 WRITEs that continue one another asked for stable storage, in 40 files, and "
-        "brought 4.00 KiB each in the mean. They took 3.00 s."
+        "brought 4.00 KiB each on average. They took 3.00 s."
     )
     assert seen.claims == (Claim("stable", 2.8),)
     assert seen.frames == (33, 35)

@@ -33,8 +33,8 @@ def test_reads_before_parts_of_pages_are_claimed() -> None:
     (seen,) = seen_by(RULE, found(MANY))
     assert seen.severity == "warning"
     assert seen.seen == (
-        "30 of 150 WRITEs begin or end within a page, in 2 files; they bring 100 B each in the "
-        "mean. 20 append to what was written before. 4 READs of the same page came right before."
+        "30 of 150 WRITEs begin or end within a page, in 2 files; they bring 100 B each on "
+        "average. 20 append to what was written before. 4 READs of the same page came right before."
     )
     assert seen.claims == (Claim("read", 0.2), Claim("client", 0.0))
     assert seen.frames == (5, 9)

@@ -164,10 +164,17 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
     path = replace(samples.slower_path(), time_s={"stable": 2.0, "unstable": 0.5})
     told = budget.remarks(samples.time_budget().total, [path, path])
     assert told[0] == (
-        "In it are 5.00 s that calls took longer because the path was longer for a while: 4.00 s "
-        "of stable, 1.00 s of unstable."
+        "This includes 5.00 s by which calls took longer because the path was longer for a while: "
+        "4.00 s in stable, 1.00 s in unstable."
     )
     assert not any("path" in remark for remark in budget.remarks(samples.time_budget().total))
+
+
+def test_one_call_outstanding_on_average_is_not_worth_a_sentence() -> None:
+    total = samples.time_budget().total
+    for calls, is_told in ((1.0, False), (1.004, False), (1.01, True)):
+        told = budget.remarks(replace(total, concurrency=calls))
+        assert any("outstanding" in remark for remark in told) is is_told
 
 
 def test_what_lost_segments_took_of_the_rows_stands_below_them() -> None:
@@ -175,9 +182,11 @@ def test_what_lost_segments_took_of_the_rows_stands_below_them() -> None:
     total = samples.time_budget().total
     told = budget.remarks(total, still={"client": 4.0, "stable": 1.0})
     assert told[0] == (
-        "In it are 5.00 s that calls stood still until TCP sent a segment again: 1.00 s of stable, "
-        "4.00 s of client."
+        "This includes 5.00 s in which calls stood still until TCP sent a segment again: 1.00 s in "
+        "stable, 4.00 s in client."
     )
+    (alone, *_) = budget.remarks(total, still={"stable": 5.0})
+    assert alone.endswith("until TCP sent a segment again: all in stable.")
     little = {"stable": 0.009 * total.wall_s}
     for still in ({}, little):
         assert not any("stood still" in remark for remark in budget.remarks(total, still=still))

@@ -84,7 +84,7 @@ def test_calls_that_attributes_would_not_have_spared_are_told_as_such() -> None:
     one = replace(late, spared=1, spared_perhaps=1)
     text = samples.render(listings.screen(one), 140)
     assert "would have spared 1 LOOKUP or GETATTR:" in text
-    assert "Of 1 call of later walks" in text
+    assert "Later walks made 1 call:" in text
 
 
 def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:
@@ -136,6 +136,15 @@ def test_nothing_is_said_of_answers_that_there_are_none_of() -> None:
     untold = replace(unasked, revalidations=3)
     assert caching.in_short(untold).startswith("3 revalidations, ")
     assert "unchanged" not in caching.in_short(untold)
+    assert "answers" not in caching.revalidation_sentences(untold)[0]
+    assert "answers that could be compared" in caching.revalidation_sentences(samples.cache())[0]
+
+
+def test_files_of_several_clients_are_told_with_their_client_at_any_width() -> None:
+    text = samples.render(caching.screen(samples.cache()), 80)
+    head, row = text.split("Asked about\n")[1].splitlines()[:2]
+    assert "client" in head
+    assert "10.0.0.2" in row
 
 
 def test_objects_that_nobody_asked_about_count_among_those_that_could_be_shown() -> None:

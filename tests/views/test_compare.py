@@ -245,7 +245,7 @@ def test_runs_of_other_clients_are_not_held_against_each_other() -> None:
     came = replace(gone, where="came", client="10.0.0.5", before=None, after=client.after)
     result = replace(whole, same_clients=False, clients=(gone, came), together=None, factor=None)
     assert differences.in_a_sentence(result) == (
-        "BEFORE took 30.0 s and AFTER 3.00 s, but not of the same clients."
+        "BEFORE took 30.0 s and AFTER 3.00 s, but the clients are not the same."
     )
     text = samples.render(compare.screen(result), 140)
     assert "No client is in both captures (BEFORE: 10.0.0.4; AFTER: 10.0.0.5)" in text
@@ -280,9 +280,9 @@ def test_that_some_of_thousands_are_not_told_is_said() -> None:
     whole = samples.comparison_of_clients()
     many = replace(whole, before=replace(whole.before, clients=2_500))
     (told,) = [
-        line for line in clients_compared.about_clients(many) if line.startswith("Told are ")
+        line for line in clients_compared.about_clients(many) if line.startswith("Shown are ")
     ]
-    assert told.startswith("Told are 3 of 2\u2009500 clients before: those that waited longest")
+    assert told.startswith("Shown are 3 of 2\u2009500 clients before: those that waited longest")
 
 
 def test_why_nothing_is_foretold_of_several_clients() -> None:

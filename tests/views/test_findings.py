@@ -82,7 +82,7 @@ def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
         assert "24.0 s, shared" in short
         assert "0 s, 0 %" not in short
         text = samples.render(findings.screen(only), 80)
-        assert "Costs  24.0 s of the time, which other findings claim already" in text
+        assert "Costs  24.0 s, all of it counted in other findings already" in text
 
 
 def test_a_cost_of_which_others_have_claimed_most_says_so() -> None:
@@ -92,7 +92,7 @@ def test_a_cost_of_which_others_have_claimed_most_says_so() -> None:
         only = replace(result, findings=(part,))
         short = samples.render(Group(*findings.in_short(only.findings, only.judged)), 80)
         assert (f"{units.duration(own_s)}, {units.share(own_s / 61)} + shared" in short) is is_told
-        assert ("other findings have claimed half or more" in short) is is_told
+        assert ("half or more of its cost is counted in other findings" in short) is is_told
     # What costs nothing shares nothing.
     free = replace(result.findings[0], cost_s=None, cost_share=None, saving_s=None)
     short = samples.render(Group(*findings.in_short((free,), result.judged)), 80)

@@ -85,6 +85,13 @@ def test_calls_without_reply_are_not_among_those_under_way() -> None:
     assert "Answered calls: 1.25 under way" in network.lines(found, unanswered=1)[2]
 
 
+def test_no_time_without_a_call_is_no_fact() -> None:
+    found = samples.network()
+    busy = replace(found, concurrency=replace(found.concurrency, busy_s=61.0))
+    assert network.lines(found)[2].endswith("7 at most; none for 46.0 s of 1 m 1 s.")
+    assert network.lines(busy)[2].endswith("7 at most.")
+
+
 def test_without_calls_there_is_nothing_to_tell() -> None:
     nothing = replace(samples.poor_network(), paths=())
     assert network.lines(nothing) == ()

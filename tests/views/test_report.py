@@ -13,6 +13,7 @@ from pcapnfs.record import Record, names, replace
 from pcapnfs.report import Mark, Report
 from pcapnfs.views.budget import TITLES
 from pcapnfs.views.report import charts, content, markdown, page
+from pcapnfs.views.report.blocks import Paragraph, Section
 from pcapnfs.views.report.glossary import TERMS
 from tests.unit.rows import ROOT
 from tests.views import samples
@@ -265,6 +266,18 @@ def test_text_can_be_told_from_what_is_behind_it(scheme: int) -> None:
 def test_the_contrast_is_that_of_the_standard() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_no_line_ends_within_an_option() -> None:
+    told = "Risk: none. Use -s 0, (-l) and NetApp's -v4.1-read-delegation; a < b, -1.5 s, O-RAN."
+    section = Section("x", "X", (Paragraph(told),))
+    text = page.of_sections("title", (section,))
+    assert re.findall(r'<span class="held">([^<]*)</span>', text) == [
+        "-s",
+        "-l",
+        "-v4.1-read-delegation",
+    ]
+    assert "a &lt; b" in text
 
 
 def test_a_report_without_anything_is_still_a_page() -> None:

@@ -11,11 +11,21 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 
 from pcapnfs.analyses.mounts.software import Changed, Kind, Software
 from pcapnfs.record import replace
-from pcapnfs.views import estimate, patterns, perfile, screen, sequence, show, sizes, verify
+from pcapnfs.views import (
+    estimate,
+    findings,
+    patterns,
+    perfile,
+    screen,
+    sequence,
+    show,
+    sizes,
+    verify,
+)
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -71,6 +81,23 @@ def test_a_screen_looks_as_approved(name: str, width: int) -> None:
         approved.write_text(text, encoding="utf-8")
     assert text == approved.read_text(encoding="utf-8")
     assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+def test_colours_can_be_read_on_light_and_on_dark_terminals() -> None:
+    """White, yellow and cyan vanish on white, black and blue on black, bright ones as well."""
+    result = samples.findings()
+    screens = [*renderables().values(), findings.screen(result)]
+    console = Console(width=80, color_system="standard", force_terminal=True, highlight=False)
+    with console.capture() as captured:
+        for each in screens:
+            console.print(each)
+    codes = {
+        code
+        for group in re.findall(r"\x1b\[([\d;]*)m", captured.get())
+        for code in group.split(";")
+    }
+    assert "35" in codes
+    assert codes <= {"0", "1", "2", "3", "31", "35"}
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])

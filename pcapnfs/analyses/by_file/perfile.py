@@ -222,7 +222,7 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         files = cursor.execute("select file from shown order by row").fetchnumpy()["file"]
         few = ["file in (select file from shown)"]
         shown = (
-            _SHOWN.format(some=some, start=trace.meta.start_ns)
+            _SHOWN.format(some=some, start=trace.meta.start_ns or 0)
             for some in (few if len(files) <= paths.HELD else pieces)
         )
         for row, path in paths.in_places(cursor, shown, files, files):

@@ -135,8 +135,8 @@ def pergroup(
                    case when moves is null then 0 else bytes_read end as bytes_read,
                    case when moves is null then 0 else bytes_written end as bytes_written,
                    errors, revalidations, retransmitted,
-                   first_frame, last_frame, first_time - {trace.meta.start_ns} as first,
-                   last_time - {trace.meta.start_ns} as last
+                   first_frame, last_frame, first_time - {trace.meta.start_ns or 0} as first,
+                   last_time - {trace.meta.start_ns or 0} as last
             from standing as costs left join by_path on by_path.file = example
                  left join bytes on bytes.member is not distinct from costs.member
                  left join questions on questions.member is not distinct from costs.member

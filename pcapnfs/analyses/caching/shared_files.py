@@ -1,4 +1,4 @@
-"""Files that several clients use by turns while one of them changes them.
+"""Files that several clients use in turn while one of them changes them.
 
 Takes a trace; gives for each server the files that one client changed and another then used, again
 and again. After each such turn what the other client had cached is void: it asks for attributes,
@@ -51,7 +51,7 @@ class SharedFile(Record):
 
 
 class SharedFiles(Record):
-    """The files of one server that clients use by turns."""
+    """The files of one server that clients use in turn."""
 
     server: str
     """Address of the server."""

@@ -1,6 +1,6 @@
 """Connections of which the capture holds one direction only.
 
-Takes connections, calls and notes; gives the calls and the replies that stand alone for want of the
+Takes connections, calls and notes; gives the calls and the replies that stand alone for lack of the
 other direction: `tcpdump src host X`, half of a mirror port, two paths of which one was captured.
 That is no loss of packets, and says nothing about the server.
 """
@@ -59,7 +59,7 @@ class Directions(Record):
 
     @property
     def mostly(self) -> bool:
-        """Whether most calls lack their replies for want of a direction."""
+        """Whether most calls lack their replies for lack of a direction."""
         return mostly(self.calls, self.all_calls)
 
 

@@ -208,7 +208,7 @@ class Trust(Record):
     def mostly_unread(self) -> bool:
         """Whether what can be read stands for nothing else.
 
-        Most of the traffic is encrypted, or most calls lack their replies for want of a direction.
+        Most of the traffic is encrypted, or most calls lack their replies for lack of a direction.
         """
         return self.sealed.mostly or _directions.mostly(self.calls_alone, self.rpc_calls)
 

@@ -148,6 +148,6 @@ def _what_if(
         shorter = network * RTT_PART
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
     if told:
-        moving = part_of_other(clock.budget.transfer_s * costs.concurrency, costs)
-        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved=moving)
+        sent = part_of_other(clock.on_the_way_s * costs.concurrency, costs)
+        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved=sent)
         yield on_top("local", None, local)

@@ -56,7 +56,7 @@ class Costs(Record, Generic[Number]):
 
     @property
     def served_s(self) -> Number:
-        """What a call takes that is not waiting for others: in the mean, stable or not."""
+        """What a call takes that is not waiting for others: on average, stable or not."""
         return (
             self.rtt_s - self.queue_s + self.persist_s * self.syncops_per_file / self.rpcs_per_file
         )

@@ -103,7 +103,7 @@ class Measurement(Record):
     kinds: tuple[KindOfStable, ...]
     """Persistence by kind of stable call, longest sum first."""
     absorbs: bool | None
-    """Stable calls end on a clock of the storage, so that what the client or the network takes
+    """Stable calls end on ticks of the storage, so that what the client or the network takes
     before them is absorbed; None when the capture does not tell."""
     transfer_s: float
     """Time in which the calls' bytes were moving, or those that their replies had to wait for,
@@ -153,7 +153,7 @@ class Measurement(Record):
     clients: ClientClocks | None
     """The clock of each client by itself; None where there is only one."""
     unread: bool
-    """Most of the traffic is encrypted, or most calls lack their replies for want of a direction:
+    """Most of the traffic is encrypted, or most calls lack their replies for lack of a direction:
     the others do not stand for what the time went into."""
     lacking: bool
     """The capture lacks so much that calls may have been under way where none is (trust)."""
@@ -244,6 +244,15 @@ class Measurement(Record):
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
+
+    @property
+    def on_the_way_s(self) -> float:
+        """What calls took for the network beyond a round trip each, added up, seconds.
+
+        That is the transfer of their bytes, what was lost, and what a longer path took.
+        """
+        lost_s = self.lost.calls_s - self.lost.transfer_s
+        return self.transfer_s + lost_s + self.longer.calls_s
 
     @property
     def held_s(self) -> float:

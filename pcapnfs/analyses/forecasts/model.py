@@ -169,7 +169,7 @@ class Model(Record):
     trips take as much longer or shorter, and persistence the difference. None where it is less
     than a millisecond."""
     absorbs_rtt: bool | None
-    """Stable calls end on a clock of the storage, so that a longer round trip does not add up: the
+    """Stable calls end on ticks of the storage, so that a longer round trip does not add up: the
     interval of a forecast with another one then holds both; None when the trace does not tell."""
     persist_by_op: tuple[KindOfStable, ...]
     """Persistence by kind of stable call."""

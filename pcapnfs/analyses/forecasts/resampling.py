@@ -168,7 +168,7 @@ def _draws(chance: Chance, groups: int) -> Floats:
 def holdout_error(measured: Measurement) -> float | None:
     """How wrong one half of the files foretells the other, 0…; None with too few files.
 
-    Halves are drawn by chance, several times: where files come by turns, as a new one and the one
+    Halves are drawn by chance, several times: where files come in turn, as a new one and the one
     that it takes the place of, every second file is no half like the other. The mean of all, and of
     both directions.
     """

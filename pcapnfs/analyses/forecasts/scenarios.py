@@ -89,11 +89,11 @@ def scenarios(
     for name, value, change in otherwise:
         yield on_top(name, value, change)
     if measured is not None and not resent:
-        moving_s = measured.transfer_s / measured.files if measured.files else 0.0
+        sent_s = measured.on_the_way_s / measured.files if measured.files else 0.0
         nothing = Change(
             rtt_added_s=-network,
             persist_s=0.0,
-            other_saved=part_of_other(moving_s, base.costs),
+            other_saved=part_of_other(sent_s, base.costs),
             moving_s=-asked.moving_s,
         )
         yield on_top("local", None, nothing)

@@ -184,7 +184,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     found = verdict(
         Evidence(
             costs=measured.costs(),
-            # Calls overlap otherwise while their bytes move than in the mean.
+            # Calls overlap otherwise while their bytes move than on average.
             transfer_s=measured.moved_s * measured.concurrency,
             waiting_s=measured.postponed_s,
             unknown_s=measured.unknown_beyond_s(rtt_s),

@@ -40,7 +40,7 @@ FAST_RATIO = 1.5
 
 MIXED = 4.0
 """Where stable calls are as fast as others in the median, but wait for storage as long as a disk
-takes and for so many round trips in the mean, storage was slow for some of them: a busy server or
+takes and for so many round trips on average, storage was slow for some of them: a busy server or
 processor would have delayed others likewise."""
 
 SKEWED = 2.0
@@ -363,4 +363,4 @@ def _skewed(evidence: Evidence) -> str:
         return ""
     if evidence.costs.rtt_s <= SKEWED * usual:
         return ""
-    return f" in the mean, {units.duration(usual)} in the median"
+    return f" on average, {units.duration(usual)} in the median"

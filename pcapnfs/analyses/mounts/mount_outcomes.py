@@ -1,4 +1,4 @@
-"""What came of mounts, where it is not for want of permission or of the export that they failed.
+"""What came of mounts, where it is not for lack of permission or of the export that they failed.
 
 Takes a trace; gives for each client and server the services that its portmapper does not know, the
 programs and versions that it does not have, the root or directory at which an NFSv4 mount ended,

@@ -3,7 +3,7 @@
 Takes a connection with the table `learned` (`change_ids`); makes the table `again`, and gives what
 such LOOKUPs of each client and server took. Linux keeps a name for as long as its directory is
 unchanged, whatever its age. Not counted is a name in a directory that the client itself had
-changed, which it may have to look through anew, and one that it may have dropped for want of memory
+changed, which it may have to look through anew, and one that it may have dropped for lack of memory
 after a while.
 """
 
@@ -38,7 +38,7 @@ LEAST = 20
 
 KEPT_S = 29.5
 """A directory that was unchanged for longer may have been asked for by default (acdirmin 30 s), and
-names may have gone for want of memory."""
+names may have gone for lack of memory."""
 
 NAMING = ("LOOKUP", "OPEN", "REMOVE", "RMDIR", "RENAME")
 """Operations that use a name in a directory. One that makes a name is left out: Linux looks that up

@@ -189,6 +189,15 @@ class ClientClock(Record):
             "client": idle.client_s,
         }
 
+    @property
+    def on_the_way_s(self) -> float:
+        """What its calls take for the network beyond a round trip each, seconds.
+
+        That is the transfer of their bytes, what was lost, and what a longer path took.
+        """
+        causes = self.causes()
+        return causes["transfer"] + causes["loss"] - self.idle.late_s + causes["path"]
+
     def served_s(self) -> dict[str, float]:
         """What calls that wait for no stable storage took beyond a round trip, by row, seconds."""
         rows = [row for row in KINDS if row not in ("stable", "unknown")]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "access_denied.least", 10, "calls", "refused for want of permission, below which nothing is "
-    "said: programs try", "default of this tool",
+    "access_denied.least", 10, "calls", "refused for lack of permission, below which nothing is "
+    "reported: programs try", "default of this tool",
 )  # fmt: skip
 
 ROOT = 0
@@ -48,7 +48,7 @@ def _permission(pair: Failures) -> Observed:
         return _root(pair)
     return refused.observed(
         pair,
-        "The server refuses calls for want of permission",
+        "The server refuses calls for lack of permission",
         "The mode, ACL or export does not allow it to the user, as the server sees the user: "
         "with sec=sys by the numbers of the call, of at most 16 groups; with Kerberos by its name.",
         (
@@ -198,7 +198,7 @@ def _credential(pair: Failures) -> Observed:
 
 RULE = Rule(
     id="access_denied",
-    title="Calls refused for want of permission",
+    title="Calls refused for lack of permission",
     origin="RFC 1813 sections 2.6 and 4.4, RFC 8881 sections 5.9 and 15.1; exports(5), root_squash",
     judge=judge,
     thresholds=(LEAST,),

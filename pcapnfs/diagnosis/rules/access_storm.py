@@ -21,7 +21,7 @@ SHARE = Threshold(
 )
 LEAST = Threshold(
     "access_storm.least", 50, "calls",
-    "ACCESSes that the one before had answered, below which nothing is said",
+    "ACCESSes that the one before had answered, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ SHARE = Threshold(
     "acl_storm.share", 0.1, "share", "calls that fetch an ACL", "default of this tool"
 )
 LEAST = Threshold(
-    "acl_storm.least", 50, "calls", "that fetch an ACL, below which nothing is said",
+    "acl_storm.least", 50, "calls", "that fetch an ACL, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -42,11 +42,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 if pair.changed
                 else ""
             ),
-            why="NFSv3 has no ACLs; a client fetches them by a protocol beside it (NFSACL), with a "
-            "call for each object that no listing and no LOOKUP spares. ls -l asks for each file, "
-            "to show the + behind the mode; cp -p and rsync -A ask to keep ACLs, and Linux asks a "
-            "new directory for what its files are to inherit. While that lasts, attributes that "
-            "came with the listing expire, and are asked for as well.",
+            why="NFSv3 has no ACLs; a client fetches them by a protocol of their own (NFSACL), "
+            "with one call for each object: no listing and no LOOKUP brings them along. ls -l asks "
+            "for each file, to show the + behind the mode; cp -p and rsync -A ask in order to keep "
+            "ACLs, and Linux asks a new directory for what its files are to inherit. Meanwhile "
+            "attributes that came with the listing expire, and are asked for as well.",
             advice=(_PROGRAM, _NEEDED) if pair.changed else (_UNUSED, _PROGRAM),
             calls=asked.calls,
             confidence="certain",
@@ -59,8 +59,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 _UNUSED = Advice(
     f"Where nobody uses ACLs on this export, mount with noacl. {CHANGE}",
-    "ACLs are then neither shown nor copied nor changed; the server heeds those that are there all "
-    "the same.",
+    "ACLs are then neither shown nor copied nor changed; the server still enforces those that "
+    "exist.",
 )
 
 _PROGRAM = Advice(
@@ -69,8 +69,8 @@ _PROGRAM = Advice(
 )
 
 _NEEDED = Advice(
-    "With NFSv4 (vers=4.2) ACLs are an attribute that ls -l does not fetch. noacl would spare the "
-    "calls, but with it ACLs can be neither shown nor set: it is none for this mount.",
+    "With NFSv4 (vers=4.2) ACLs are an attribute that ls -l does not fetch. noacl would save the "
+    "calls, but ACLs could then be neither shown nor set: it is not for this mount.",
     "NFSv4 has ACLs of another kind, set by nfs4_setfacl; other versions differ in more than that.",
 )
 

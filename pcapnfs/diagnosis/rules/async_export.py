@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 RATIO = Threshold(
     "async_export.ratio", 1.5, "times",
-    "the median stable call by the median small one; from this on nothing is said",
+    "the median stable call by the median small one; from this on nothing is reported",
     "practice: slower than that is a device",
 )  # fmt: skip
 DIFFERENCE = Threshold(
     "async_export.difference", 0.0003, "s",
-    "what the median stable call takes longer; from this on nothing is said",
+    "what the median stable call takes longer; from this on nothing is reported",
     "practice: what a write to flash takes",
 )  # fmt: skip
 LEAST = Threshold(
-    "async_export.least", 30, "calls", "stable calls, below which nothing is said",
+    "async_export.least", 30, "calls", "stable calls, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -55,12 +55,12 @@ def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
         f"{units.duration(usual_s)}.",
         why="No disk is that fast. Either the server has a write cache that survives a power "
         "failure (NVRAM, battery, flash with capacitors), and all is well; or it answers before "
-        "the data is safe (export option async, a disk cache that lies), and what it has "
-        "acknowledged is lost when it fails, without any client being told.",
+        "the data is safe (export option async, a disk cache that says so too early), and what it "
+        "has acknowledged is lost when it fails, without any client being told.",
         advice=(
             Advice(
                 "On the server, look for async in exportfs -v; on an appliance, ask whether its "
-                "cache is protected and its battery well."
+                "cache is protected and its battery is in order."
             ),
             Advice(
                 "Where the data matters and nothing protects it, export with sync (/etc/exports, "

@@ -1,4 +1,4 @@
-"""Files that clients change by turns, each voiding what the others have cached."""
+"""Files that clients change in turn, each invalidating what the others have cached."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
-            title="Clients use the same files by turns",
+            title="Clients use the same files in turn",
             seen=f"{units.counted(shared.turns, 'time')} one client changed a file and another was "
             f"the next to use it: {files}.{again}",
-            why="Whatever one client writes makes the cache of the others void: they ask for "
-            "attributes and read again. And NFS promises them new data only when they open the "
-            "file after the writer has closed it; without locks or opens they see old data, for "
-            "as long as attributes are cached.",
+            why="What one client writes invalidates what the others have cached: they ask for "
+            "attributes and read the data again. NFS promises them the new data only when they "
+            "open the file after the writer has closed it. Without locks or opens they see old "
+            "data for as long as attributes are cached.",
             advice=(
                 Advice(
                     "Give each client a file of its own (log, queue, counter per host), and merge "
@@ -72,7 +72,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 RULE = Rule(
     id="attribute_ping_pong",
-    title="Files that several clients change by turns",
+    title="Files that several clients change in turn",
     origin="RFC 8881 section 10.3.1 (close-to-open); practice",
     judge=judge,
     thresholds=(TURNS,),

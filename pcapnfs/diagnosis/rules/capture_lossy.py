@@ -73,7 +73,7 @@ def _one_way(material: Material) -> Iterator[Observed]:
 
 
 def _lacking(calls: int, replies: int) -> str:
-    """What cannot be told for want of a direction."""
+    """What cannot be told for lack of a direction."""
     told = []
     if calls:
         told.append(

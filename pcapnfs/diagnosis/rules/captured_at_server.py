@@ -28,13 +28,13 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         f"{units.duration(busiest.server_side.least_s)}.",
         why="Service times are the server's alone: a client waits for the round trip as well. "
         f"pcapnfs adds the usual round trip to its client ({units.duration(busiest.addition_s)} "
-        f"for {busiest.client}) to each call wherever it speaks for the client; budgets tell the "
-        "mean of what was added. Service times stay as Wireshark shows them. What was lost "
-        "between server and client shows only as a pause.",
+        f"for {busiest.client}) to each call wherever it shows what the client waited for; budgets "
+        "say how much was added on average. Service times stay as Wireshark shows them. What was "
+        "lost between server and client shows only as a pause.",
         advice=(
             Advice(
-                "For what users wait, capture at the client, best at both ends at once, with "
-                f"clocks synchronised: {command(material)}"
+                "To see what users wait for, capture at the client, or best at both ends at once "
+                f"with synchronised clocks: {command(material)}"
             ),
         ),
         confidence="certain" if (busiest.ratio or 0.0) >= 10 else "likely",

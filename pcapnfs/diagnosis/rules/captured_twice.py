@@ -19,7 +19,7 @@ SHARE = Threshold(
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "captured_twice.least", 10, "packets", "that are copies, below which nothing is said",
+    "captured_twice.least", 10, "packets", "that are copies, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -68,7 +68,9 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
                 "Look at the client: processor (top), what the program waits for (strace -c, "
                 "perf trace), other file systems (iostat)."
             ),
-            Advice("Compare with the same run on local disk: what that takes is the least."),
+            Advice(
+                "Compare with the same run on local disk: over NFS it cannot take less than that."
+            ),
         ),
         confidence="certain" if sure else "possible",
         data=bound.data(found),

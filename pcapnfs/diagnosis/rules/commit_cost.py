@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "commit_cost.least", 10, "calls", "COMMITs, below which nothing is said",
+    "commit_cost.least", 10, "calls", "COMMITs, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 SHARE = Threshold(
@@ -45,10 +45,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False) if slow else "note",
             at_most="warning" if slow else None,
             title="Data waits for COMMIT",
-            seen=f"{units.counted(pair.commits, 'COMMIT')} of "
-            f"{units.counted(pair.files, 'file')} took {units.duration(pair.mean_s)} in the mean, "
-            f"{units.duration(pair.longest_s)} at most; {units.size(pair.written_bytes)} had been "
-            f"written before them.{_grows(pair)}",
+            seen=f"{units.counted(pair.commits, 'COMMIT')} of {units.counted(pair.files, 'file')} "
+            f"took {units.duration(pair.mean_s)} on average, {units.duration(pair.longest_s)} at "
+            f"most; {units.size(pair.written_bytes)} had been written before them.{_grows(pair)}",
             why="COMMIT makes the server write out what it holds of the file, and close() and "
             "fsync() wait for it.",
             advice=_advice(pair),

@@ -41,8 +41,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="The calls at once stay at one number",
             seen=f"For {units.share(pair.at_peak_s / pair.busy_s)} of the "
             f"{units.duration(pair.busy_s)} with calls under way there were exactly "
-            f"{units.count(pair.peak)}, and never more; {units.number(pair.mean)} in the mean, "
-            f"over {units.counted(pair.connections, 'connection')}.",
+            f"{units.count(pair.peak)}, and never more; {units.number(pair.mean)} on average, over "
+            f"{units.counted(pair.connections, 'connection')}.",
             why="Load of its own varies. A flat top is a limit: the threads of the application, "
             "the slots of the client's transport, or the queue of its block layer. What is beyond "
             "it waits in the client, where no capture sees it.",

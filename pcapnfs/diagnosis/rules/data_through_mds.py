@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "data_through_mds.least", 30, "calls", "READs and WRITEs through the metadata server, below "
-    "which nothing is said", "default of this tool",
+    "which nothing is reported", "default of this tool",
 )  # fmt: skip
 SHARE = Threshold(
     "data_through_mds.share", 0.5, "share", "of the client's READs and WRITEs, those through the "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "delayed_ack.least", 10, "messages", "as late as the timer, below which nothing is said",
+    "delayed_ack.least", 10, "messages", "as late as the timer, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 SHARE = Threshold("delayed_ack.share", 0.01, "share", "messages as late", "default of this tool")

@@ -15,26 +15,27 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "exclusive_create.least", 30, "calls", "such SETATTRs, below which nothing is said",
+    "exclusive_create.least", 30, "calls", "such SETATTRs, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
 
 _NEWER = (
-    " That of NFSv4.1 takes the mode along; but a server that keeps in the file's times what it "
-    "knows the create by, as Linux and Ganesha do, leaves it to the client to set them."
+    " An exclusive create of NFSv4.1 sets the mode at once. But a server that keeps the client's "
+    "verifier in the file's times, as Linux and Ganesha do, leaves it to the client to set the "
+    "times."
 )
 
 _ADVICE = (
     Advice(
         "If the application can do without O_EXCL (tar --overwrite, cp over files that exist), let "
         "it.",
-        "a file of that name that another program makes at that time is not noticed.",
+        "a file of that name that another program makes at the same time goes unnoticed.",
     ),
     Advice(
         "Where the server is neither Linux nor Ganesha, try vers=4.1 or 4.2: their exclusive "
-        "create takes the mode along. Those two keep in the file's times what they know the "
-        "create by, and the client then sets these with a call that costs as much.",
+        "create sets the mode at once. Those two keep the client's verifier in the file's times, "
+        "so that the client sets the times afterwards, with a call that costs as much.",
         "other versions differ in more than that: locks, delegations, sessions.",
     ),
 )

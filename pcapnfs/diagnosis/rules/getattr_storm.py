@@ -24,7 +24,7 @@ UNCHANGED = Threshold(
     "answers that could be compared and were what the client knew", "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "getattr_storm.least", 50, "calls", "such GETATTRs, below which nothing is said",
+    "getattr_storm.least", 50, "calls", "such GETATTRs, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "gss_contexts.least", 0.1, "s", "what making contexts took of the clock; below, nothing is "
-    "said", "default of this tool",
+    "reported", "default of this tool",
 )  # fmt: skip
 SHARE = Threshold(
-    "gss_contexts.share", 0.01, "share", "the same of the time budget; below, nothing is said",
+    "gss_contexts.share", 0.01, "share", "the same of the time budget; below, nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "lock_contention.least", 1, "waits", "for a lock, below which nothing is said",
+    "lock_contention.least", 1, "waits", "for a lock, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 LATE = Threshold(
@@ -45,7 +45,7 @@ NEWER = Advice(
     "that sends CB_NOTIFY_LOCK (Linux 4.9 and later)."
 )
 NOTIFYING = Advice(
-    "Have a server that sends CB_NOTIFY_LOCK, and clients that heed it (Linux 4.9 and later)."
+    "Have a server that sends CB_NOTIFY_LOCK, and clients that act on it (Linux 4.9 and later)."
 )
 
 
@@ -138,7 +138,7 @@ def _seen(pair: LockWaits) -> str:
         text += f" Held by {', '.join(pair.holders[:4])}."
     if pair.longest_s is not None:
         text += f" The longest took {units.duration(pair.longest_s)}."
-    text += f" Of {units.counted(pair.locks, 'LOCK')}, each try counted, "
+    text += f" Of this client's {units.counted(pair.locks, 'LOCK')}, each try counted, "
     text += f"{units.count(pair.refused)} met such a lock{_again(pair)}."
     if pair.told:
         text += f" Ended by a callback of the server: {units.count(pair.told)}."

@@ -174,7 +174,7 @@ def _invalid(met: MountOutcome) -> Observed:
     return _observed(
         met,
         "The server does not take what the mount asks for",
-        "It is not for want of permission: INVAL and NAMETOOLONG are about the path as it stands "
+        "It is not for lack of permission: INVAL and NAMETOOLONG are about the path as it stands "
         "in the call (not absolute, too long, characters that the server does not know), NOTSUPP "
         "about mounting by NFSv3 at all, or this export.",
         (

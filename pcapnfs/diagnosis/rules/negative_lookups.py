@@ -19,7 +19,7 @@ SHARE = Threshold(
     "negative_lookups.share", 0.3, "share", "LOOKUPs that find nothing", "default of this tool"
 )
 LEAST = Threshold(
-    "negative_lookups.least", 30, "calls", "such LOOKUPs, below which nothing is said",
+    "negative_lookups.least", 30, "calls", "such LOOKUPs, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "no_connection.least", 1.0, "s", "from the first SYN to the last, or to the capture's end; "
-    "below, nothing is said", "RFC 6298 section 2: a SYN is sent again after 1 s",
+    "below, nothing is reported", "RFC 6298 section 2: a SYN is sent again after 1 s",
 )  # fmt: skip
 
 PORTMAPPER = 111

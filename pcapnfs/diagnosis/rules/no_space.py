@@ -74,7 +74,7 @@ _QUOTA = (
 
 RULE = Rule(
     id="no_space",
-    title="Writes refused for want of space or quota",
+    title="Writes refused for lack of space or quota",
     origin="RFC 1813 section 2.6 (NFS3ERR_NOSPC, NFS3ERR_DQUOT), RFC 8881 section 15.1.4",
     judge=judge,
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "open_owner_serialised.least", 30, "calls", "OPENs of a user, below which nothing is said",
+    "open_owner_serialised.least", 30, "calls", "OPENs of a user, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 OTHERS = Threshold(

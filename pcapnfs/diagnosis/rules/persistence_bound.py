@@ -1,4 +1,4 @@
-"""The run waits for the server's storage more than for anything else."""
+"""Much of the time goes into the server's storage, or a part of it beside a larger cause."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ ADVICE = (
         "different files share a flush."
     ),
     Advice(
-        "For data that can be made anew (build trees, node_modules, caches), work on local disk "
+        "For data that can be recreated (build trees, node_modules, caches), work on local disk "
         "and copy the result."
     ),
     Advice(
         "Export with async (on a Linux server: /etc/exports, then exportfs -ra; the mount option "
-        "of that name is another thing, and the default), or set sync=disabled on ZFS.",
+        "async is something else, and the default), or set sync=disabled on ZFS.",
         "what the server has acknowledged is lost when it fails, and clients are not told: only "
-        "for data that can be made anew.",
+        "for data that can be recreated.",
     ),
 )
 """Best first; the first and the last do not help where storage is fast already."""
@@ -101,9 +101,10 @@ def _storage(
         if named
         else "A part of the time goes into the server's storage",
         seen=f"{units.counted(found.stable_calls, 'stable call')} took "
-        f"{units.duration(found.persist_s)} each, in the mean, beyond the round trip of "
-        f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of {bound.whose(found)}."
-        f"{_kinds(found)} {QUEUES if queues else STORAGE[found.verdict.storage or 'flash']}",
+        f"{units.duration(found.persist_s)} each on average beyond the round trip of "
+        f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
+        f"{bound.whose(found)}.{_kinds(found)} "
+        f"{QUEUES if queues else STORAGE[found.verdict.storage or 'flash']}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",

@@ -25,7 +25,7 @@ SHARE = Threshold(
     "entries listed without attributes that a LOOKUP or GETATTR follows", "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "readdir_without_plus.least", 30, "calls", "such calls, below which nothing is said",
+    "readdir_without_plus.least", 30, "calls", "such calls, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -145,7 +145,7 @@ def _advice(pair: ListingCosts, *, linux: bool) -> Iterator[Advice]:
             f"live longer: mount with acregmin=30. {CHANGE}",
             "changes by other clients are seen up to 30 s later.",
         )
-    heeded = " Linux heeds it with NFSv4, too." if only_4 else ""
+    heeded = " Linux obeys it with NFSv4, too." if only_4 else ""
     never = (
         ""
         if pair.plus_calls or linux

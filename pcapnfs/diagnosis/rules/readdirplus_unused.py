@@ -23,7 +23,7 @@ PER_ENTRY = Threshold(
     "attributes from disk", "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "readdirplus_unused.least", 200, "entries", "listed entries, below which nothing is said",
+    "readdirplus_unused.least", 200, "entries", "listed entries, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The run waits for round trips more than for anything else."""
+"""Much of the time goes into round trips, or a part of it beside a larger cause."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ what stands beside it as their cost is the network's part alone."""
 READING = 0.5
 """The part of the calls from which on it is READs of files in order that wait."""
 
-COSTS = " What it costs is the network's part."
+COSTS = " Only the network's part counts as its cost."
 """What the cost beside the verdict's share is."""
 
 _AHEAD = Advice(

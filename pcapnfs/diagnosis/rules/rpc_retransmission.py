@@ -20,7 +20,7 @@ SHARE = Threshold(
     "calls sent again: requests, or their replies, do not arrive", "nfsstat practice, IBM AIX",
 )  # fmt: skip
 LEAST = Threshold(
-    "rpc_retransmission.least", 1, "calls", "sent again, below which nothing is said",
+    "rpc_retransmission.least", 1, "calls", "sent again, below which nothing is reported",
     "RFC 8881 section 2.9.2: over TCP no call should be",
 )  # fmt: skip
 

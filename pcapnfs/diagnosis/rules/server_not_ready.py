@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "server_not_ready.least", 1, "waits",
-    "without a recalled delegation, below which nothing is said", "default of this tool",
+    "without a recalled delegation, below which nothing is reported", "default of this tool",
 )  # fmt: skip
 
 

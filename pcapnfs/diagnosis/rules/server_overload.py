@@ -25,7 +25,8 @@ RISE = Threshold(
     "server_overload.rise", 0.0005, "s", "what it is longer under load", "default of this tool"
 )
 LEAST = Threshold(
-    "server_overload.least", 30, "calls", "small calls at either load, below which nothing is said",
+    "server_overload.least", 30, "calls", "small calls at either load, below which nothing is "
+        "reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -17,7 +17,7 @@ SHARE = Threshold(
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "session_slots.least", 100, "calls", "calls in the session, below which nothing is said",
+    "session_slots.least", 100, "calls", "calls in the session, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 SHARE = Threshold(
     "short_attribute_cache.share", 0.001, "share",
-    "calls that longer timeouts would have spared, below which nothing is said: too few to be what "
-    "a mount does", "default of this tool",
+    "calls that longer timeouts would have spared, below which nothing is reported: too few to be "
+    "what a mount does", "default of this tool",
 )  # fmt: skip
 
 

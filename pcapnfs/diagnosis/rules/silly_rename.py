@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "silly_rename.least", 1, "files", "renamed, below which nothing is said", "default of this tool"
+    "silly_rename.least",
+    1,
+    "files",
+    "renamed, below which nothing is reported",
+    "default of this tool",
 )
 
 

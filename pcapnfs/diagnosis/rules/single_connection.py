@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 CALLS = Threshold(
-    "single_connection.calls", 8, "calls", "under way at once, in the mean while any is",
+    "single_connection.calls", 8, "calls", "under way at once, on average while any is",
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "single_connection.least", 100, "calls", "calls on it, below which nothing is said",
+    "single_connection.least", 100, "calls", "calls on it, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -37,7 +37,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         crowded = pair.mean >= values[CALLS.name] and not elsewhere
         if not moving and not crowded:
             continue
-        reasons = [f"{units.number(pair.mean)} calls were under way at once in the mean"] * crowded
+        reasons = [f"{units.number(pair.mean)} calls were under way at once on average"] * crowded
         reasons += ["moving data took a large part of the time"] * moving
         yield Observed(
             severity="note",

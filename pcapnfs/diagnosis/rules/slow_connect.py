@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "slow_connect.least", 1.0, "s", "from the first SYN of a connection to the end of its "
-    "handshake; below, nothing is said", "RFC 6298 section 2: a SYN is sent again after 1 s",
+    "handshake; below, nothing is reported", "RFC 6298 section 2: a SYN is sent again after 1 s",
 )  # fmt: skip
 
 

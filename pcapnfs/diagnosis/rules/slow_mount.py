@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "slow_mount.least", 1.0, "s", "what finding services, mounting or logging in took once; below, "
-    "nothing is said", "default of this tool: users notice a second",
+    "nothing is reported", "default of this tool: users notice a second",
 )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ SUN = Threshold(
     "Sun: nfsstat -m, smoothed round trip times that call for action",
 )  # fmt: skip
 LEAST = Threshold(
-    "slow_service.least", 30, "calls", "calls of an operation, below which nothing is said",
+    "slow_service.least", 30, "calls", "calls of an operation, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 

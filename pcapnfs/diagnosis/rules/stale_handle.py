@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "stale_handle.least", 1, "calls", "refused, below which nothing is said", "default of this tool"
+    "stale_handle.least",
+    1,
+    "calls",
+    "refused, below which nothing is reported",
+    "default of this tool",
 )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SHARE = Threshold(
     "stalled_calls.share", 0.01, "share", "of the time budget that they took together; below, "
-    "nothing is said unless one of them took long", "default of this tool",
+    "nothing is reported unless one of them took long", "default of this tool",
 )  # fmt: skip
 LONG = Threshold(
     "stalled_calls.long", 5.0, "s", "what one of them took that is told however small its share is",

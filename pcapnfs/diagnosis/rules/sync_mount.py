@@ -20,12 +20,12 @@ SHARE = Threshold(
 )  # fmt: skip
 PER_FILE = Threshold(
     "sync_mount.per_file", 2, "calls",
-    "such WRITEs in the mean for each file, or each time that it was closed or unlocked; a client "
+    "such WRITEs on average for each file, or each time that it was closed or unlocked; a client "
     "sends what is little in one such WRITE by itself",
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "sync_mount.least", 10, "calls", "such WRITEs, below which nothing is said",
+    "sync_mount.least", 10, "calls", "such WRITEs, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -52,10 +52,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title="Data is written through: each WRITE waits for stable storage",
             seen=f"{of_part(pair.part)}{units.count(sync.calls)} of "
-            f"{units.counted(pair.writes.in_runs, 'WRITE')} that "
-            "continue one another asked for stable storage, in "
-            f"{units.counted(pair.sync_files, 'file')}, and brought "
-            f"{units.size(pair.sync_bytes / sync.calls)} each in the mean. They took "
+            f"{units.counted(pair.writes.in_runs, 'WRITE')} that continue one another asked for "
+            f"stable storage, in {units.counted(pair.sync_files, 'file')}, and brought "
+            f"{units.size(pair.sync_bytes / sync.calls)} each on average. They took "
             f"{units.duration(sync.time_s)}.",
             why="A client that may cache gathers what is written, sends it UNSTABLE in pieces of "
             "up to wsize, several at a time, and commits once when the file is closed. Here the "

@@ -27,7 +27,7 @@ SHARE = Threshold(
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "tcp_loss.least", 5, "segments", "lost and sent again, below which nothing is said",
+    "tcp_loss.least", 5, "segments", "lost and sent again, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 GRAVE = Threshold(
@@ -197,7 +197,7 @@ def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
 
 
 AT_ONCE = 2.0
-"""Calls under way at once, in the mean: with fewer, other connections would have nothing to do."""
+"""Calls under way at once, on average: with fewer, other connections would have nothing to do."""
 
 CONNECTIONS = (4, 8, 16)
 """How many may be asked for; more than the last nconnect does not take (nfs(5))."""

@@ -1,4 +1,4 @@
-"""The run waits for bytes on their way more than for anything else."""
+"""Much of the time goes into moving the data."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SHARE = Threshold(
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "unaligned_writes.least", 30, "calls", "such WRITEs, below which nothing is said",
+    "unaligned_writes.least", 30, "calls", "such WRITEs, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _seen(pair: WriteShapes) -> Iterator[str]:
     yield (
         f"{units.count(pair.unaligned.calls)} of {units.counted(pair.writes, 'WRITE')} begin or "
         f"end within a page, in {units.counted(pair.files, 'file')}; they bring "
-        f"{units.size(pair.mean_bytes)} each in the mean."
+        f"{units.size(pair.mean_bytes)} each on average."
     )
     if pair.appended:
         yield f"{units.count(pair.appended)} append to what was written before."

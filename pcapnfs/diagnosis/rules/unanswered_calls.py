@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "unanswered_calls.least", 1, "calls", "without an answer, below which nothing is said",
+    "unanswered_calls.least", 1, "calls", "without an answer, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 RESENT = Threshold(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MORE = Threshold(
     "uneven_connections.more", 0.001, "s",
-    "how much longer the quickest calls take there; below, nothing is said",
+    "how much longer the quickest calls take there; below, nothing is reported",
     "default of this tool: more than a way through one building takes",
 )  # fmt: skip
 

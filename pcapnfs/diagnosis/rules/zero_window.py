@@ -38,7 +38,7 @@ def _of_server(material: Material, pair: TcpStalls) -> Observed:
         pair.server_shut,
         why="The server's NFS threads did not read from the socket: they were all busy, mostly "
         "waiting for storage to take WRITEs, or the receive buffer is small. The network is not "
-        "the brake.",
+        "the bottleneck.",
         advice=(
             Advice("Look at the server's storage first: WRITE and COMMIT service times, iostat."),
             Advice(
@@ -62,7 +62,7 @@ def _of_client(material: Material, pair: TcpStalls) -> Observed:
         pair.client_shut,
         why="The client's kernel did not empty the socket: its CPU is busy (checksums, krb5p, a "
         "virtual machine short of CPU), or it is short of memory for the page cache. Neither "
-        "network nor server is the brake.",
+        "network nor server is the bottleneck.",
         advice=(
             Advice(
                 "Look at the client: CPU of kworker and softirq, memory pressure (vmstat), steal "

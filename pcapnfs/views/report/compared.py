@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.views import changed_figures, clients_compared, differences
+from pcapnfs.views.patterns import KINDS
 from pcapnfs.views.report.blocks import (
     Cell,
     Column,
@@ -42,7 +43,7 @@ def sections(result: Comparison) -> tuple[Section, ...]:
         *_clients(result),
         Section("causes", "What must have changed", _causes(result)),
         Section("steps", "What the difference is made of", _steps(result), ("persistence",)),
-        Section("foretold", "Foretold from the run before", _foretold(result)),
+        Section("foretold", "Forecast from the run before", _foretold(result)),
         Section("operations", "Operations", _operations(result), ("srt",)),
         Section("files", "Files", _files(result)),
         Section("patterns", "Patterns", _patterns(result)),
@@ -304,7 +305,7 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
     rows = (
         (
             steps(row.pattern),
-            words(row.kind),
+            words(KINDS[row.kind][0]),
             count(row.files_before),
             count(row.files_after),
             time(row.time_per_file_before_s),

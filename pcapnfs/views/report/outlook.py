@@ -59,7 +59,7 @@ def _figures(model: Model) -> Block:
             [
                 Cell("error"),
                 blocks.share(model.holdout_error),
-                Cell("of half of the files, foretold from the other half"),
+                Cell("of half of the files, forecast from the other half"),
             ]
         )
     return blocks.table("How long it takes", columns, rows)

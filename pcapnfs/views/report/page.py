@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pcapnfs import __version__, units
 from pcapnfs.record import replace
@@ -103,9 +104,17 @@ def _environment() -> Environment:
     return environment
 
 
-def _flow(text: str) -> str:
-    """A sentence in which no line ends within a number, or between it and its unit."""
-    return quantities_held(text, blank="\u00a0", thin="\u202f")
+def _flow(text: str) -> Markup:
+    """A sentence in which no line ends within a number, before its unit, or within an option.
+
+    A browser ends lines behind any hyphen, also that with which an option begins.
+    """
+    held = str(escape(quantities_held(text, blank="\u00a0", thin="\u202f")))
+    return Markup(_OPTION.sub(r'<span class="held">\g<0></span>', held))  # Escaped.
+
+
+_OPTION = re.compile(r"(?<![\w.-])--?[A-Za-z][\w.-]{0,30}(?![\w-])")
+"""An option of a command, which is not so long that a phone could not show it."""
 
 
 @cache

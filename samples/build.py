@@ -18,11 +18,12 @@ A generated block stands between one of these and `<!-- end -->`:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
+import io
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from typing import Any
 import lab
 import made
 
+from pcapnfs.cli.app import run
 from pcapnfs.synth import published
 
 SAMPLES = Path(__file__).resolve().parent
@@ -151,14 +153,13 @@ def screen(command: str, name: str, sections: Sequence[str]) -> list[str]:
     Raises:
         BuildError: The command fails, or prints no section of that name.
     """
-    environment = dict(os.environ, COLUMNS=COLUMNS, NO_COLOR="1")
-    done = subprocess.run(
-        [sys.executable, "-m", "pcapnfs", command, name],
-        cwd=SAMPLES, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise BuildError(f"pcapnfs {command} {name} failed: {done.stderr.strip()}")
-    head, *rest = done.stdout.rstrip().split("\n\n")
+    os.environ |= {"COLUMNS": COLUMNS, "NO_COLOR": "1"}
+    printed = io.StringIO()
+    with contextlib.chdir(SAMPLES), contextlib.redirect_stdout(printed):
+        status = run([command, name])
+    if status:
+        raise BuildError(f"pcapnfs {command} {name}: exit status {status}")
+    head, *rest = printed.getvalue().rstrip().split("\n\n")
     by_title = {paragraph.partition("\n")[0]: paragraph for paragraph in rest}
     missing = [title for title in sections if title and title not in by_title]
     if missing:

@@ -21,9 +21,10 @@ MS = 1_000_000
 NAME = "n" * 250
 DEPTH, FILES = 20, 10_000
 
-DEEP, DIRECTORIES, ROUNDS = 16, 5_000, 50_000
-LIMIT_MB, BEYOND_MB = 300, 150
-"""A limit, and what a process may take beside it."""
+DEEP, DIRECTORIES, ROUNDS = 16, 2_000, 20_000
+LIMIT_MB, BEYOND_MB = 160, 100
+"""A limit, and what a process may take beside it: commands take up to 230 MB together, and have no
+room for all paths."""
 
 PIECE_BYTES = 8 << 20
 """What DuckDB takes at once for the paths of a row group, at most; see
@@ -56,7 +57,7 @@ def of(number: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """220 MB of paths, in a capture that gives each analysis files to tell."""
+    """90 MB of paths, in a capture that gives each analysis files to tell."""
     talk = Conversation()
     xid = moment = 0
 

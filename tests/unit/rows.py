@@ -9,19 +9,30 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
 
 from pcapnfs import _core, schema, temporary
 from pcapnfs.meta import CaptureFile, Meta
 from pcapnfs.opening import connect
 from pcapnfs.trace import Trace
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 ROOT = Path(__file__).parents[2]
 
 Row = Mapping[str, object]
 
 _ZERO = {"BOOLEAN": False, "VARCHAR": "", "BLOB": b""}
+_NUMBERS = {
+    "BOOLEAN": np.bool_,
+    "UINTEGER": np.uint32,
+    "UBIGINT": np.uint64,
+    "BIGINT": np.int64,
+}
 _TABLES = schema.parse(_core.schema())
 
 MILLISECOND = 1_000_000
@@ -138,17 +149,23 @@ def fill(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Sequence[Row]
         assert not unknown, f"no such column in {name}: {unknown}"
         if not given:
             continue
-        # The others are NULL without being told so, each value takes its time.
-        columns = [each for each in declared_columns if each.name in told or not each.nullable]
-        values = [
-            row.get(column.name, None if column.nullable else _ZERO.get(column.sql, 0))
-            for row in given
-            for column in columns
-        ]
-        # One statement for all rows: each would take milliseconds.
-        names = ", ".join(f'"{column.name}"' for column in columns)
-        places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(given))
-        connection.execute(f"insert into {name} ({names}) values {places}", values)
+        # The others are NULL without being told so, each takes its time. As parameters, values take
+        # ten times as long as in arrays, which DuckDB finds under their local name.
+        arrays = {
+            each.name: _array(each, given)
+            for each in declared_columns
+            if each.name in told or not each.nullable
+        }
+        names = ", ".join(f'"{each}"' for each in arrays)
+        connection.execute(f"insert into {name} ({names}) from arrays")
+
+
+def _array(column: schema.Column, given: Sequence[Row]) -> NDArray[Any]:
+    """The values of a column."""
+    other = None if column.nullable else _ZERO.get(column.sql, 0)
+    values = [row.get(column.name, other) for row in given]
+    whole = None not in values
+    return np.array(values, dtype=_NUMBERS.get(column.sql, np.object_) if whole else np.object_)
 
 
 def _mount(row: Row) -> int:

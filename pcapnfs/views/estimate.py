@@ -304,6 +304,12 @@ def remarks(model: Model) -> list[str]:
             "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
+    if model.held_down:
+        told.append(
+            f"For {units.duration(model.held_down_s)} data moved at the pace that lost segments "
+            "allow: that goes with the round trip, so that a shorter one makes it shorter, too, "
+            "and a faster link does not."
+        )
     told += several(model, "what each would take stands below")
     told += _slow(model) + _unsure(model)
     if model.clock_tick_s is not None:

@@ -60,6 +60,10 @@ class Change(Record):
     other_saved: float = 0.0
     """Part that is saved of the time beyond round trips and persistence, 0 to 1: a few files may
     have nearly all of it, so that of other files less is saved."""
+    saved_least: float = 0.0
+    """How much less of that part it may be: it is known from what lost segments allow."""
+    saved_most: float = 0.0
+    """How much more of it it may be, likewise."""
     client_s: float | None = None
     """The client's own time for each call; pauses go with it; None: unchanged."""
     streams: float | None = None
@@ -157,6 +161,10 @@ class Change(Record):
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
             yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
+        for further in (-self.saved_least, self.saved_most):
+            if further:
+                other = changed.other_s - further * _positive(costs.other_s)
+                yield replace(changed, other_s=other)
         if self.rpcs_saved:
             without = replace(self, rpcs_saved=0.0, pauses_saved_s=0.0).of(costs)
             yield replace(changed, pauses_s=without.pauses_s)

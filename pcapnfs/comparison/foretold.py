@@ -32,8 +32,8 @@ class Foretold(Record):
     forecast_s: float
     """The forecast, seconds."""
     low_s: float | None
-    """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than
-    10 files before."""
+    """Lower end of its range, seconds: what 90 % of resampled files give, and what differs from run
+    to run; None with fewer than 10 files before."""
     high_s: float | None
     """Upper end of it, seconds; None likewise."""
     measured_s: float
@@ -79,7 +79,7 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
 
 def _forecast(name: str, change: Change, base: Base, after: Measurement) -> Foretold:
     forecast = change.of(base.costs).forecast_s
-    spread = base.spread(change)
+    spread = base.of_runs(change)
     return Foretold(
         given=name,
         files=change.files or 0.0,

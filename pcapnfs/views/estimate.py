@@ -364,10 +364,11 @@ def about_what_if(model: Model) -> list[str]:
     told = []
     if model.forecast_low_s is not None:
         client = model.client_s or 0.0
-        own = f", of which {units.duration(client)} are in each forecast" if client else ""
+        own = f", {units.duration(client)} in each forecast," if client else ""
         told.append(
-            "Ranges hold what other files would change, not what differs from run to run: how fast "
-            f"server and network are, and the client's own time{own}."
+            "Ranges hold what other files would change, and what differs from run to run: that the "
+            f"client's own time{own} is half as long or twice as long, and calls take a little "
+            "less or more. Four in five runs lie in them."
         )
     if model.measured_s is not None and model.forecast_low_s is None:
         told.append(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pcapnfs.analyses.forecasts import what_if
 from pcapnfs.analyses.forecasts.held_down import NOTHING, held_down, held_s
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
@@ -27,6 +28,13 @@ RATE = LossRate(
     bytes_per_s=1.2e6, allowed_bytes_per_s=1.2e6, time_s=3.6,
 )  # fmt: skip
 """All that moved."""
+
+
+@pytest.fixture(autouse=True)
+def _alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges without what differs from run to run, so that what else is in them can be told."""
+    monkeypatch.setattr(what_if, "CLIENT_TIMES", 1.0)
+    monkeypatch.setattr(what_if, "CALLS_PART", 0.0)
 
 
 def run() -> list[Row]:

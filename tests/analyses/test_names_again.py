@@ -102,7 +102,7 @@ def test_a_change_that_is_not_answered_explains_all_after_it() -> None:
     client.walk(keeps_names=False)
     client.call("MKDIR", OTHER, ROOT)
     row, of = client.rows[-1]
-    client.rows[-1] = (row | {"reply_time": None, "reply_first_time": None}, of)
+    client.rows[-1] = ({**row, "reply_time": None, "reply_first_time": None}, of)
     client.walk(keeps_names=False)
     _, (again,) = client.seen()
     assert again.needless.calls == 29 + 30

@@ -47,8 +47,8 @@ def test_a_capture_foretells_another_disk_and_another_network() -> None:
     assert len(found) == 12
     assert median_error(each.error for each in found) <= MEDIAN_ERROR
     assert max(abs(each.error) for each in found) <= WORST_ERROR
-    # The disk ends calls on a tick of 10 ms, which absorbs the round trip: the interval says so.
-    assert all(each.inside for each in found if "rtt5" in each.target)
+    # Also where the disk ends calls on a tick of 10 ms, which absorbs the round trip.
+    assert all(each.inside for each in found)
 
 
 def test_on_a_local_disk_no_segment_is_lost() -> None:
@@ -66,14 +66,12 @@ def test_on_a_local_disk_no_segment_is_lost() -> None:
     assert local.low_s <= local.forecast_s <= local.high_s
 
 
-def test_more_streams_lie_in_the_interval() -> None:
+def test_more_streams_lie_in_the_range() -> None:
     require_corpus()
     found = list(stream_pairs())
     assert len(found) == 6
-    # Where more processes took longer than one, streams are not what the run was about.
-    one = {each.source: labelled(named(each.source), "walk-P1")["duration_s"] for each in found}
-    assert all(each.inside or each.measured_s > one[each.source] for each in found)
-    assert sum(each.inside for each in found) == 5
+    # Also where more processes took longer than one: runs differ by that.
+    assert all(each.inside for each in found)
 
 
 def test_listings_with_attributes_lie_in_the_range() -> None:

@@ -19,7 +19,8 @@ class Cause(Record):
     """A setting that differs."""
 
     subject: str
-    """`version`, `transport`, `security`, `connections` (of a client with a server at once);
+    """`version`, `transport`, `security`, `connections` (of a client with a server at once),
+    `streams` (what programs do at the same time);
     `client_software`, `server_software` (what they say they are); `attribute_cache`, `name_cache`,
     `rsize`, `wsize`, `readdirplus`, `acls`, `sync`, `nocto` (mount options); `stable_writes` (what
     the client asks of the server for data); `storage` (sync or async export, or how fast it is),

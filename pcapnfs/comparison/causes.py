@@ -42,6 +42,7 @@ def causes(
     return (
         *told(changed_settings.protocol),
         *told(changed_settings.connections),
+        *told(changed_settings.streams),
         *changed_settings.software_of_hosts(
             "client_software", before.software.clients, after.software.clients
         ),

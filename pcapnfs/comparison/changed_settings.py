@@ -13,6 +13,7 @@ from pcapnfs import units
 from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, weaker
 from pcapnfs.record import Record
 
@@ -107,6 +108,49 @@ def connections(before: Side, after: Side) -> Iterator[Cause]:
         "certain",
         "in use at once, at most; that is nconnect, or the number of mounts that share none",
     )
+
+
+ALONE, TOGETHER = "one thing after the other", "several side by side"
+"""How programs work."""
+
+SELDOM, OFTEN, SEVERAL = 0.01, 0.05, 3
+"""Of the time in which calls that programs wait for were under way, the share in which two or more
+were, up to which they come one after the other, and from which on, with so many at once, they come
+side by side."""
+
+
+def streams(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether programs did one thing after the other on one side, and several on the other.
+
+    How many there are is not known: those that hardly wait are seldom seen side by side.
+    """
+    by = times_at_once(before, after)
+    if by == 1:
+        return
+    first, second = before.habits, after.habits
+    yield Cause(
+        "streams",
+        *((ALONE, TOGETHER) if by > 1 else (TOGETHER, ALONE)),
+        "likely",
+        f"of the calls that programs wait for, data apart, {units.count(first.work_at_once)} "
+        f"at most were under way at once before, {units.count(second.work_at_once)} after; two "
+        f"or more for {units.share(first.work_overlaps)} of the time in which any was, and "
+        f"for {units.share(second.work_overlaps)}",
+    )
+
+
+def times_at_once(before: Side, after: Side) -> float:
+    """How many times as many things programs do at once after; 1 where that is not told."""
+    first, second = before.habits, after.habits
+    for one, many, sign in ((first, second, 1), (second, first, -1)):
+        if (
+            min(one.work, many.work) >= LEAST_CALLS
+            and one.work_overlaps <= SELDOM
+            and many.work_overlaps >= OFTEN
+            and many.work_at_once >= SEVERAL
+        ):
+            return float((many.work_at_once / max(1, one.work_at_once)) ** sign)
+    return 1.0
 
 
 class _Said(Record):

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, Confidence, once, words
+from pcapnfs.comparison.changed_settings import times_at_once
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
 from pcapnfs.diagnosis.rules.slower_path import FULL
@@ -43,6 +46,18 @@ times as fast."""
 SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
 """What storage may be; traffic cannot tell which of these."""
+
+
+FEWEST = 8
+"""Stable calls on each side, below which nothing is said of storage: a few that were slow for
+another reason would be most of them."""
+
+NEARLY_EACH = 0.95
+"""Of pairs of a call before and one of its kind after, the share in which the same is the slower,
+from which on a few calls tell storage …"""
+
+FEW_TIMES = 3.0
+"""… if those of each kind took so many times as long on that side, in the median, and `SLOW_S`."""
 
 
 class OneSided(Record):
@@ -299,8 +314,8 @@ def _tested(operations: tuple[OperationChange, ...]) -> bool:
 
 def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
     """Whether stable calls moved by more than the network explains."""
-    added = _added_s(before, after)
-    every = [row for row in operations if row.stable]
+    added, at_once = _added_s(before, after), times_at_once(before, after)
+    every = [row for row in operations if row.stable and not _queue(row, at_once)]
     stable = [row for row in every if row.shift_s is not None]
     whole = sum(map(_taken_s, stable))
     for direction in ("faster", "slower"):
@@ -311,7 +326,10 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
         ]
         if moved and sum(map(_taken_s, moved)) >= MOST * whole:
             yield _stored(moved, direction)
-        elif not stable and (apart := _all_apart(every, direction, added)):
+        elif not stable and (
+            apart := _all_apart(every, direction, added)
+            or _few_apart(before, after, every, direction, added)
+        ):
             yield _stored(apart, direction)
 
 
@@ -351,6 +369,52 @@ def _all_apart(
         return []
     alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), added_s) for row in rows)
     return rows if alike else []
+
+
+def _few_apart(
+    before: Side,
+    after: Side,
+    every: list[OperationChange],
+    direction: str,
+    added_s: float,
+) -> list[OperationChange]:
+    """Kinds of stable calls of which there are few, and too few together; or none.
+
+    Nearly each took several times as long as those of its kind on the other side, and as long as
+    storage does that has to be waited for.
+    """
+    rows = [row for row in every if row.calls_before and row.calls_after]
+    if not rows or _calls(rows) < FEWEST:
+        return []
+    pairs = slower = 0
+    for row in rows:
+        first, second = (side.times[row.version, row.op].seconds for side in (before, after))
+        pairs += len(first) * len(second)
+        slower += int(np.searchsorted(np.sort(first), second, "left").sum())
+    share = slower / pairs if direction == "slower" else 1.0 - slower / pairs
+    if share < NEARLY_EACH:
+        return []
+    moved = [
+        row
+        for row in rows
+        if _beyond(row, _moved_s(row), added_s) and _several_times(row, direction)
+    ]
+    return moved if sum(map(_taken_s, moved)) >= MOST * sum(map(_taken_s, every)) else []
+
+
+def _queue(row: OperationChange, at_once: float) -> bool:
+    """Whether calls are slower on the side with more at once, by no more than waiting in turn."""
+    before, after = row.p50_before_s or 0.0, row.p50_after_s or 0.0
+    if at_once > 1:
+        return before < after <= at_once * before
+    return after < before <= after / at_once
+
+
+def _several_times(row: OperationChange, direction: str) -> bool:
+    slow, fast = row.p50_before_s or 0.0, row.p50_after_s or 0.0
+    if direction == "slower":
+        slow, fast = fast, slow
+    return slow >= max(SLOW_S, FEW_TIMES * fast)
 
 
 def _apart(row: OperationChange, direction: str) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.forecasts.held_down import held_down
+from pcapnfs.analyses.forecasts.inputs import parts_of
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.comparison.waterfall import comparable
@@ -30,8 +32,8 @@ class Foretold(Record):
     forecast_s: float
     """The forecast, seconds."""
     low_s: float | None
-    """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than
-    10 files before."""
+    """Lower end of its range, seconds: what 90 % of resampled files give, and what differs from run
+    to run; None with fewer than 10 files before."""
     high_s: float | None
     """Upper end of it, seconds; None likewise."""
     measured_s: float
@@ -57,14 +59,16 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
         added = after.path.rtt_s - before.path.rtt_s
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
+    held = parts_of(held_down(before, added))
     return (
         ("files", Change(files=files)),
-        ("set_up", Change(files=files, rtt_added_s=added, persist_s=persist)),
+        ("set_up", Change(files=files, rtt_added_s=added, persist_s=persist, **held)),
         (
             "calls",
             Change(
                 files=files,
                 rtt_added_s=added,
+                **held,
                 persist_s=persist,
                 rpcs_per_file=costs.rpcs_per_file,
                 syncops_per_file=costs.syncops_per_file,
@@ -75,7 +79,7 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
 
 def _forecast(name: str, change: Change, base: Base, after: Measurement) -> Foretold:
     forecast = change.of(base.costs).forecast_s
-    spread = base.spread(change)
+    spread = base.of_runs(change)
     return Foretold(
         given=name,
         files=change.files or 0.0,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.levels import LATEST_NS, most_at_once
+from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, levels, most_at_once
 from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
@@ -30,7 +31,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client mount connection callback program protocol op status flavor directory "
-        "file",
+        "file call_first_time reply_time",
         operations="call op requested committed",
         connections="connection transport",
     ),
@@ -55,6 +56,11 @@ MACHINE = (
 """Calls that need not have the mount's flavor: those about client state and flavors, and those that
 a client gives state back with. Linux sends them as the machine, with krb5i wherever it has Kerberos
 (SP4_MACH_CRED, RFC 8881 section 18.35)."""
+
+
+NO_WORK = ("READ", "WRITE", "COMMIT", "READDIR", "READDIRPLUS", "READ_PLUS", *MACHINE)
+"""Calls that a client sends by itself: data read ahead and written back, lists that go on, state
+that is given back in the background. It may have many of them under way for one program."""
 
 
 class Habits(Record):
@@ -83,6 +89,13 @@ class Habits(Record):
     """LOOKUPs that found these directories, but the first of each."""
     connections: int
     """Connections to one server with calls that were answered, in use at once, at most."""
+    work: int = 0
+    """Answered calls of `WORK`: those that programs wait for."""
+    work_at_once: int = 0
+    """The most of them under way at once, at one server."""
+    work_overlaps: float = 0.0
+    """Share of the time in which any of them was, 0…1, in which two or more were; of several
+    clients or servers the most."""
 
 
 Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
@@ -96,12 +109,14 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     alone = clients.pop() if len(clients) == 1 else None
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
+    work = _work(trace)
     return {
         client: _habits(
             kinds.get(client),
             transfers.get(client),
             names.get(client),
             connections.get(client, 0),
+            work.get(client, NO_WORK_SEEN),
         )
         for client in sorted(kinds.keys() | transfers.keys() | names.keys())
     }
@@ -124,6 +139,9 @@ def together(each: Collection[Habits]) -> Habits:
         names_used=sum(one.names_used for one in each),
         directories_again=sum(one.directories_again for one in each),
         connections=max((one.connections for one in each), default=0),
+        work=sum(one.work for one in each),
+        work_at_once=max((one.work_at_once for one in each), default=0),
+        work_overlaps=max((one.work_overlaps for one in each), default=0.0),
     )
 
 
@@ -144,6 +162,7 @@ def _habits(
     transfers: Sequence[object] | None,
     names: tuple[int, int] | None,
     connections: int,
+    work: tuple[int, int, float],
 ) -> Habits:
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
@@ -161,6 +180,9 @@ def _habits(
         names_used=used,
         directories_again=again,
         connections=connections,
+        work=work[0],
+        work_at_once=work[1],
+        work_overlaps=work[2],
     )
 
 
@@ -174,6 +196,34 @@ def _connections(trace: Trace) -> dict[str, int]:
         most = most_at_once(np.minimum(begin, LATEST_NS), np.minimum(end, LATEST_NS))
         found[client] = max(found.get(client, 1), most)
     return found
+
+
+NO_WORK_SEEN = (0, 0, 0.0)
+
+
+def _work(trace: Trace) -> dict[str, tuple[int, int, float]]:
+    """Of each client the calls that programs wait for, how many at once, and how often several."""
+    mounts = traffic.mounts(trace)
+    asked = f"""
+        from calls where not callback and program = {NFS} and reply_time is not null
+                         and not {among("op", NO_WORK)}
+    """
+    calls = dict(trace.rows(f"select mount, count(*) {asked} group by mount"))
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.sql(
+            "select call_first_time as begin, greatest(reply_time, call_first_time) as end, "
+            f"mount as key {asked}"
+        )
+        groups = {mount: place for place, mount in enumerate(sorted(calls))}
+        found = levels(rows, groups)
+    told: dict[str, tuple[int, int, float]] = {}
+    for mount, place in groups.items():
+        client = mounts[mount][0]
+        number, most, share = told.get(client, NO_WORK_SEEN)
+        level = found.get(place, NONE_OPEN)
+        overlaps = level.at_least_ns(2) / level.busy_ns if level.busy_ns else 0.0
+        told[client] = number + calls[mount], max(most, level.peak), max(share, overlaps)
+    return told
 
 
 def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:

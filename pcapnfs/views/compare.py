@@ -166,7 +166,7 @@ def _foretold(result: Comparison) -> list[RenderableType]:
     columns = [
         Column("given", align="left", least=24, cut="end"),
         Column("forecast"),
-        Column("90 % of resamples", 1, align="left"),
+        Column("four in five runs", 1, align="left"),
         Column("measured"),
         Column("error"),
     ]

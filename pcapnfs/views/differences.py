@@ -51,6 +51,7 @@ SUBJECTS = {
     "transport": "transport",
     "security": "security flavor",
     "connections": "connections of a client",
+    "streams": "programs",
     "client_software": "client's software",
     "server_software": "server's software",
     "attribute_cache": "attribute caching",

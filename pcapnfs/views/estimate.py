@@ -304,6 +304,12 @@ def remarks(model: Model) -> list[str]:
             "Stable calls end on ticks of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
+    if model.held_down:
+        told.append(
+            f"For {units.duration(model.held_down_s)} data moved at the pace that lost segments "
+            "allow: that goes with the round trip, so that a shorter one makes it shorter, too, "
+            "and a faster link does not."
+        )
     told += several(model, "what each would take stands below")
     told += _slow(model) + _unsure(model)
     if model.clock_tick_s is not None:
@@ -358,10 +364,11 @@ def about_what_if(model: Model) -> list[str]:
     told = []
     if model.forecast_low_s is not None:
         client = model.client_s or 0.0
-        own = f" ({units.duration(client)} in each forecast)" if client else ""
+        own = f", {units.duration(client)} in each forecast," if client else ""
         told.append(
-            "Ranges cover which files were worked on, not what differs from run to run: how fast "
-            f"server and network are, and the client's own time{own}."
+            "Ranges cover which files were worked on, and what differs from run to run: that the "
+            f"client's own time{own} is half as long or twice as long, and calls take a little "
+            "less or more. Four in five runs lie in them."
         )
     if model.measured_s is not None and model.forecast_low_s is None:
         told.append(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.forecasts import what_if
 from pcapnfs.analyses.forecasts.bottleneck import bottleneck
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.measuring import measure
@@ -26,6 +27,13 @@ from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operat
 
 FILES = 40
 RTT_MS, PERSIST_MS, THINK_MS = 1, 5, 2
+
+
+@pytest.fixture(autouse=True)
+def _alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges without what differs from run to run, so that what else is in them can be told."""
+    monkeypatch.setattr(what_if, "CLIENT_TIMES", 1.0)
+    monkeypatch.setattr(what_if, "CALLS_PART", 0.0)
 
 
 def run(

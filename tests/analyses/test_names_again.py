@@ -77,12 +77,35 @@ def test_names_that_are_kept_are_looked_up_once() -> None:
     assert (seen.returns, seen.returns_looked_up, again) == (0, 0, ())
 
 
-def test_in_a_directory_that_the_client_changed_a_name_may_be_looked_up_again() -> None:
+def test_what_a_client_looks_up_in_a_directory_that_it_changed_is_no_proof() -> None:
     client = Client()
     client.call("MKDIR", OTHER, ROOT)
     client.walk(keeps_names=False)
-    seen, again = client.seen()
-    assert (seen.returns_looked_up, again) == (0, ())
+    seen, (again,) = client.seen()
+    assert seen.returns_looked_up == 0
+    # But it would be spared: there was no change after the first of them.
+    assert again.needless.calls == 29
+
+
+def test_each_change_of_its_own_explains_one_lookup() -> None:
+    client = Client()
+    for _ in range(3):
+        client.walk(keeps_names=False)
+        client.call("MKDIR", OTHER, ROOT)
+    _, (again,) = client.seen()
+    # Of the directory 29 in each walk, of its files all but in the first.
+    assert again.needless.calls == 3 * 29 + 2 * 30
+
+
+def test_a_change_that_is_not_answered_explains_all_after_it() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    client.call("MKDIR", OTHER, ROOT)
+    row, of = client.rows[-1]
+    client.rows[-1] = ({**row, "reply_time": None, "reply_first_time": None}, of)
+    client.walk(keeps_names=False)
+    _, (again,) = client.seen()
+    assert again.needless.calls == 29 + 30
 
 
 @pytest.mark.parametrize(("known", "found"), [(1, 2), (2, 1)])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from typing import cast
+
 import pytest
 
 from pcapnfs.analyses.forecasts.measuring import measure
@@ -12,6 +15,7 @@ from pcapnfs.analyses.servers.server_queue import (
     ClientWaits,
     ServerQueue,
     server_queues,
+    stood_by_client,
     waits_by_client,
 )
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
@@ -185,3 +189,66 @@ def test_by_a_clock_that_ticks_nothing_tells_what_waited_for_what() -> None:
     with trace_of(meta(packets=130), calls=[*calls, *waiting]) as trace:
         assert server_queues(trace, [SERVER]) == {}
         assert waits_by_client(trace) == ()
+        assert stood_by_client(trace) == ()
+
+
+def programs(threads: int, streams: int = 6, each: int = 40, **columns: object) -> list[Row]:
+    """Five GETATTRs alone, then programs that ask for small things and make files by chance.
+
+    A small call takes 1 ms of a thread, a CREATE 20 to 40 ms; each asks again as it has its answer.
+    """
+    chance = random.Random(3)
+    rows = [at(number, "GETATTR", 10 * number, 10 * number + 1, file=1) for number in range(1, 6)]
+    free = [100.0] * threads
+    waiting = [(100.0 + stream, stream) for stream in range(streams)]
+    while len(rows) < streams * each:
+        waiting.sort()
+        came, stream = waiting.pop(0)
+        thread, number = free.index(min(free)), len(rows) + 1
+        creates = chance.random() < 0.3
+        done = max(came, free[thread]) + (chance.uniform(20, 40) if creates else 1.0)
+        free[thread] = done
+        if creates:
+            rows.append(create(number, came, done, directory=1000 + stream))
+        else:
+            rows.append(at(number, "GETATTR", came, done, **({"file": 2000 + stream} | columns)))
+        waiting.append((done + 0.1, stream))
+    return rows
+
+
+def test_where_calls_stand_in_one_queue_each_waits_for_the_one_before_it() -> None:
+    calls = programs(threads=1)
+    with trace_of(calls=calls) as trace:
+        # Those behind another small one alone hardly wait.
+        assert waits_by_client(trace) == ()
+        (found,) = stood_by_client(trace)
+        measured = measure(trace)
+        verdict = measured_verdict(measured)
+    small = [row for row in calls if row["op"] == "GETATTR"]
+    waited_s = sum((cast(int, row["srt"]) - MILLISECOND) / 1e9 for row in small)
+    assert found.calls == len(small)
+    assert found.time_s == pytest.approx(waited_s, rel=1e-6)
+    assert measured.queue_s == pytest.approx(waited_s / len(small))
+    assert verdict is not None
+    assert "queueing at the server" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(programs(threads=2), id="two threads"),
+        pytest.param(programs(threads=1, streams=1, each=200), id="one after the other"),
+    ],
+)
+def test_where_they_do_not_nothing_is_told(calls: list[Row]) -> None:
+    with trace_of(calls=calls) as trace:
+        assert stood_by_client(trace) == ()
+        assert measure(trace).queue_s == 0
+
+
+def test_what_comes_behind_much_data_waits_for_the_link() -> None:
+    with trace_of(calls=programs(threads=1, reply_bytes=20_000)) as trace:
+        (found,) = stood_by_client(trace)
+    with trace_of(calls=programs(threads=1)) as trace:
+        (other,) = stood_by_client(trace)
+    assert found.time_s < other.time_s / 2

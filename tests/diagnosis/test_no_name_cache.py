@@ -6,8 +6,10 @@ import pytest
 
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.namespace.names_again import NamesAgain
+from pcapnfs.analyses.namespace.not_found import NotFound
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.no_name_cache import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import CLIENT, SERVER, budget, mounted, verdict
 
@@ -26,6 +28,24 @@ def test_a_possible_one_is_a_warning_at_most() -> None:
     found = mounted(verdict("lookupcache=none", confidence="possible"), names_again=(AGAIN,))
     (seen,) = seen_by(RULE, budget(found, unstable=2.0, client=1.0))
     assert (seen.severity, seen.confidence) == ("warning", "possible")
+
+
+MISSED = NotFound(CLIENT, SERVER, 1000, 200, 150, 0, (), (), 0, 0, 0.4, 0.04, ())
+
+
+def test_what_it_looked_for_in_vain_again_is_told_and_claimed() -> None:
+    found = mounted(verdict("lookupcache=none"), names_again=(AGAIN,), not_found=(MISSED,))
+    (seen,) = seen_by(RULE, found)
+    assert "150 more are of names that it had looked for in vain before." in seen.seen
+    assert seen.calls == 872 + 150
+    assert [claim.seconds for claim in seen.claims] == pytest.approx([1.9, 0.23])
+
+
+def test_where_another_finding_tells_that_it_is_not_claimed_twice() -> None:
+    many = replace(MISSED, missing=400)
+    found = mounted(verdict("lookupcache=none"), names_again=(AGAIN,), not_found=(many,))
+    (seen,) = seen_by(RULE, found)
+    assert seen.calls == 872
 
 
 @pytest.mark.parametrize("options", [("noac", "actimeo=0"), ("acdirmin=0",), ("nordirplus",)])

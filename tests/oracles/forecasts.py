@@ -47,9 +47,9 @@ class Forecast:
     forecast_s: float
     """The forecast, seconds."""
     low_s: float
-    """Lower end of its interval, seconds."""
+    """Lower end of its range, seconds."""
     high_s: float
-    """Upper end of its interval, seconds."""
+    """Upper end of its range, seconds."""
     measured_s: float
     """What the other capture took, seconds."""
 
@@ -60,7 +60,7 @@ class Forecast:
 
     @property
     def inside(self) -> bool:
-        """Whether the measurement lies in the interval."""
+        """Whether the measurement lies in the range."""
         return self.low_s <= self.measured_s <= self.high_s
 
 
@@ -258,8 +258,9 @@ def forecast(
     """Put a model beside a measurement."""
     assert found.forecast_s is not None
     assert found.measured_s is not None
-    low = found.forecast_s if found.forecast_low_s is None else found.forecast_low_s
-    high = found.forecast_s if found.forecast_high_s is None else found.forecast_high_s
+    (told,) = (each for each in found.what_if if each.change == "given")
+    low = found.forecast_s if told.low_s is None else told.low_s
+    high = found.forecast_s if told.high_s is None else told.high_s
     outside = 0.0 if step is None else float(step["duration_s"]) - found.measured_s
     return Forecast(
         source=source,

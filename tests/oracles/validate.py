@@ -45,14 +45,14 @@ network (what ping measured). Kernel 6.1, whose clock is clean. *Capture* compar
 last reply; *step* compares the workload's command alone with the time that the shell measured.
 
 The disk of these captures ends every write at the next tick of 10 ms. Most of a longer round \
-trip is absorbed by that: the plain sum is too long, and the interval says so.
+trip is absorbed by that: the plain sum is too long, and the range says so.
 """
 
 STREAMS = """\
 A cold walk of 40 directories by one process foretells the same by 2, 4 and 8. Client and server \
 share one processor there, and most of the time is the client's own: more processes bring \
 little, and may even be slower. The forecast divides what is waited for and leaves the client's \
-time as it is; its interval goes from everything shared to \
+time as it is; its range goes from everything shared to \
 nothing, which is the run as it was.
 """
 
@@ -65,7 +65,7 @@ without delay is foretold with persistence 0.
 LISTINGS = """\
 A cold walk with the mount option `nordirplus` foretells one without it, on the same machine. The \
 forecast saves the round trips of the calls that attributes spare, and the client's pauses beside \
-them; the interval goes from all of the client's time for them to none of it.
+them; the range goes from all of the client's time for them to none of it.
 """
 
 EFFECTS = """\
@@ -84,7 +84,7 @@ the client and at the server. The errors are the largest of the row.
 
 def tar_table(rows: list[Forecast]) -> str:
     """Forecasts and measurements, and the median of the errors."""
-    head = _line(("from", "to", "change", "scope", "forecast", "interval", "measured", "error"))
+    head = _line(("from", "to", "change", "scope", "forecast", "range", "measured", "error"))
     rule = "| --- | --- | --- | --- | ---: | ---: | ---: | ---: |\n"
     lines = [
         _line(
@@ -107,7 +107,7 @@ def tar_table(rows: list[Forecast]) -> str:
         + rule
         + "".join(lines)
         + f"\nMedian error {_amount(median_error(each.error for each in rows))}; {inside} of "
-        f"{len(rows)} measurements lie in their interval.\n"
+        f"{len(rows)} measurements lie in their range.\n"
     )
 
 
@@ -196,7 +196,7 @@ def page() -> str:
         f"Median error of all {len(every)} forecasts below: {_amount(median_error(every))}; of "
         f"`tar -x` on the clean machine {_amount(median_error(each.error for each in tar))}. Tests "
         f"hold the latter at {_amount(MEDIAN_ERROR)} at most, each of its forecasts at "
-        f"{_amount(WORST_ERROR)}, and the measurements with more streams inside their intervals, "
+        f"{_amount(WORST_ERROR)}, and the measurements with more streams inside their ranges, "
         "where these did not take longer than one.\n"
     )
     right = sum(cell.right for cell in cells)

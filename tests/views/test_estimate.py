@@ -278,9 +278,11 @@ def test_that_files_are_unlike_is_told() -> None:
     assert not any("took 12.5 s" in line or "differ so much" in line for line in told)
 
 
-def test_what_ranges_do_not_hold_is_told_where_there_are_any() -> None:
+def test_what_ranges_hold_is_told_where_there_are_any() -> None:
     told = estimate.about_what_if(samples.model())
-    assert told[0].endswith("the client's own time (3.00 s in each forecast).")
+    assert "that the client's own time, 3.00 s in each forecast, is half as long" in told[0]
+    none = replace(samples.model(), client_s=0.0)
+    assert "that the client's own time is half as long" in estimate.about_what_if(none)[0]
     none = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)
     assert not any(line.startswith("Ranges cover") for line in estimate.about_what_if(none))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.held_down import NOTHING, Held, held_down
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.record import Record
@@ -90,10 +91,12 @@ def change_of(measured: Measurement | None, given: Overrides) -> Change:
     if measured is not None and measured.rtt_s is not None and given.rtt_s is not None:
         network = measured.path.rtt_s
         added = given.rtt_s - (measured.rtt_s if network is None else network)
+    held = NOTHING if measured is None else held_down(measured, added)
     return Change(
         files=given.files,
         rpcs_per_file=given.rpcs_per_file,
         rtt_added_s=added,
+        **parts_of(held),
         syncops_per_file=given.syncops_per_file,
         persist_s=given.persist_s,
         client_s=given.client_s,
@@ -102,6 +105,15 @@ def change_of(measured: Measurement | None, given: Overrides) -> Change:
         put_off_s=_put_off_s(measured),
         moving_s=_moving_s(measured),
     )
+
+
+def parts_of(held: Held) -> dict[str, float]:
+    """The fields of a change for what another round trip makes of transfers."""
+    return {
+        "other_saved": held.saved,
+        "saved_least": held.saved - held.least,
+        "saved_most": held.most - held.saved,
+    }
 
 
 def _waiting_s(measured: Measurement | None) -> float:

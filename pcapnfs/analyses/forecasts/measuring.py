@@ -30,7 +30,12 @@ from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
 from pcapnfs.analyses.mounts import logins as _logins
 from pcapnfs.analyses.mounts.logins import Logins, logins
 from pcapnfs.analyses.servers import server_queue as _server_queue
-from pcapnfs.analyses.servers.server_queue import may_wait, waits_by_client
+from pcapnfs.analyses.servers.server_queue import (
+    may_stand,
+    may_wait,
+    stood_by_client,
+    waits_by_client,
+)
 from pcapnfs.analyses.servers.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import storage_clock
@@ -233,17 +238,18 @@ def _less_moving(
 def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
     """By client, what its small calls waited until a server was done with others, together, s.
 
-    Empty where nearly all that came while others were under way did not take longer than the rest:
-    to ask for each what it waited for takes a while. Several servers are taken as one for that.
+    Empty where those that came while others were under way did not take longer than the rest: to
+    ask for each what it waited for takes a while. Several servers are taken as one for that.
     """
     first = calls.idle_s > 0
     first[:1] = True
     alone = calls.service_s[calls.small & first]
     behind = calls.service_s[calls.small & ~first]
-    if not may_wait(alone, behind):
-        return {}
+    waits = waits_by_client(trace) if may_wait(alone, behind) else ()
+    if not waits and may_stand(alone, behind):
+        waits = stood_by_client(trace)
     found: dict[str, float] = {}
-    for each in waits_by_client(trace):
+    for each in waits:
         found[each.client] = found.get(each.client, 0.0) + each.time_s
     return found
 

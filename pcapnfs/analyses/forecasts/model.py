@@ -15,6 +15,7 @@ from pcapnfs.analyses.caching import savings as _savings
 from pcapnfs.analyses.caching.savings import larger_writes
 from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast, client_forecasts
+from pcapnfs.analyses.forecasts.held_down import held_s
 from pcapnfs.analyses.forecasts.inputs import (
     FEW,
     UNREAD,
@@ -171,6 +172,9 @@ class Model(Record):
     absorbs_rtt: bool | None
     """Stable calls end on ticks of the storage, so that a longer round trip does not add up: the
     interval of a forecast with another one then holds both; None when the trace does not tell."""
+    held_down_s: float
+    """What of the clock moved data at the pace that lost segments allow, seconds: it goes with the
+    round trip in a forecast with another one, whose range holds what chance may lose."""
     persist_by_op: tuple[KindOfStable, ...]
     """Persistence by kind of stable call."""
     resent: bool
@@ -223,6 +227,11 @@ class Model(Record):
         much = LEFT_OUT * (self.forecast_s or 0.0)
         told = (each for each in parts if abs(each.time_s) > much)
         return tuple(sorted(told, key=lambda each: -abs(each.time_s)))
+
+    @property
+    def held_down(self) -> bool:
+        """Whether much of it moves at the pace that lost segments allow, and is not another's."""
+        return self.held_down_s > LEFT_OUT * (self.measured_s or 0.0)
 
     @property
     def unlike(self) -> bool:
@@ -332,6 +341,7 @@ def _finished(
         slow_s=float(costs.files * costs.slow_s),
         clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
+        held_down_s=0.0 if measured is None else held_s(measured),
         persist_by_op=() if measured is None else measured.kinds,
         resent=mostly_resent(measured, given),
         inputs=inputs_of(measured, given, costs),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s
+from pcapnfs.analyses.forecasts.held_down import NOTHING, held_down
+from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s, parts_of
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
@@ -79,7 +80,11 @@ def scenarios(
         yield on_top("log_device", LOG_DEVICE_S, Change(persist_s=LOG_DEVICE_S))
     if network > 0:
         shorter = network * RTT_PART
-        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
+        before = asked.rtt_added_s
+        held = (
+            NOTHING if measured is None else held_down(measured, before + shorter - network, before)
+        )
+        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **parts_of(held)))
     # A mean below that is what as many streams come to that begin late, or wait for the client.
     as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
     # Streams are of files side by side: a database in one file has none to share out.
@@ -93,7 +98,10 @@ def scenarios(
         nothing = Change(
             rtt_added_s=-network,
             persist_s=0.0,
-            other_saved=part_of_other(sent_s, base.costs),
+            # Of what another round trip saves of it, nothing is saved twice.
+            other_saved=part_of_other(sent_s, base.costs) - asked.other_saved,
+            saved_least=-asked.saved_least,
+            saved_most=-asked.saved_most,
             moving_s=-asked.moving_s,
         )
         yield on_top("local", None, nothing)

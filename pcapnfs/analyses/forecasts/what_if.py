@@ -8,6 +8,7 @@ which the trace says nothing is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
@@ -33,6 +34,15 @@ RTT_PART = 0.5
 
 LEAST_S = 1e-6
 """Persistence below this is none, but what the means of calls differ by."""
+
+CLIENT_TIMES = 2.0
+"""The client's own time, pauses included, is so many times as long in one run as in another, or as
+short: of the pairs of runs that docs/method.md tells of it was 1.6 times in the median, and 2.5 in
+a fifth."""
+
+CALLS_PART = 0.15
+"""What calls take is longer or shorter by so much: by 6 % in the median of these, and by 21 % in a
+fifth. With both, four in five ranges hold what was measured."""
 
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
@@ -60,6 +70,10 @@ class Change(Record):
     other_saved: float = 0.0
     """Part that is saved of the time beyond round trips and persistence, 0 to 1: a few files may
     have nearly all of it, so that of other files less is saved."""
+    saved_least: float = 0.0
+    """How much less of that part it may be: it is known from what lost segments allow."""
+    saved_most: float = 0.0
+    """How much more of it it may be, likewise."""
     client_s: float | None = None
     """The client's own time for each call; pauses go with it; None: unchanged."""
     streams: float | None = None
@@ -157,6 +171,10 @@ class Change(Record):
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
             yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
+        for further in (-self.saved_least, self.saved_most):
+            if further:
+                other = changed.other_s - further * _positive(costs.other_s)
+                yield replace(changed, other_s=other)
         if self.rpcs_saved:
             without = replace(self, rpcs_saved=0.0, pauses_saved_s=0.0).of(costs)
             yield replace(changed, pauses_s=without.pauses_s)
@@ -204,14 +222,34 @@ class Base(Record):
     def range(self, change: Change) -> tuple[float, float]:
         """From the least that a change may come to, to the most.
 
-        That is one call after the other, unless it is given how many are under way.
+        That is one call after the other, unless it is given how many are under way. Where files
+        tell what chance does, with what differs from run to run.
         """
         cases = list(self._cases(change, self.costs))
         ends = [case.forecast_s for case in cases]
         if change.streams is None:
             ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
         ends += self.spread(change) or ()
-        return min(ends), max(ends)
+        low, high = min(ends), max(ends)
+        return (low, high) if self.resamples is None else self._of_runs(change, low, high)
+
+    def of_runs(self, change: Change) -> tuple[float, float] | None:
+        """The interval of a forecast with what differs from run to run; None with too few files."""
+        spread = self.spread(change)
+        return None if spread is None else self._of_runs(change, *spread)
+
+    def _of_runs(self, change: Change, low_s: float, high_s: float) -> tuple[float, float]:
+        """The ends of a range with what differs from run to run, which has nothing to do with it.
+
+        What is independent adds up by its squares.
+        """
+        costs = change.of(self.costs)
+        forecast, client = costs.forecast_s, costs.client_time_s
+        calls = CALLS_PART * max(0.0, forecast - client)
+        shorter, longer = client * (1.0 - 1.0 / CLIENT_TIMES), client * (CLIENT_TIMES - 1.0)
+        low = forecast - math.hypot(max(0.0, forecast - low_s), shorter, calls)
+        high = forecast + math.hypot(max(0.0, high_s - forecast), longer, calls)
+        return min(low_s, low), max(high_s, high)
 
 
 class Scenario(Record):
@@ -226,12 +264,14 @@ class Scenario(Record):
     forecast_s: float
     """The forecast with the observed overlap of calls, seconds."""
     low_s: float | None
-    """Lower end of its range, seconds: with the observed overlap, and what resampled files give.
+    """Lower end of its range, seconds: with the observed overlap, what resampled files give, and
+    what differs from run to run, so that it holds four in five of other runs (docs/method.md).
     With streams, also with given ones: the client's own work is shared as well, and the time of a
     link that is not full. With fewer than 10 files nothing is resampled; None where the range then
     has no width."""
     high_s: float | None
-    """Upper end of its range, seconds: one call after the other, and what resampled files give.
+    """Upper end of its range, seconds: one call after the other, what resampled files give, and
+    what differs from run to run.
     With streams, also with given ones: they bring nothing, as where they wait for one
     another. None likewise."""
     factor: float | None

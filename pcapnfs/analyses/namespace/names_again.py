@@ -2,9 +2,10 @@
 
 Takes a connection with the table `learned` (`change_ids`); makes the table `again`, and gives what
 such LOOKUPs of each client and server took. Linux keeps a name for as long as its directory is
-unchanged, whatever its age. Not counted is a name in a directory that the client itself had
-changed, which it may have to look through anew, and one that it may have dropped for lack of memory
-after a while.
+unchanged, whatever its age. After a change of its own it may have to look through a directory anew:
+names there are no proof that it keeps none; but it asks for each once, and what it asks again
+before its next change would be spared. Not counted is a name that it may have dropped for lack of
+memory after a while.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ KEPT_S = 29.5
 """A directory that was unchanged for longer may have been asked for by default (acdirmin 30 s), and
 names may have gone for lack of memory."""
 
+NEVER_NS = 2**63 - 1
+"""The end of a change of which the capture shows none."""
+
 NAMING = ("LOOKUP", "OPEN", "REMOVE", "RMDIR", "RENAME")
 """Operations that use a name in a directory. One that makes a name is left out: Linux looks that up
 before, even if it knows it (mkdir -p)."""
@@ -58,7 +62,7 @@ class NamesAgain(Record):
     """All its answered calls of NFS."""
     needless: Spared
     """LOOKUPs of what it had found in that directory shortly before, where nothing shows that the
-    directory had changed."""
+    directory had changed since."""
     part: str | None = None
     """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
 
@@ -96,7 +100,8 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
 
     `again` has a row for each LOOKUP that found an object, of mounts that found some more than
     once: `mount`, `directory`, `file` (what it found), `call`, `call_time`, and `needless`: the
-    client had found it there shortly before, and nothing shows that the directory had changed.
+    client had found it there shortly before, and nothing shows that the directory had changed, nor
+    had the client itself ever changed it; `spared`: the same if it had, but not since.
     """
     cursor.execute(_TABLE)
     if cursor.execute("select 1 from again limit 1").fetchone() is not None:
@@ -113,7 +118,7 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
 _TABLE = """
     create temp table if not exists again (
         mount uinteger, directory uinteger, file uinteger, call ubigint, call_time bigint,
-        needless boolean
+        needless boolean, spared boolean
     )
 """
 
@@ -144,16 +149,17 @@ def _again() -> str:
             where {among("op", modifying_operations())} and executed
                   and {among("stability", ("stable", "unstable_write", "unknown"))}
         ),
-        own as (
-            select mount, changing.directory, min(call_time) as since
-            from changing join calls using (call)
-            where changing.directory is not null and not callback
-            group by all
-        ),
         -- As a rule these are few: what changed is looked up for them alone.
         shortly as (
             select * from found
             where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
+        ),
+        own as materialized (
+            select mount, changing.directory, call_time,
+                   max(coalesce(reply_time, {NEVER_NS})) over (
+                       partition by mount, changing.directory order by call_time, call) as until
+            from changing join calls using (call)
+            where not callback and changing.directory in (select directory from shortly)
         ),
         others as (
             select mount, file as directory, reply_time as moment
@@ -161,23 +167,26 @@ def _again() -> str:
             where finding in ('other'::finding, 'unknown'::finding)
                   and file in (select directory from shortly)
         ),
-        needless as (
-            select call
-            from shortly left join own using (mount, directory)
+        unchanged as (
+            select call, own.until is null as needless
+            from shortly asof left join own
+                 on shortly.mount = own.mount and shortly.directory = own.directory
+                    and shortly.call_time >= own.call_time
                  asof left join others
                  on shortly.mount = others.mount and shortly.directory = others.directory
                     and shortly.call_time >= others.moment
-            where coalesce(since > shortly.call_time, true) and coalesce(moment < before, true)
+            where coalesce(own.until < before, true) and coalesce(moment < before, true)
         )
-        select mount, directory, file, call, call_time, call in (select call from needless)
-        from found
+        select mount, directory, file, call, call_time, coalesce(needless, false),
+               needless is not null
+        from found left join unchanged using (call)
     """
 
 
 _TOOK = f"""
-    select mount, count(*) as lookups, {spared.columns("needless")}
+    select mount, count(*) as lookups, {spared.columns("spared")}
     from again join (select call, call_frame from calls) using (call) join shares using (call)
-    group by mount having count(*) filter (needless) > 0
+    group by mount having count(*) filter (spared) > 0
 """
 
 RETURNS = f"""

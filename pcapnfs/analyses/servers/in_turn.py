@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ EARLIER = (4, 8, 16)
 them, and near enough for the load to be the same."""
 
 
+OVERTOOK = 0.3
+"""Share of the calls that would overtake others, if each took its time by itself, up to which a
+server works on one call at a time."""
+
+
 class InTurn(Record):
     """One server."""
 
@@ -51,7 +57,27 @@ class InTurn(Record):
 
 def in_turn(trace: Trace, times: Iterable[ServerTime]) -> tuple[InTurn, ...]:
     """Measure servers some operation of which takes long."""
-    servers = sorted({each.server for each in times if each.median_s >= SLOW_S})
+    return of_servers(trace, {each.server for each in times if each.median_s >= SLOW_S})
+
+
+def one_by_one(server: InTurn, least: float = LEAST_CALLS, overtook: float = OVERTOOK) -> bool:
+    """Whether calls stand in one queue: many would overtake others, and hardly one does.
+
+    Args:
+        server: The server.
+        least: Calls that are enough to tell.
+        overtook: Share of those that would overtake others up to which hardly one does.
+    """
+    return (
+        server.behind >= least
+        and server.apart >= least
+        and server.overtook <= overtook * server.apart
+    )
+
+
+def of_servers(trace: Trace, addresses: Iterable[str]) -> tuple[InTurn, ...]:
+    """Measure these servers, in order of address; one without calls that came behind others not."""
+    servers = sorted(addresses)
     if not servers:
         return ()
     rows = trace.rows(_QUERY, {"servers": given.text(servers)})

@@ -8,13 +8,14 @@ directory may wait for each other on any server, which locks it (so CREATE and L
 comes behind much data waits for the link; they are no proof. Small ones that wait side by side do
 not wait for each other: of those only the call is asked that all of them came after. Of servers
 where nearly all wait so, also for how long each client's do, and whose calls it was that they
-waited for. What waits for its connection instead is in `queued_replies`.
+waited for; of servers that work on one call at a time (`in_turn`), for how long all do. What waits
+for its connection instead is in `queued_replies`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
@@ -22,10 +23,13 @@ from pcapnfs.analyses.asking.arrays import median, quantiles
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.captured import clock_ticks
+from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
+from pcapnfs.analyses.servers import in_turn as _in_turn
+from pcapnfs.analyses.servers.in_turn import of_servers, one_by_one
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
+from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -35,8 +39,13 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _in_turn.READS,
     clock_ticks.READS,
+    queued_replies.READS,
     shares.READS,
+    slower_path.READS,
+    tcp_stalls.STALLED_READS,
+    traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
         "call_time reply_time transmissions file directory call_bytes reply_bytes"
@@ -57,6 +66,10 @@ WAKES_NS = 200_000
 MUCH_BYTES = 16384
 """A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
 millisecond and more."""
+
+SERVERS = 100
+"""Servers that are asked whether they work on one call at a time: a hostile capture may have one
+for each call."""
 
 ALONE = 5
 """Small calls without others that tell how long one takes by itself."""
@@ -114,9 +127,62 @@ def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
     """
     if len(alone) < ALONE or len(behind) < LEAST_CALLS:
         return False
-    usual = median(alone)
     (most,) = quantiles(behind, (1 - NEARLY_ALL,))
-    return most >= max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS)
+    return bool(most >= _much_longer_s(alone))
+
+
+def may_stand(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
+    """Whether `stood_by_client` is worth asking; likewise.
+
+    In one queue stand also those that came behind a short one alone: only the mean shows it.
+    """
+    if len(alone) < ALONE or len(behind) < LEAST_CALLS:
+        return False
+    return bool(behind.mean() >= _much_longer_s(alone))
+
+
+def _much_longer_s(alone: NDArray[np.float64]) -> float:
+    """From where on a small call takes much longer than by itself, seconds."""
+    usual = median(alone)
+    return max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS)
+
+
+def stood_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
+    """What small calls waited at servers that work on one call at a time (`in_turn`).
+
+    There each begins when the one before it is answered, so that it waited until then; but no
+    longer than it took beyond what one takes by itself, in which the network is. What waited for a
+    link, stood still for a lost segment or was under way while the path was longer waited for that.
+    """
+    if clock(trace).tick_s is not None:
+        return ()
+    servers = sorted({server for _, server in traffic.by_pair(trace)})
+    alone = [each.server for each in of_servers(trace, servers[:SERVERS]) if one_by_one(each)]
+    if not alone:
+        return ()
+    longer = ""
+    if slower_path.register(trace):
+        longer = f"anti join (select call from {slower_path.TABLE}) using (call)"
+    rows = trace.rows(
+        f"""
+        with {_asked(_OF_SERVERS)},
+        queues as ({queued_replies.rows(trace)}),
+        went as (
+            select came.*, usual, lag(reply_time) over answers as answered,
+                   lag(much) over answers as much_before, lag(queued) over answers as link_before
+            from came join alone using (server) left join queues using (call)
+            window answers as (partition by server order by reply_time, call_time, call)
+        ),
+        small as (select * from went {longer} {tcp_stalls.left_out(trace)} where small)
+        select client, server, count(*), coalesce(
+            sum(greatest(least(answered - call_time, reply_time - call_time - usual::bigint), 0))
+                filter (behind and not behind_data and not much_before and link_before is null), 0
+        )::bigint
+        from small group by client, server order by client, server
+        """,
+        {"servers": given.text(alone), "much": MUCH_BYTES},
+    )
+    return _waits(rows)
 
 
 def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
@@ -135,6 +201,10 @@ def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
             "share": NEARLY_ALL,
         },
     )
+    return _waits(rows)
+
+
+def _waits(rows: Sequence[tuple[Any, ...]]) -> tuple[ClientWaits, ...]:
     return tuple(
         ClientWaits(client, server, integer(calls), seconds(time_ns) or 0.0)
         for client, server, calls, time_ns in rows
@@ -188,8 +258,8 @@ def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue
     }
 
 
-def _small(servers: str) -> str:
-    """The small calls to some servers, with whether each waited, as parts of a query."""
+def _asked(servers: str) -> str:
+    """The calls to some servers, and how long small ones take alone, as parts of a query."""
     return f"""
     asked as (
         select call, client, server, connection, op, call_frame, call_first_time, call_time,
@@ -211,7 +281,13 @@ def _small(servers: str) -> str:
     alone as (
         select server, count(*) as alone, median(reply_time - call_time) as usual
         from came where small and not behind group by server
-    ),
+    )
+    """
+
+
+def _small(servers: str) -> str:
+    """The small calls to some servers, with whether each waited, as parts of a query."""
+    return f"""{_asked(servers)},
     went as (
         select came.*, alone, usual,
                not small or coalesce(

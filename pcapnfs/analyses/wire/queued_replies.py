@@ -4,7 +4,9 @@ Takes a trace; gives the calls whose reply began where a longer one ended, and s
 they were outstanding, the connection had nothing but replies to move. TCP brings the replies of a
 connection one after the other: however soon the server has one ready, it begins when the last byte
 of the one before it is gone. So that time is the network's. Where the connection had nothing to
-move in between, the reply was not ready before, and the server took all of the time.
+move in between, the reply was not ready before, and the server took all of the time. Replies of a
+few segments are shorter than what a busy host is late for: whether they stood in the queue of a
+link, many of them together tell (`crowded_replies`).
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import distinct
 from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.wire import crowded_replies as _crowded_replies
+from pcapnfs.analyses.wire.crowded_replies import crowded_replies
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -27,8 +31,11 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call callback connection call_time reply_first_time reply_time transmissions"
+READS = columns.together(
+    _crowded_replies.READS,
+    columns.of(
+        calls="call callback connection call_time reply_first_time reply_time transmissions"
+    ),
 )
 """The columns that the queries here read."""
 
@@ -62,6 +69,7 @@ def queued_replies(trace: Trace) -> QueuedReplies:
     large = trace.arrays(_LARGE)
     if not len(large["begin"]):
         return _of([])
+    crowded = crowded_replies(trace)
     asked = parts.arrays(trace, _ASKED)
     by = np.argsort(large["connection"], kind="stable")
     large = {name: column[by] for name, column in large.items()}
@@ -84,6 +92,7 @@ def queued_replies(trace: Trace) -> QueuedReplies:
             )
             for begin, end, first, last in zip(*replying, *asking, strict=True)
         ]
+        + [crowded]
     )
 
 
@@ -136,7 +145,9 @@ def _of(found: list[Columns]) -> QueuedReplies:
         np.concatenate([each[name] for each in found or [nothing]])
         for name in ("call", "since", "answering")
     )
-    order = np.argsort(call, kind="stable")
+    order = np.lexsort((since, call))
+    # What is found both ways waited since the earlier moment.
+    order = order[np.append(True, call[order][1:] != call[order][:-1])] if len(order) else order
     return QueuedReplies(call[order], since[order], (answering - since)[order])
 
 

@@ -84,7 +84,7 @@ _FOR_MAC = (
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.not_found:
-        if pair.missing < values[LEAST.name] or pair.missing < values[SHARE.name] * pair.lookups:
+        if not many(pair, values):
             continue
         claims = (Claim("unstable", pair.time_s), Claim("client", pair.pause_s))
         mac = pair.apple_double >= MOSTLY * pair.missing
@@ -108,6 +108,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def many(pair: NotFound, values: Values) -> bool:
+    """Whether a client finds nothing so often that it is told."""
+    return pair.missing >= max(values[LEAST.name], values[SHARE.name] * pair.lookups)
 
 
 def _mac_names(pair: NotFound) -> str:

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.mounted import CHANGE, of_part
+from pcapnfs.diagnosis.rules import negative_lookups
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.namespace.names_again import NamesAgain
     from pcapnfs.diagnosis.material import Material
 
 OPTIONS = ("lookupcache=none",)
@@ -21,7 +24,6 @@ OPTIONS = ("lookupcache=none",)
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose LOOKUPs show it."""
-    del values  # What is enough, the analysis of mount options says.
     again = {(each.client, each.server, each.part): each for each in material.names_again}
     for mount in material.cache.mounts:
         looked_up = again.get((mount.client, mount.server, mount.part))
@@ -29,7 +31,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             if looked_up is None or verdict.options != OPTIONS:
                 continue
             needless = looked_up.needless
-            claims = left_out(needless)
+            missing = _missing(material, looked_up, values)
+            claims = left_out(needless, missing)
             sure = verdict.confidence == "likely"
             yield Observed(
                 severity=by_cost(material, claims, sure=sure),
@@ -38,7 +41,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 seen=f"{of_part(mount.part)}The client {verdict.evidence}. "
                 f"{units.count(needless.calls)} of its {units.counted(looked_up.calls, 'call')} "
                 "are LOOKUPs of what it had found in the same directory less than 30 s before, and "
-                "nothing shows that the directory had changed.",
+                f"nothing shows that the directory had changed since.{_in_vain(missing)}",
                 why="Each use of a path waits for a round trip for every directory in it and for "
                 "its last name. A client that keeps names asks once, and then only whether the "
                 "directory has changed.",
@@ -54,7 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                         "names that other clients remove or replace are seen up to 60 s later.",
                     ),
                 ),
-                calls=needless.calls,
+                calls=needless.calls + missing.calls,
                 confidence="likely" if sure else "possible",
                 data=f"{units.counted(looked_up.calls, 'call')}; "
                 f"{units.counted(looked_up.lookups, 'LOOKUP')} that found something",
@@ -63,6 +66,27 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 about=(mount.client, mount.server),
                 part=mount.part,
             )
+
+
+def _missing(material: Material, looked_up: NamesAgain, values: Values) -> Spared:
+    """What it looked for again though it had not found it, unless a finding of its own tells that.
+
+    Of one of several mounts that is not known.
+    """
+    for pair in material.not_found:
+        if (pair.client, pair.server) == (looked_up.client, looked_up.server):
+            if looked_up.part is not None or negative_lookups.many(pair, values):
+                return NONE
+            part = pair.again / pair.missing if pair.missing else 0.0
+            return Spared(pair.again, pair.time_s * part, pair.pause_s * part, ())
+    return NONE
+
+
+def _in_vain(missing: Spared) -> str:
+    if not missing.calls:
+        return ""
+    verb = "is of a name" if missing.calls == 1 else "are of names"
+    return f" {units.count(missing.calls)} more {verb} that it had looked for in vain before."
 
 
 RULE = Rule(

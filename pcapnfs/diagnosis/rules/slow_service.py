@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.servers.in_turn import OVERTOOK, one_by_one
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
 from pcapnfs.diagnosis.rules.server_overload import queues
@@ -44,7 +45,7 @@ LEAST = Threshold(
 )  # fmt: skip
 
 IN_TURN = Threshold(
-    "slow_service.in_turn", 0.3, "share",
+    "slow_service.in_turn", OVERTOOK, "share",
     "calls that overtook one which had come earlier, of those that would have if each took its "
     "time by itself; up to there the server is told to do one thing at a time",
     "default of this tool",
@@ -86,7 +87,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         ),
         key=lambda each: (each.server, -each.time_s),
     )
-    in_turn = {each.server: each for each in material.in_turn if _one_by_one(each, values)}
+    in_turn = {
+        each.server: each
+        for each in material.in_turn
+        if one_by_one(each, values[LEAST.name], values[IN_TURN.name])
+    }
     for server, group in groupby(slow, key=lambda each: each.server):
         operations = list(group)
         claims = tuple(
@@ -115,15 +120,6 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
             claims=claims,
         )
-
-
-def _one_by_one(server: InTurn, values: Values) -> bool:
-    """Whether calls stand in one queue: many would overtake others, and hardly one does."""
-    return (
-        server.behind >= values[LEAST.name]
-        and server.apart >= values[LEAST.name]
-        and server.overtook <= values[IN_TURN.name] * server.apart
-    )
 
 
 def _title(server: str, in_turn: bool, slow: bool) -> str:

@@ -199,7 +199,7 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
         )
         for each in result.foretold
     ]
-    return (table("Forecasts of the run after, with 90 % of resamples", columns, rows),)
+    return (table("Forecasts of the run after, with what four in five runs take", columns, rows),)
 
 
 def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> Block:

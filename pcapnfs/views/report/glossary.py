@@ -44,7 +44,8 @@ TERMS: dict[str, tuple[str, str]] = {
         "Model, forecast",
         "files × (RPCs per file × round trip + stable calls per file × persistence). The forecast "
         "adds what calls take beyond that, divides by the calls that overlap, and adds the "
-        "client's own time. Range: what 90 % of resampled files give. Error: how wrong half of the "
+        "client's own time. Range: what 90 % of resampled files give; of a change also what "
+        "differs from run to run, so that four in five lie in it. Error: how wrong half of the "
         "files foretells what the other half took.",
     ),
     "phase": (

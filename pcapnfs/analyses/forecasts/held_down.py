@@ -1,0 +1,98 @@
+"""What another round trip makes of transfers that lost segments hold down.
+
+Takes a measurement and what is added to the network's round trip; gives which part of the time
+beyond round trips and persistence it saves. TCP comes to a rate that goes with the round trip where
+segments are lost (`loss_rate`): it sends more from round trip to round trip until the next loss.
+Where it waits for its timer instead, which is as long on any path, less is saved.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.wire.loss_rate import allowed, holding
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.wire.loss_rate import LossRate
+
+DEVIATIONS = 1.64
+"""Standard deviations that 90 % of values lie within: of two runs each loses other segments."""
+
+SHORTEST_S = 1e-6
+"""No path is shorter."""
+
+
+class Held(Record):
+    """Parts of the time beyond round trips and persistence; negative: what is added to it."""
+
+    saved: float = 0.0
+    """What is saved."""
+    least: float = 0.0
+    """What is saved at least: other segments are lost, and TCP waits for its timer as often."""
+    most: float = 0.0
+    """What is saved at most: it never waits for it, and what calls stood still goes as well."""
+
+
+NOTHING = Held()
+"""Where the round trip stays, or something else sets the pace."""
+
+
+def held_s(measured: Measurement) -> float:
+    """What of the clock moves data at the pace that lost segments allow, seconds."""
+    if holding(measured.loss_rates, measured.transfer_s / measured.concurrency) is None:
+        return 0.0
+    return min(sum(each.time_s for each in measured.loss_rates), measured.moved_s)
+
+
+def held_down(measured: Measurement, added_s: float, before_s: float = 0.0) -> Held:
+    """What a round trip that is longer by `added_s` saves, or adds.
+
+    Args:
+        measured: What was measured.
+        added_s: What is added to the round trip as measured, seconds; negative: a shorter one.
+        before_s: What was added to that with which this is compared, seconds.
+    """
+    costs = measured.costs()
+    whole_s, beyond_s = held_s(measured), costs.beyond_s
+    if added_s == before_s or not whole_s or beyond_s <= 0:
+        return NOTHING
+    part = min(1.0, whole_s / beyond_s)
+    told = sum(each.time_s for each in measured.loss_rates)
+    least = most = saved = 0.0
+    for each in measured.loss_rates:
+        weight = part * each.time_s / told if told else 0.0
+        before, after = _pace(each, before_s), _pace(each, added_s)
+        by_round_trips = _rtt_s(each, added_s) / each.rtt_s - _rtt_s(each, before_s) / each.rtt_s
+        chance = DEVIATIONS / math.sqrt(2 * each.lost)
+        ends = [
+            change + sign * chance * level
+            for change, level in (
+                (after - before, after),
+                (by_round_trips, _rtt_s(each, added_s) / each.rtt_s),
+            )
+            for sign in (-1.0, 1.0)
+        ]
+        saved -= weight * (after - before)
+        least -= weight * max(ends)
+        most -= weight * min(ends)
+    if added_s < before_s:
+        # On a short path a loss is seen before the timer runs out.
+        longest = max(measured.loss_rates, key=lambda each: each.time_s)
+        ratio = _rtt_s(longest, added_s) / _rtt_s(longest, before_s)
+        stood_s = measured.lost.calls_s / measured.concurrency
+        most += min(stood_s / beyond_s, 1.0 - part) * (1.0 - ratio)
+    return Held(saved=saved, least=least, most=min(most, 1.0))
+
+
+def _pace(rate: LossRate, added_s: float) -> float:
+    """How many times as long data moves with another round trip."""
+    return allowed(rate.lost_share, rate.rtt_s, rate.segment_bytes) / allowed(
+        rate.lost_share, _rtt_s(rate, added_s), rate.segment_bytes
+    )
+
+
+def _rtt_s(rate: LossRate, added_s: float) -> float:
+    return max(SHORTEST_S, rate.rtt_s + added_s)

@@ -1,0 +1,143 @@
+"""What another round trip makes of transfers that lost segments hold down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pcapnfs.analyses.forecasts import what_if
+from pcapnfs.analyses.forecasts.held_down import NOTHING, held_down, held_s
+from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.forecasts.model import Model, model
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.times.taken_out import Lost
+from pcapnfs.analyses.wire.loss_rate import LossRate
+from pcapnfs.record import replace
+from pcapnfs.trace import Trace
+from pcapnfs.views.estimate import remarks
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
+
+FILES = 40
+RTT_S = 0.02
+
+RATE = LossRate(
+    client="10.0.0.2", server="10.0.0.1", sender="server", connections=1, lost=200,
+    lost_share=0.01, segment_bytes=1448, rtt_s=RTT_S, moved_bytes=4 << 20, moving_s=3.6,
+    bytes_per_s=1.2e6, allowed_bytes_per_s=1.2e6, time_s=3.6,
+)  # fmt: skip
+"""All that moved."""
+
+
+@pytest.fixture(autouse=True)
+def _alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges without what differs from run to run, so that what else is in them can be told."""
+    monkeypatch.setattr(what_if, "CLIENT_TIMES", 1.0)
+    monkeypatch.setattr(what_if, "CALLS_PART", 0.0)
+
+
+def run() -> list[Row]:
+    """For each file a LOOKUP of 20 ms and a READ of 110, of which bytes move for 90."""
+    rows: list[Row] = []
+    now = START_NS
+    for number in range(1, FILES + 1):
+        for op, first_ms, last_ms in (("LOOKUP", 20, 20), ("READ", 20, 110)):
+            first, last = (now + each * MILLISECOND for each in (first_ms, last_ms))
+            rows.append(
+                call(
+                    len(rows) + 1, op, 1, file=number, connection=0,
+                    stability="read" if op == "READ" else "unstable", call_first_time=now,
+                    call_time=now, reply_first_time=first, reply_time=last, srt=last - now,
+                )
+            )  # fmt: skip
+            now = last + MILLISECOND
+    return rows
+
+
+@pytest.fixture
+def trace() -> Iterator[Trace]:
+    path: Row = {
+        "connection": 0, "transport": "TCP", "client": "10.0.0.2", "server": "10.0.0.1",
+        "syn_rtt": round(RTT_S * 1e9), "ack_rtt": 10_000, "server_ack_rtt": round(RTT_S * 1e9),
+    }  # fmt: skip
+    objects = [file(number, f"f{number}") for number in range(1, FILES + 1)]
+    with trace_of(calls=run(), files=objects, connections=[path]) as opened:
+        yield opened
+
+
+def held(trace: Trace) -> Measurement:
+    return replace(measure(trace), loss_rates=(RATE,))
+
+
+def given(trace: Trace, measured: Measurement, rtt_s: float) -> tuple[float, float, float]:
+    """The forecast with a round trip, and its range."""
+    told = model(trace, Overrides(rtt_s=rtt_s), measured=measured)
+    (found,) = (each for each in told.what_if if each.change == "given")
+    assert found.low_s is not None
+    assert found.high_s is not None
+    return found.forecast_s, found.low_s, found.high_s
+
+
+def test_a_shorter_round_trip_makes_it_shorter(trace: Trace) -> None:
+    measured = held(trace)
+    assert held_s(measured) == pytest.approx(3.6)
+    # Round trips go from 20 to 5 ms; what is held down to a third: its timer runs out as often.
+    plain, *_ = given(trace, measure(trace), 0.005)
+    forecast, low, high = given(trace, measured, 0.005)
+    found = held_down(measured, -0.015)
+    assert 0.55 < found.saved < 0.75
+    assert plain - forecast == pytest.approx(3.6 * found.saved)
+    # Without timers it were a quarter; other segments are lost in each run.
+    assert found.least < found.saved < 0.75 < found.most
+    assert low == pytest.approx(plain - 3.6 * found.most, abs=0.1)
+    assert high == pytest.approx(plain - 3.6 * found.least, abs=0.1)
+
+
+def test_a_longer_one_makes_it_longer(trace: Trace) -> None:
+    plain, *_ = given(trace, measure(trace), 0.08)
+    forecast, *_ = given(trace, held(trace), 0.08)
+    assert 2 * 3.6 < forecast - plain < 3 * 3.6
+
+
+def test_half_of_the_network_is_forecast_alike_on_top_of_a_given_one(trace: Trace) -> None:
+    def of(told: Model, change: str) -> float:
+        return next(each.forecast_s for each in told.what_if if each.change == change)
+
+    measured = held(trace)
+    quarter = model(trace, Overrides(rtt_s=RTT_S / 2), measured=measured)
+    assert of(quarter, "rtt") == pytest.approx(given(trace, measured, RTT_S / 4)[0])
+    # Local, nothing moves over a network, whatever round trip was given.
+    assert of(quarter, "local") == pytest.approx(
+        of(model(trace, measured=measured), "local"), abs=0.01
+    )
+
+
+def test_what_stood_still_may_go_with_it(trace: Trace) -> None:
+    measured = held(trace)
+    stood = replace(measured, moving_s=1.8, lost=replace(Lost(), calls_s=1.0))
+    by = 1.0 / 3.6 * 0.75
+    without = replace(stood, lost=Lost())
+    assert held_down(stood, -0.015).most == pytest.approx(held_down(without, -0.015).most + by)
+    assert held_down(stood, 0.015).most == held_down(without, 0.015).most
+
+
+@pytest.mark.parametrize(
+    "rates", [(), (replace(RATE, time_s=1.0),)], ids=["nothing is lost", "not the most of it"]
+)
+def test_where_something_else_sets_the_pace_it_stays(
+    trace: Trace, rates: tuple[LossRate, ...]
+) -> None:
+    measured = replace(measure(trace), loss_rates=rates)
+    assert held_down(measured, -0.015) == NOTHING
+    assert not model(trace, measured=measured).held_down
+
+
+def test_the_round_trip_as_it_is_changes_nothing(trace: Trace) -> None:
+    assert held_down(held(trace), 0.0) == NOTHING
+
+
+def test_the_screen_says_so(trace: Trace) -> None:
+    told = " ".join(remarks(model(trace, measured=held(trace))))
+    assert "For 3.60 s data moved at the pace that lost segments allow" in told
+    assert "pace that lost" not in " ".join(remarks(model(trace)))

@@ -1,0 +1,112 @@
+"""What is told of storage where few calls are stable, and of programs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.operations import operation_changes
+from pcapnfs.comparison.side import Side, gather
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+
+def at(number: int, op: str, since_ms: float, took_ms: float, **columns: object) -> Row:
+    begin, end = (START_NS + round(ms * MILLISECOND) for ms in (since_ms, since_ms + took_ms))
+    times: Row = {
+        "call_first_time": begin, "call_time": begin, "reply_first_time": end, "reply_time": end,
+        "srt": end - begin,
+    }  # fmt: skip
+    return {**call(number, op, took_ms, connection=0), **times, **columns}
+
+
+def of(rows: Sequence[Row]) -> Side:
+    with trace_of(calls=rows, connections=[{"transport": "TCP"}]) as trace:
+        return gather(trace)
+
+
+def stored(create_ms: Sequence[float], remove_ms: Sequence[float]) -> list[Row]:
+    """Calls that need storage, one after the other."""
+    kinds = [("CREATE", ms) for ms in create_ms] + [("REMOVE", ms) for ms in remove_ms]
+    return [
+        at(number, op, 1000 * number, ms, stability="stable", file=number)
+        for number, (op, ms) in enumerate(kinds, 1)
+    ]
+
+
+def told(before: Side, after: Side) -> dict[str, tuple[str, str]]:
+    operations = operation_changes(before.times, after.times)
+    return {
+        cause.subject: (cause.before[:6], cause.after[:6])
+        for cause in causes(before, after, operations)
+    }
+
+
+DISK = stored([41, 52, 48, 60], [43, 47, 55, 39])
+MEMORY = stored([0.4, 0.6, 0.5, 2.0], [0.3, 0.7, 0.5, 0.6])
+
+
+def test_a_few_stable_calls_tell_storage_where_nearly_each_moved_far() -> None:
+    disk, memory = of(DISK), of(MEMORY)
+    assert told(disk, memory) == {"storage": ("slower", "faster")}
+    assert told(memory, disk) == {"storage": ("faster", "slower")}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(stored([20] * 4, [21] * 4), id="not three times as fast"),
+        pytest.param(stored([0.5] * 3, [0.5] * 4), id="too few"),
+        pytest.param(stored([0.5, 50, 0.5, 0.5], [0.5, 0.5, 0.5, 60]), id="some as slow"),
+        pytest.param(stored([0.5] * 4, [45] * 4), id="one kind alone"),
+    ],
+)
+def test_where_they_do_not_nothing_is_told(rows: list[Row]) -> None:
+    assert told(of(DISK), of(rows)) == {}
+
+
+def test_a_kind_that_is_quick_on_both_sides_may_be_several_times_as_quick() -> None:
+    assert told(of(stored([4] * 4, [4] * 4)), of(MEMORY)) == {}
+
+
+def programs(number: int, took_ms: float = 4, op: str = "LOOKUP", each: int = 40) -> list[Row]:
+    """So many programs side by side, each of which asks again as it has its answer."""
+    stability = "stable" if op == "CREATE" else "unstable"
+    return [
+        at(
+            turn * number + place + 1, op, turn * (took_ms + 1) + place * 0.1, took_ms,
+            stability=stability, file=100 * place + turn,
+        )
+        for turn in range(each)
+        for place in range(number)
+    ]  # fmt: skip
+
+
+def test_programs_side_by_side_are_told() -> None:
+    one, four = of(programs(1)), of(programs(4))
+    assert (four.habits.work, four.habits.work_at_once) == (160, 4)
+    assert one.habits.work_overlaps == 0
+    assert told(one, four) == {"streams": ("one th", "severa")}
+    assert told(four, one) == {"streams": ("severa", "one th")}
+    assert told(four, of(programs(8))) == {}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(programs(2), id="two are a program and its child"),
+        pytest.param(programs(4, each=7), id="few calls"),
+        pytest.param(programs(4, op="READ"), id="data that is read ahead"),
+        pytest.param(programs(4, op="DELEGRETURN"), id="state given back in the background"),
+    ],
+)
+def test_what_one_program_may_do_is_not(rows: list[Row]) -> None:
+    assert "streams" not in told(of(programs(1)), of(rows))
+
+
+def test_calls_that_wait_for_one_another_are_no_slower_storage() -> None:
+    """Four that come at once to one disk take up to four times as long."""
+    one = of(programs(1, took_ms=10, op="CREATE"))
+    assert set(told(one, of(programs(4, took_ms=35, op="CREATE")))) == {"streams"}
+    assert set(told(one, of(programs(4, took_ms=60, op="CREATE")))) == {"streams", "storage"}

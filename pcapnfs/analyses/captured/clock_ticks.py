@@ -35,9 +35,12 @@ NEARLY_ALL = 0.99
 ENOUGH = 100
 """Times, and packets, from which on that is no chance, and no capture that was made by hand."""
 
-CHANCE = 1e9
+CHANCE = 10**9
 """To one, against which different times of a clock of microseconds would all be multiples of a
 tick: those of a second need two different times, those of a millisecond three."""
+
+ALWAYS = 3
+"""Different times that are enough for any tick."""
 
 MICROSECONDS = 1000
 """In a millisecond."""
@@ -80,7 +83,8 @@ def clock(trace: Trace) -> Clock:
         (
             tick
             for tick, all_ in zip(TICKS_MS, found, strict=True)
-            if all_ >= NEARLY_ALL * times and (tick * MICROSECONDS) ** different >= CHANCE
+            if all_ >= NEARLY_ALL * times
+            and (tick * MICROSECONDS) ** min(different, ALWAYS) >= CHANCE
         ),
         None,
     )

@@ -386,13 +386,14 @@ def _few_apart(
     rows = [row for row in every if row.calls_before and row.calls_after]
     if not rows or _calls(rows) < FEWEST:
         return []
-    pairs = slower = 0
+    pairs = longer = 0
     for row in rows:
-        first, second = (side.times[row.version, row.op].seconds for side in (before, after))
-        pairs += len(first) * len(second)
-        slower += int(np.searchsorted(np.sort(first), second, "left").sum())
-    share = slower / pairs if direction == "slower" else 1.0 - slower / pairs
-    if share < NEARLY_EACH:
+        fast, slow = (side.times[row.version, row.op].seconds for side in (before, after))
+        if direction == "faster":
+            fast, slow = slow, fast
+        pairs += len(fast) * len(slow)
+        longer += int(np.searchsorted(np.sort(fast), slow, "left").sum())
+    if longer < NEARLY_EACH * pairs:
         return []
     moved = [
         row

@@ -116,14 +116,17 @@ def short(took: int, others: int, ticks: int = 1) -> list[Row]:
 @pytest.mark.parametrize(
     ("rows", "seconds", "untold"),
     [
-        # Of a hundred such calls, ten more or fewer are chance: a tenth of their sum.
-        (short(99, 200), 150, True),
-        (short(100, 200), 150, False),
+        # As with a coin that fell 73 times on one side and 200 on the other, seven more or fewer are
+        # chance: a tenth of their sum.
+        (short(73, 200), 100, True),
+        (short(74, 200), 100, False),
+        # Where all took one, it is none.
+        (short(60, 0), 60, False),
         # A call that stood still for a minute is known to a second.
         (short(1, 100, 60), 60, False),
         # A twentieth of the capture more or less, and a little more than that.
-        (short(9, 200), 60, False),
-        (short(9, 200), 59, True),
+        (short(9, 200), 59, False),
+        (short(9, 200), 58, True),
     ],
 )
 def test_a_sum_of_a_few_ticks_is_chance(rows: list[Row], seconds: int, untold: bool) -> None:

@@ -31,6 +31,8 @@ INCOMPLETE = {
     "by the words of a PROG_MISMATCH as if it had succeeded",
     "public/nfstrace/eth-ipv4-udp-nfsv3-reply-first.pcap.bz2": "the first GETATTR call was taken "
     "out on purpose",
+    "public/nfstrace/eth-ipv4-udp-nfsv3.pcap.bz2": "its clock ticks every 10 ms, and whether one of "
+    "its short calls took a tick is chance",
     "public/nfstrace/tcp-seq-overlap-in-fragment-12721.pcap.bz2": "most of the data of each WRITE "
     "is not in the file, nor "
     "the end of the last",
@@ -43,6 +45,8 @@ INCOMPLETE = {
     "public/tcpdump/unaligned-nfs-1.pcap": "one reply, and nothing else",
     "public/wireshark-samples/nfs_bad_stalls.cap": "cut at 96 bytes, and half of the calls are not "
     "in the file",
+    "public/wireshark-samples/nfsv2.pcap.gz": "its clock ticks every 10 ms, and whether one of its "
+    "short calls took a tick is chance",
     "public/wireshark-samples/vxi-11.pcap.gz": "a broadcast of the portmapper that nobody answers",
     "public/zeek/mount-unmount-bad-status.pcap": "the status of MNT was changed to one that does "
     "not exist: what follows is left over",

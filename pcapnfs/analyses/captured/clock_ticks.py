@@ -96,15 +96,16 @@ def clock(trace: Trace) -> Clock:
 def _by_chance(trace: Trace, tick_ms: int) -> bool:
     """Whether the sum of what calls took is a matter of chance.
 
-    A call that is shorter than a tick takes one where the clock ticks meanwhile. How many do varies
-    as counts of rare events do, by the root of their number; a longer call is a tick too long or
-    too short at most.
+    A call that is shorter than a tick takes one where the clock ticks meanwhile, and none where it
+    does not. How many do varies as that of heads among so many tosses; where all of them take one,
+    it is no chance. A longer call is a tick too long or too short at most.
     """
-    ((single, longer, ticks),) = trace.rows(_TICKS, {"tick": tick_ms * MILLISECOND})
+    ((none, single, longer, ticks),) = trace.rows(_TICKS, {"tick": tick_ms * MILLISECOND})
     if not ticks:
         return False
+    tossed = integer(single) * integer(none) / max(1, integer(single) + integer(none))
     span = ((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / (tick_ms * MILLISECOND)
-    error = math.sqrt(integer(single) + integer(longer) / 4)
+    error = math.sqrt(tossed + integer(longer) / 4)
     return error > max(KNOWN * integer(ticks), LITTLE * span)
 
 
@@ -122,9 +123,9 @@ _TIMES = """(
 
 
 _TICKS = """
-    select count(*) filter (ticks = 1), count(*) filter (ticks > 1),
+    select count(*) filter (ticks = 0), count(*) filter (ticks = 1), count(*) filter (ticks > 1),
            coalesce(sum(ticks), 0)::bigint
-    from (select round(srt / $tick)::bigint as ticks from calls where srt > 0)
+    from (select round(srt / $tick)::bigint as ticks from calls where srt >= 0)
 """
 
 

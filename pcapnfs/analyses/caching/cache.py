@@ -306,26 +306,27 @@ _DATA = f"""
           and "offset" is not null and "count" > 0
 """
 
-_MOVED = """
+# What was read without an answer, or with one that was cut, was not spared.
+_MOVED = f"""
     create temp table moved as
     select mount, data.file, reply_time as moment, call, position, start, stop, reading
     from data join calls using (call)
-    where not callback and reply_time is not null
+    where not callback and reply_time is not null;
+    insert into moved
+    with lost as (
+        select call, position, file, coalesce({_START}, 0) as start
+        from {moves.TABLE}
+        where reading and file is not null and "count" is null and coalesce(status = 0, true)
+    )
+    select mount, lost.file, coalesce(reply_time, call_time), call, position, start, start, true
+    from lost join calls using (call)
+    where not callback
 """
 
 _MOVES = f"""
     select mount, file, moment, call, position, start, stop, reading,
            false as asked, null::bigint as asked_at, false as valid, false as void
     from moved
-    union all
-    -- What was read without an answer, or with one that was cut, was not spared.
-    select mount, lost.file, coalesce(reply_time, call_time), call, position,
-           coalesce(start, 0), coalesce(start, 0), true, false, null, false, false
-    from (
-             select call, position, file, {_START} as start from {moves.TABLE}
-             where reading and file is not null and "count" is null and coalesce(status = 0, true)
-         ) as lost join calls using (call)
-    where not callback
     union all
     select mount, file, reply_time, call, 0::uinteger, null, null, false,
            question is not null, call_time,

@@ -254,7 +254,7 @@ impl Messages {
             parties.carried.add(header.version, &walk);
         }
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
-        parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle));
+        parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle)?.try_into().ok());
         self.names.place(server, &walk.operations, &mut self.placed);
         if self.placed.tells_servers {
             self.learn_servers(server, *parties.ends.of(client.other()), &walk);

@@ -32,7 +32,7 @@ pub(super) struct Parties {
     pub(super) highest_xid: Sides<Option<u32>>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
     /// of the next call is probably there too.
-    pub(super) handle_at: Option<usize>,
+    pub(super) handle_at: Option<u32>,
     /// It became TLS.
     pub(super) sealed: Option<Sealed>,
     /// What it carried of NFS.
@@ -58,7 +58,7 @@ impl Parties {
     /// What is most often the first handle of a call, or no handle at all.
     #[inline]
     pub(super) fn probable_handle<'a>(&self, call: &'a [u8]) -> Option<&'a [u8]> {
-        let (before, rest) = call.split_at_checked(self.handle_at?)?;
+        let (before, rest) = call.split_at_checked(self.handle_at? as usize)?;
         let length = before.last_chunk::<4>().map(|length| u32::from_be_bytes(*length) as usize);
         rest.get(..length.filter(|length| *length <= LONGEST_HANDLE)?)
     }

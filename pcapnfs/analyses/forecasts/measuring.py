@@ -80,7 +80,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
-    _server_queue.READS,
+    _server_queue.STOOD_READS,
     _trust.READS,
     _untold.READS,
     _late_connections.READS,

@@ -39,19 +39,24 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
-    _in_turn.READS,
     clock_ticks.READS,
-    queued_replies.READS,
     shares.READS,
-    slower_path.READS,
-    tcp_stalls.STALLED_READS,
-    traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
         "call_time reply_time transmissions file directory call_bytes reply_bytes"
     ),
 )
-"""The columns that the query here reads."""
+"""The columns that the queries here read, but for `stood_by_client`."""
+
+STOOD_READS = columns.together(
+    READS,
+    _in_turn.READS,
+    queued_replies.READS,
+    slower_path.READS,
+    tcp_stalls.STALLED_READS,
+    traffic.READS,
+)
+"""The columns that `stood_by_client` reads."""
 
 TIMES_AS_LONG = 3
 """A small call that waited took at least so many times what it takes alone; and it came at most so

@@ -116,8 +116,8 @@ def short(took: int, others: int, ticks: int = 1) -> list[Row]:
 @pytest.mark.parametrize(
     ("rows", "seconds", "untold"),
     [
-        # As with a coin that fell 73 times on one side and 200 on the other, seven more or fewer are
-        # chance: a tenth of their sum.
+        # As with a coin that fell 73 times on one side and 200 times on the other, seven more or
+        # fewer are chance: a tenth of their sum.
         (short(73, 200), 100, True),
         (short(74, 200), 100, False),
         # Where all took one, it is none.

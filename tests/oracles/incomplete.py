@@ -31,8 +31,8 @@ INCOMPLETE = {
     "by the words of a PROG_MISMATCH as if it had succeeded",
     "public/nfstrace/eth-ipv4-udp-nfsv3-reply-first.pcap.bz2": "the first GETATTR call was taken "
     "out on purpose",
-    "public/nfstrace/eth-ipv4-udp-nfsv3.pcap.bz2": "its clock ticks every 10 ms, and whether one of "
-    "its short calls took a tick is chance",
+    "public/nfstrace/eth-ipv4-udp-nfsv3.pcap.bz2": "its clock ticks every 10 ms, and whether one "
+    "of its short calls took a tick is chance",
     "public/nfstrace/tcp-seq-overlap-in-fragment-12721.pcap.bz2": "most of the data of each WRITE "
     "is not in the file, nor "
     "the end of the last",

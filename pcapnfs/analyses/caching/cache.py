@@ -323,7 +323,7 @@ _MOVED = f"""
     where not callback
 """
 
-_MOVES = f"""
+_MOVES = """
     select mount, file, moment, call, position, start, stop, reading,
            false as asked, null::bigint as asked_at, false as valid, false as void
     from moved
@@ -331,7 +331,7 @@ _MOVES = f"""
     select mount, file, reply_time, call, 0::uinteger, null, null, false,
            question is not null, call_time,
            question is not null and finding = 'unchanged'::finding, finding = 'other'::finding
-    from {{learned}} as learned semi join moved using (mount, file)
+    from {learned} as learned semi join moved using (mount, file)
     where question is not null or finding = 'other'::finding
 """
 """For files whose data a client read or wrote: what it moved, and what it learnt."""

@@ -6,6 +6,10 @@ use crate::error::Layer;
 use crate::error::Reason;
 use crate::rpc::known_calls::GENERATION_WORDS;
 
+/// Calls of the first connection, which has no others beside it.
+const FIRST: Origin<'static> =
+    Origin { connection: 1, side: Side::Low, siblings: &[], began_ns: 0, newer: false, renewed: None };
+
 /// An NFSv3 NULL call, from its xid on.
 fn null_call(xid: u32) -> Vec<u8> {
     let words = [xid, 0, 2, 100_003, 3, 0, 0, 0, 0, 0];
@@ -44,7 +48,7 @@ fn call_at(
     let mut c = Cursor::new(&bytes, Layer::Rpc);
     c.skip(8).unwrap();
     let header = Head::parse(&mut c, xid).unwrap();
-    let origin = Origin { connection, side: Side::Low, siblings, began_ns: 0, newer: false, renewed: None };
+    let origin = Origin { connection, siblings, ..FIRST };
     let outcome = pairing.call(&origin, &record_at(&bytes, stamp), &header, || None).0;
     assert!(pairing.overdue_call().is_none());
     outcome
@@ -179,7 +183,7 @@ fn a_call_that_was_written_anew_is_the_same_but_for_what_changes_each_time() {
         let mut bytes = null_call(7);
         bytes.extend([1, 2, last, 4]);
         let head = Head::of_call(&bytes).unwrap();
-        let origin = Origin { connection, side: Side::Low, siblings, began_ns: 0, newer: false, renewed };
+        let origin = Origin { connection, siblings, renewed, ..FIRST };
         pairing.call(&origin, &record(&bytes), &head, || None).0
     };
     let length = null_call(7).len();
@@ -198,15 +202,7 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Head::parse(&mut c, xid).unwrap();
-        let origin = Origin {
-            connection: 1,
-            side: Side::Low,
-            siblings: &[],
-            began_ns: 0,
-            newer: false,
-            renewed: None,
-        };
-        pairing.call(&origin, &record(&bytes), &header, || None);
+        pairing.call(&FIRST, &record(&bytes), &header, || None);
         while let Some((_, request)) = pairing.overdue_call() {
             given_up.push(u32::from_be_bytes(*request.message.record().bytes.first_chunk().unwrap()));
             pairing.recycle(request);
@@ -234,7 +230,7 @@ proptest! {
                     let head = Head::of_call(&bytes).unwrap();
                     let others: Vec<ConnectionId> = (0..3).filter(|other| *other != connection).collect();
                     let newer = knows && highest[connection as usize].is_some_and(|highest| xid > highest);
-                    let origin = Origin { connection, side: Side::Low, siblings: &others, began_ns: 0, newer, renewed: None };
+                    let origin = Origin { connection, siblings: &others, newer, ..FIRST };
                     format!("{:?}", pairing.call(&origin, &record(&bytes), &head, || None))
                 }
                 4..8 => format!("{:?}", reply(pairing, connection, xid)),
@@ -318,19 +314,11 @@ fn what_was_sent_after_a_connection_began_was_not_sent_again_there() {
         // The second connection is older than the call of the first one, or took its place.
         for (began_ns, again) in [(SECOND_NS, false), (3 * SECOND_NS, true)] {
             let mut pairing = Pairing::default();
-            let origin = Origin {
-                connection: 1,
-                side: Side::Low,
-                siblings: &[],
-                began_ns: 0,
-                newer: false,
-                renewed: None,
-            };
-            pairing.call(&origin, &record_at(&bytes, at(2 * SECOND_NS)), &head, || None);
+            pairing.call(&FIRST, &record_at(&bytes, at(2 * SECOND_NS)), &head, || None);
             if answered {
                 assert!(matches!(reply_at(&mut pairing, 7, 2 * SECOND_NS), ReplyOutcome::Answers { .. }));
             }
-            let origin = Origin { connection: 2, siblings: &[1], began_ns, ..origin };
+            let origin = Origin { connection: 2, siblings: &[1], began_ns, ..FIRST };
             let outcome = pairing.call(&origin, &record_at(&bytes, at(4 * SECOND_NS)), &head, || None).0;
             let expected = match (again, answered) {
                 (false, _) => matches!(outcome, CallOutcome::New),

@@ -77,7 +77,7 @@ pub struct FileSummary {
 }
 
 impl FileSummary {
-    pub(super) fn count(&mut self, packet: &Packet<'_>, frame: u64) {
+    fn count(&mut self, packet: &Packet<'_>, frame: u64) {
         self.packets += 1;
         self.last_frame = Some(frame);
         self.bytes += u64::from(packet.wire_length);
@@ -159,6 +159,15 @@ pub struct Meta {
     pub refused_connections: u64,
     /// Who asked whom for them, at most [`crate::stream::vain::VAIN_LIMIT`] pairs.
     pub vain: Vec<Vain>,
+}
+
+impl Meta {
+    /// Counts a packet of a file.
+    pub(super) fn count(&mut self, file: usize, packet: &Packet<'_>, frame: u64) {
+        if let Some(file) = self.files.get_mut(file) {
+            file.count(packet, frame);
+        }
+    }
 }
 
 /// What is around the first packets of connections, so that filters for addresses and ports do not see them.

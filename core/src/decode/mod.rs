@@ -14,7 +14,6 @@ use arrow_schema::ArrowError;
 
 pub use self::meta::{Around, FileSummary, LINKS_LIMIT, Meta};
 use self::stages::Stages;
-use crate::capture::Packet;
 use crate::capture::merge::{Merge, Next};
 use crate::conversation::Conversations;
 use crate::error::ReadError;
@@ -138,7 +137,7 @@ impl Decoder {
         }
         let Some((file, packet)) = self.captures.at_hand() else { return self.read_other() };
         self.frames += 1;
-        count(&mut self.meta, file, &packet, self.frames);
+        self.meta.count(file, &packet, self.frames);
         if self.order.holds(packet.time_ns) {
             self.order.hold(file, self.frames, &packet);
             return self.read_other();
@@ -157,7 +156,7 @@ impl Decoder {
             match self.captures.next() {
                 Some(Next::Packet(file, packet)) => {
                     self.frames += 1;
-                    count(&mut self.meta, file, &packet, self.frames);
+                    self.meta.count(file, &packet, self.frames);
                     if self.order.holds(packet.time_ns) {
                         self.order.hold(file, self.frames, &packet);
                         continue;
@@ -197,11 +196,5 @@ impl Decoder {
     fn end(&mut self) {
         self.stages.end(&mut self.meta);
         self.ended = true;
-    }
-}
-
-fn count(meta: &mut Meta, file: usize, packet: &Packet<'_>, frame: u64) {
-    if let Some(file) = meta.files.get_mut(file) {
-        file.count(packet, frame);
     }
 }

@@ -47,17 +47,18 @@ def held_s(measured: Measurement) -> float:
     return min(sum(each.time_s for each in measured.loss_rates), measured.moved_s)
 
 
-def held_down(measured: Measurement, added_s: float, before_s: float = 0.0) -> Held:
+def held_down(measured: Measurement | None, added_s: float, before_s: float = 0.0) -> Held:
     """What a round trip that is longer by `added_s` saves, or adds.
 
     Args:
-        measured: What was measured.
+        measured: What was measured; None: nothing was.
         added_s: What is added to the round trip as measured, seconds; negative: a shorter one.
         before_s: What was added to that with which this is compared, seconds.
     """
-    costs = measured.costs()
-    whole_s, beyond_s = held_s(measured), costs.beyond_s
-    if added_s == before_s or not whole_s or beyond_s <= 0:
+    if measured is None or added_s == before_s:
+        return NOTHING
+    whole_s, beyond_s = held_s(measured), measured.costs().beyond_s
+    if not whole_s or beyond_s <= 0:
         return NOTHING
     part = min(1.0, whole_s / beyond_s)
     told = sum(each.time_s for each in measured.loss_rates)

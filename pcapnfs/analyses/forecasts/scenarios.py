@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.forecasts.held_down import NOTHING, held_down
+from pcapnfs.analyses.forecasts.held_down import held_down
 from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s, parts_of
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
@@ -81,9 +81,7 @@ def scenarios(
     if network > 0:
         shorter = network * RTT_PART
         before = asked.rtt_added_s
-        held = (
-            NOTHING if measured is None else held_down(measured, before + shorter - network, before)
-        )
+        held = held_down(measured, before + shorter - network, before)
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **parts_of(held)))
     # A mean below that is what as many streams come to that begin late, or wait for the client.
     as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS

@@ -197,12 +197,17 @@ def test_mounts_of_two_versions_compare_by_times(moved: bool, tmp_path: Path) ->
     assert answers(said(tmp_path, client)) == ((0, 0, 1, 0, 1) if moved else (1, 0, 0, 0, 0))
 
 
-@pytest.mark.parametrize(("worth", "unknown"), [(0.01, 60), (2.0, 0)])
+@pytest.mark.parametrize(
+    ("worth", "telling", "unknown"),
+    # Looked at are ten, or so few that they tell nothing.
+    [(0.01, 5, 60), (2.0, 5, 0), (2.0, 50, 60)],
+)
 def test_of_very_many_changes_some_tell_whether_the_others_are_worth_it(
-    worth: float, unknown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    worth: float, telling: int, unknown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(whose_changes, "LOOKED_AT", 10)
     monkeypatch.setattr(whose_changes, "WORTH", worth)
+    monkeypatch.setattr(whose_changes, "TELLING", telling)
     client = Client()
     for place in range(60):
         file = b"file %02d" % place

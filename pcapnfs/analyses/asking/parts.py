@@ -7,6 +7,7 @@ holds the rows of one in memory, or arrays: for those the database makes rows fi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -227,10 +228,23 @@ def by_stretch(
         yield
         return
     for calls in stretches(trace):
-        bounds = f"number >= {calls.start} and number < {calls.stop}"
-        cursor.execute(_OF_STRETCH.format(condition=bounds))
-        trace.want(cursor, calls)
-        yield
+        with only(trace, cursor, calls):
+            yield
+
+
+@contextmanager
+def only(trace: Trace, cursor: duckdb.DuckDBPyConnection, calls: range) -> Iterator[None]:
+    """Have queries of a cursor that name `of_stretch(call)` give the rows of these calls.
+
+    Args:
+        trace: The trace.
+        cursor: A connection to it.
+        calls: The numbers of the calls.
+    """
+    bounds = f"number >= {calls.start} and number < {calls.stop}"
+    cursor.execute(_OF_STRETCH.format(condition=bounds))
+    trace.want(cursor, calls)
+    yield
     trace.want(cursor, None)
 
 

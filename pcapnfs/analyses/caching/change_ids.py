@@ -215,7 +215,7 @@ def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
         cursor.execute(_unanswered())
     cursor.execute(_UNASKED)
     cursor.execute(_failed())
-    whose_changes.review(cursor, raw=_RAW, modifying=_MODIFYING)
+    whose_changes.review(trace, cursor, raw=_RAW, modifying=_MODIFYING)
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return

@@ -20,7 +20,7 @@ It is somebody else's all the same where the capture has another client's modifi
 in that time.
 
 To compare what was told before and after each change costs as much as the walk did. Of a server at
-which there are very many, some of the objects tell whether the others are worth it.
+which there are very many, those of some time tell whether the others are worth it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from pcapnfs.analyses.asking.texts import among
 if TYPE_CHECKING:
     import duckdb
 
+    from pcapnfs.trace import Trace
+
 READS = columns.of(
     calls="call client server mount callback stability call_time reply_time",
     operations="call op executed stability file directory target_directory ctime",
@@ -45,12 +47,15 @@ READS = columns.of(
 TICK_S = 0.016
 """How coarse a server's times are at most: 15.6 ms with Windows, 10 ms and less with Linux."""
 
-LOOKED_AT = 10_000
-"""Changes of a server that are looked at in any case, or somewhat more: of more, those of some of
-the objects."""
+LOOKED_AT = 40_000
+"""Changes of a server that are looked at in any case: of more, those between calls in the middle
+that have about as many."""
 
 WORTH = 0.01
 """Where a smaller share of these would be taken back, all stay what the walk took them for."""
+
+TELLING = 100
+"""So many of these tell that."""
 
 TOUCHING = (
     "READ", "READ_PLUS", "READDIR", "READDIRPLUS", "READLINK", "CLOSE", "OPEN_DOWNGRADE",
@@ -62,59 +67,71 @@ what was modified before."""
 _TICK_NS = int(TICK_S * NANOSECONDS)
 
 
-def review(cursor: duckdb.DuckDBPyConnection, *, raw: str, modifying: tuple[str, ...]) -> None:
+def review(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, raw: str, modifying: tuple[str, ...]
+) -> None:
     """Make the table `unproven`: `row` of `learned`, and `finding`, `unknown` or `unchanged`.
 
     Args:
-        cursor: A connection with `mounts` and `learned`.
+        trace: The trace.
+        cursor: A connection to it with `mounts` and `learned`.
         raw: SQL: a `with` clause with `raw`, what replies said of objects.
         modifying: The values of `stability` of what may modify an object.
     """
+    cursor.execute(_MOUNTS, {"looked_at": LOOKED_AT})
+    most = cursor.execute(_MOST).fetchone()
+    if most is not None:
+        first, last, fewest = most
+        around, width = (first + last) // 2, (last - first) * LOOKED_AT // fewest
+        with parts.only(trace, cursor, range(around - width // 2, around + width // 2 + 1)):
+            _compare(cursor, raw, modifying, "many")
+        cursor.execute(_WORTH, {"least": WORTH, "telling": TELLING})
     parts.whole(cursor)
-    cursor.execute(_PARTS, {"looked_at": LOOKED_AT})
-    _compare(cursor, raw, modifying)
-    if cursor.execute(_WORTH, {"least": WORTH}).fetchone() is not None:
-        _compare(cursor, raw, modifying)
-    cursor.execute(_NOT_WORTH)
+    _compare(cursor, raw, modifying, "not many")
     if cursor.execute("select 1 from unproven limit 1").fetchone() is not None:
         cursor.execute(_PROVEN)
 
 
-def _compare(cursor: duckdb.DuckDBPyConnection, raw: str, modifying: tuple[str, ...]) -> None:
-    """Make the table `unproven` of changes of those objects that the table `looked_at` names."""
-    cursor.execute(_SUSPECTS)
+def _compare(
+    cursor: duckdb.DuckDBPyConnection, raw: str, modifying: tuple[str, ...], mounts: str
+) -> None:
+    """Make the table `unproven` of changes at some mounts, those of which a condition holds."""
+    cursor.execute(_SUSPECTS.format(mounts=mounts))
+    if cursor.execute("select 1 from suspects limit 1").fetchone() is None:
+        cursor.execute(_NONE)
+        return
     cursor.execute(f"create or replace temp table telling as {raw} {_TELLING}")
     cursor.execute(_compared(modifying))
     cursor.execute(_acts(modifying))
     cursor.execute(_UNPROVEN)
 
 
-# Of a server, every so manyth object is looked at.
-_PARTS = """
+_MOUNTS = """
     create temp table looked_at as
-    select mount, client, server,
-           (sum(changes) over (partition by server) // $looked_at + 1)::ubigint as each
+    select mount, client, server, first, last, changes,
+           sum(changes) over (partition by server) > $looked_at as many
     from (
-        select mount, count(*) as changes from learned
-        where finding = 'other'::finding group by mount
+        select mount, min(call) as first, max(call) as last, count(*) as changes
+        from learned where finding = 'other'::finding group by mount
     ) join mounts using (mount)
 """
 
-_WORTH = """
-    update looked_at set each = 1
-    from (
-        select suspects.server,
-               count(unproven.row) >= $least * count(*) as many
-        from suspects left join unproven on suspects.row = unproven.row
-        group by suspects.server
-    ) as found
-    where looked_at.server = found.server and many and each > 1
-    returning looked_at.server
+# As if they came evenly, and so many of the server that has the fewest.
+_MOST = """
+    select min(first), max(last), min(changes)::bigint from (
+        select min(first) as first, max(last) as last, sum(changes) as changes
+        from looked_at where many group by server
+    )
+    having count(*) > 0
 """
 
-_NOT_WORTH = """
-    delete from unproven where row in (
-        select row from suspects join looked_at using (mount) where each > 1
+_WORTH = """
+    update looked_at set many = false
+    where many and server not in (
+        select suspects.server
+        from suspects left join unproven on suspects.row = unproven.row
+        group by suspects.server
+        having count(*) >= $telling and count(unproven.row) < $least * count(*)
     )
 """
 
@@ -125,7 +142,8 @@ _SUSPECTS = """
         select learned.rowid as row, mount, client, server, file, call, position, modified,
                call_time, reply_time, known_call, known_position, known_time
         from learned join looked_at using (mount)
-        where finding = 'other'::finding and (each = 1 or hash(file) % each = 0)
+        where finding = 'other'::finding and {mounts}
+              and of_stretch(learned.call) and of_stretch(known_call)
     )
     select chosen.*, identity, calls.call_time as known_call_time
     from chosen join files using (file) join calls on calls.call = known_call
@@ -158,6 +176,7 @@ def _compared(modifying: tuple[str, ...]) -> str:
             where {among("calls.stability", modifying)} and not callback
                   and reply_time is not null and ctime is not null
                   and server in (select server from suspects)
+                  and of_stretch(operations.call) and of_stretch(calls.call)
             group by server
         ),
         pairs as (
@@ -203,12 +222,12 @@ def _acts(modifying: tuple[str, ...]) -> str:
             select call, {among("stability", modifying)} as modifying,
                    unnest([{", ".join(places)}]) as file
             from operations
-            where executed and ({among("stability", modifying)} or {among("op", TOUCHING)})
-                  and ({about})
+            where of_stretch(call) and executed and ({about})
+                  and ({among("stability", modifying)} or {among("op", TOUCHING)})
         )
         select client, server, identity, call_time, reply_time, bool_or(modifying) as modifying
         from done join alike using (file) join calls using (call)
-        where not callback and reply_time is not null
+        where of_stretch(call) and not callback and reply_time is not null
         group by call, client, server, identity, call_time, reply_time
     """
 
@@ -242,6 +261,13 @@ _UNPROVEN = f"""
     )
     select row, client, server, identity, reply_time, known_call_time, finding::finding as finding
     from judged where finding is not null
+"""
+
+_NONE = """
+    create or replace temp table unproven as
+    select row, client, server, identity, reply_time, known_call_time,
+           'unknown'::finding as finding
+    from suspects where false
 """
 
 _PROVEN = """

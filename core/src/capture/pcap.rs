@@ -1,10 +1,11 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): a file header, then packets with 16 bytes before each.
 
 use super::output::Interface;
+use super::parser::Record;
 use super::resume::{self, Guess};
 use super::sniff::{self, Magic};
 use super::window::{Fault, Window};
-use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
+use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, credible};
 
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;

@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 
 use super::output::{self, Interface};
+use super::parser::Record;
 use super::resume::Guess;
 use super::window::{Fault, Window};
-use super::{CREDIBLE_PACKET, Details, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
+use super::{CREDIBLE_PACKET, Details, Glimpse, LinkType, PACKET_LIMIT, credible};
 
 /// Type of the section header block: the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];

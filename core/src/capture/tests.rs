@@ -4,6 +4,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
 use super::*;
+use crate::error::ReadError;
 
 /// What a test expects of a packet: time, wire length, bytes.
 type Expected = (i64, u32, Vec<u8>);
@@ -301,8 +302,8 @@ fn packets_are_seen_before_they_come_as_far_as_the_file_was_read() {
 #[test]
 fn a_pipe_that_trickles_gives_the_same_packets() {
     for file in [pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets()), pcapng(Order::Big, &packets())] {
-        let source = Source::of(Trickle(Cursor::new(file)));
-        let (found, error) = drain(Reader::of_source(Path::new("-"), source).unwrap());
+        let trickle = Trickle(Cursor::new(file));
+        let (found, error) = drain(Reader::from_bytes(Path::new("-"), trickle).unwrap());
         assert!(error.is_none() && found == packets());
     }
 }

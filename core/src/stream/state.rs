@@ -502,6 +502,7 @@ impl State {
     ) {
         let direction = self.directions.of_mut(side);
         while let Some(piece) = direction.assembler.take_ready(filled) {
+            direction.delivered = direction.delivered.max(piece.stamp);
             deliver(&mut self.connection, side, piece, sink);
         }
     }

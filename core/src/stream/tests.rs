@@ -298,6 +298,22 @@ fn a_damaged_sequence_number_makes_nothing_of_what_follows_one_that_was_sent_aga
 }
 
 #[test]
+fn a_hole_that_is_given_up_leads_no_further_than_to_what_came_behind_it() {
+    let mut wire = Wire::default();
+    let numbers = (0..200_u32).map(|n| 1 + 100 * n + 100 * u32::from(n >= 100)); // One is lost.
+    for (n, number) in (0_i64..).zip(numbers) {
+        wire.send(1_000 * n, 'S', ACK, number, 1, 100);
+        if n == 10 {
+            wire.send(1_000 * n + 10, 'S', ACK, 500_001, 1, 100); // Its number is damaged,
+            wire.send(1_000 * n + 20, 'C', ACK, 1, 9_000_001, 0); // and so is this one.
+        }
+        wire.send(1_000 * n + 500, 'C', ACK, 1, number + 100, 0);
+    }
+    let counts = wire.connection().counts.high;
+    assert_eq!((counts.retransmitted, counts.missing_bytes), (0, 100));
+}
+
+#[test]
 fn a_direction_that_was_not_captured_is_missing_as_far_as_it_was_acknowledged() {
     let missing = |wire: &Wire| {
         let counts = &wire.connection().counts;

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.record import replace
-from pcapnfs.synth.builder import Conversation, nfs4
+from pcapnfs.synth.builder import Conversation, nfs3, nfs4
 from pcapnfs.synth.builder.capture import Capture
+from pcapnfs.synth.builder.damage import flip
 from tests import damage
 from tests.decoded import MS, T
 from tests.oracles.corpus import corpus_path, require_corpus
@@ -206,6 +208,23 @@ def test_flipped_bytes(original: damage.Original, seed: int, tmp_path: Path) -> 
     """
     count = len(original.file.frames) // 50
     _check(original, damage.flip(count, seed), tmp_path, 0.97, every_table=True)
+
+
+@pytest.mark.parametrize("bit", range(4, 31))
+@pytest.mark.parametrize("frame", [403, 404], ids=["call", "reply"])
+def test_a_damaged_sequence_number_is_no_loss(bit: int, frame: int, tmp_path: Path) -> None:
+    """What follows it goes on as before, and was not sent again."""
+    talk = Conversation(timestamp_bases=None)
+    for xid in range(500):
+        at_ns = T + 2 * xid * MS
+        talk.call(xid, at_ns, *nfs3.access(bytes(32)))
+        talk.reply(xid, at_ns + MS, nfs3.results.access(1))
+    damaged = flip(talk.capture(), frame, 41 - bit // 8, 1 << bit % 8)
+    path = damaged.write(tmp_path / "number.pcap")
+    sent_again = "select client_resent + server_resent from connections"
+    assert sum(integer(number) for (number,) in damage.rows(path, sent_again)) <= 1
+    ((found,),) = damage.rows(path, "select count(*) from calls where reply_time is not null")
+    assert integer(found) >= 497
 
 
 @pytest.mark.parametrize("mss", [536, 1448, 8948])

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.locks.lock_waits import lock_waits
 from pcapnfs.synth.builder import Conversation, Packer, nfs3
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
 from pcapnfs.trace import Trace
 
+from . import damage
 from .oracles.corpus import Capture, lab_captures, require_corpus
 from .oracles.opened import opened
 from .oracles.tshark import require_tshark
@@ -41,6 +43,28 @@ def _opened(capture: Capture | None) -> tuple[Capture, Trace]:
     require_corpus()
     assert capture is not None
     return capture, opened(capture).trace
+
+
+# Cut off ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+@pytest.mark.parametrize("length", [224, 256])
+def test_waits_are_those_of_the_whole_capture_where_ranges_were_cut_off(
+    version: str, length: int, tmp_path: Path
+) -> None:
+    waited = 0
+    for capture in _named(version):
+        whole, trace = _opened(capture)
+        file = damage.File.read(whole.files[0])
+        assert file is not None
+        damage.snap(length)(file).write(tmp_path / "cut.pcap")
+        with pcapnfs.open(str(tmp_path / "cut.pcap")) as cut:
+            found = {pair.client: pair.waited_s for pair in lock_waits(cut)}
+        known = {pair.client: pair.waited_s for pair in lock_waits(trace)}
+        assert found == pytest.approx(known, rel=0.01)
+        waited += len(known)
+    assert waited
 
 
 # NFSv4 -------------------------------------------------------------------------------------------

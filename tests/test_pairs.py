@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.synth.builder import Conversation, damage, nfs3
+from pcapnfs.synth.builder import Conversation, damage, nfs3, rpc
 from pcapnfs.synth.builder.packet import Frame
 from tests.damage import rows
 from tests.decoded import MS, S, T, calls, write
@@ -260,4 +260,34 @@ def test_two_ports_whose_clocks_are_apart(late: str, apart_ms: int, tmp_path: Pa
     service_time = MS // 2 + (apart_ms if late == "server" else -apart_ms) * MS
     assert all(abs(found - service_time) < MS // 4 for _, found in _times(path))
     assert rows(path, "SELECT missing_bytes FROM connections") == [(0,)]
+    assert rows(path, "SELECT * FROM notes") == []
+
+
+def test_a_call_sent_again_behind_one_without_an_answer_counts_so_on_any_port(
+    tmp_path: Path,
+) -> None:
+    """The port has answered others, so that the first of a connection needs no proof of its own."""
+    ports = [
+        Conversation(client_port=800 + n, server_port=5555).open(T + 10 * n * S) for n in range(3)
+    ]
+    first, silent, last = ports
+    first.call(1, T + S, *nfs3.access(FH)).reply(1, T + S + MS, OK)
+    silent.call(2, T + 11 * S, *nfs3.write(FH, 0, bytes(8000)))
+    last.call(2, T + 21 * S, *nfs3.write(FH, 0, bytes(8000)))
+    last.reply(2, T + 22 * S, nfs3.results.write(8000))
+    capture = first.capture() + silent.capture() + last.capture()
+    path = capture.write(tmp_path / "silent.pcap")
+    found = rows(path, "SELECT xid, transmissions, call_first_time FROM calls ORDER BY xid")
+    assert found == [(1, 1, T + S), (2, 2, T + 11 * S)]
+
+
+def test_no_port_is_learnt_of_a_client_that_is_called_back(tmp_path: Path) -> None:
+    """What comes to that port of its is no RPC by that: of another server, say."""
+    talk = Conversation(client_port=800).open(T)
+    talk.message("server", T + S, rpc.call(1, 0x40000000, 1, 0, b"", rpc.NO_AUTH, rpc.NO_AUTH))
+    talk.message("client", T + S + MS, rpc.reply(1, b"", rpc.NO_AUTH))
+    other = Conversation(server="10.0.2.99", server_port=5555, client_port=800)
+    other.reply(7, T + 2 * S, bytes(2000))
+    path = (talk.capture() + other.capture()).write(tmp_path / "callback.pcap")
+    assert calls(path) == [(1, True)]
     assert rows(path, "SELECT * FROM notes") == []

@@ -135,3 +135,58 @@ def test_where_no_type_is_known_a_minute_is_too_long_for_one_wait(
     with trace_of(calls=calls, operations=operations, files=FILES) as trace:
         (pair,) = lock_waits(trace)
     assert pair.waited_s == pytest.approx(waited_s)
+
+
+def cut(asked: tuple[Row, Row], *known: str) -> tuple[Row, Row]:
+    """The same where a snaplen cut off the range and the type, and what else is not known."""
+    it, told = asked
+    hidden = {"file", "offset", "requested", "lock_type"} - set(known)
+    return it, {**told, **dict.fromkeys(hidden)}
+
+
+def granted(number: int, offset: int = 0) -> tuple[Row, Row]:
+    """The server's callback that tells of a lock."""
+    told = operation(number, "GRANTED_MSG", file=1, offset=offset, requested=10, status=None)
+    return call(number, "GRANTED_MSG", 1, callback=True), told
+
+
+def test_locks_of_one_file_are_of_one_wait_where_their_range_was_cut_off() -> None:
+    asked = [
+        cut(lock(1, "NFS4ERR_DENIED"), "file"),
+        cut(lock(2, "NFS4ERR_DENIED"), "file"),
+        cut(lock(5, "NFS4_OK"), "file"),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert (pair.refused, pair.untyped, pair.waits, pair.granted) == (2, 2, 1, 1)
+    assert pair.paths == ("lf",)
+    assert pair.waited_s == pytest.approx(0.041)
+
+
+@pytest.mark.parametrize("known", [(), ("file",), ("file", "offset", "requested")])
+def test_a_grant_whose_file_was_cut_off_is_of_the_lock_that_was_blocked_last(
+    known: tuple[str, ...],
+) -> None:
+    asked = [
+        cut(lock(1, "NLM4_BLOCKED"), *known),
+        cut(granted(3)),
+        cut(lock(4, "NLM4_GRANTED"), *known),
+        cut(granted(5)),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert (pair.untyped, pair.waits, pair.granted, pair.told) == (0, 1, 1, 1)
+    assert pair.waited_s == pytest.approx(0.021)
+    assert pair.paths == (("lf",) if known else ())
+
+
+@pytest.mark.parametrize("status", ["NLM4_DENIED", "NFS4ERR_DENIED"])
+def test_a_refusal_of_which_nothing_tells_the_file_is_no_wait(status: str) -> None:
+    asked = [cut(lock(1, status)), cut(lock(2, status)), cut(lock(3, "NLM4_GRANTED"))]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        assert lock_waits(trace) == ()
+        waited = waits(trace)
+    assert waited is None or not len(waited.begin_ns)

@@ -17,6 +17,7 @@ WAITED = LockWaits(
     protocols=("nlm4",),
     locks=12,
     refused=5,
+    untyped=0,
     waits=3,
     granted=2,
     told=1,
@@ -43,6 +44,13 @@ def test_who_waits_for_whom() -> None:
     )
     assert seen.claims == (Claim("client", 60.0),)
     assert seen.data == "3 waits; 12 tries to lock (LOCK)"
+    assert seen.confidence == "certain"
+
+
+def test_locks_whose_type_was_cut_off_may_be_of_who_only_tries() -> None:
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, untyped=1),)))
+    assert seen.confidence == "likely"
+    assert "Of 1 LOCK the type was cut off: programs that only try" in seen.seen
 
 
 def test_a_lock_that_was_free_is_another_matter() -> None:

@@ -25,7 +25,8 @@ use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side};
 use crate::table::{Exchange, Tables};
 
-/// Ports learnt from portmappers; beyond it those that were learnt before stay (`ports_limit`).
+/// Ports learnt from portmappers and from calls that were answered; beyond it those that were learnt
+/// before stay (`ports_limit`).
 const LEARNT_LIMIT: usize = 4096;
 
 /// What is behind the records: pairs, names, rows.
@@ -42,8 +43,10 @@ pub(super) struct Messages {
     /// When either side of the connection whose messages come last sent a segment again.
     pub(super) resent_ns: i64,
     pub(super) roles: Roles,
-    /// Ports at which portmappers said that one of the known programs is.
-    pub(super) learnt: HashSet<(ServerId, u16), RandomState>,
+    /// Ports at which RPC is expected at any host.
+    ports: Vec<u16>,
+    /// Those at which portmappers said that one of the known programs is, and those that answered a call.
+    learnt: HashSet<(ServerId, u16), RandomState>,
     pub(super) calls: u64,
     /// Those of NFS and its access control lists, and callbacks.
     pub(super) nfs_calls: u64,
@@ -55,6 +58,11 @@ pub(super) struct Messages {
 }
 
 impl Messages {
+    /// No message yet. RPC is expected at these ports of any host.
+    pub(super) fn new(ports: Vec<u16>) -> Self {
+        Self { ports, ..Self::default() }
+    }
+
     /// What is known of the messages that `side` of the connection may send. `watched`: by somebody who
     /// reads all of them.
     #[inline]
@@ -246,7 +254,14 @@ impl Messages {
         self.nfs_calls += u64::from(callback || of_nfs);
         let client = if callback { request.caller.other() } else { request.caller };
         let server = self.server(parties, client.other());
-        let mount = self.mount(parties, client, server);
+        let mount = if let Some(known) = *parties.mounts.of(client) {
+            known
+        } else {
+            if reply.is_some() && !callback {
+                self.learn_port(server, *parties.ends.of(client.other()));
+            }
+            self.mount(parties, client, server)
+        };
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
@@ -310,10 +325,8 @@ impl Messages {
         *parties.servers.of_mut(side).get_or_insert_with(|| self.hosts.server(address))
     }
 
+    /// The number of the client with the server, of which this connection brings the first call.
     fn mount(&mut self, parties: &mut Parties, client: Side, server: ServerId) -> u32 {
-        if let Some(known) = parties.mounts.of(client) {
-            return *known;
-        }
         let pair = self.hosts.pair(parties.ends.of(client).ip(), server);
         for (side, one_of_many) in [(client, pair.any_client), (client.other(), pair.any_server)] {
             if one_of_many {
@@ -342,14 +355,35 @@ impl Messages {
 
     fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {
         for service in walk.operations.iter().flat_map(|done| &done.facts.rare().services) {
-            let known = service.port != 0 && program::find(service.program).is_some();
-            let place = (server, service.port);
-            if known && self.learnt.len() < LEARNT_LIMIT {
-                self.learnt.insert(place);
-            } else if known && !self.learnt.contains(&place) {
-                self.ports_overlooked += 1;
+            if service.port != 0 && program::find(service.program).is_some() {
+                self.remember_port(server, service.port);
             }
         }
+    }
+
+    /// Learns where a server answered the first call of a connection: others go there, too, of which the
+    /// first message may be one that its form alone does not prove.
+    fn learn_port(&mut self, server: ServerId, end: SocketAddr) {
+        if !self.expects_at(end) {
+            self.remember_port(server, end.port());
+        }
+    }
+
+    fn remember_port(&mut self, server: ServerId, port: u16) {
+        let place = (server, port);
+        if self.learnt.len() < LEARNT_LIMIT {
+            self.learnt.insert(place);
+        } else if !self.learnt.contains(&place) {
+            self.ports_overlooked += 1;
+        }
+    }
+
+    /// Whether RPC is expected at this end: by its port, or since others said so.
+    pub(super) fn expects_at(&self, end: SocketAddr) -> bool {
+        let server = if self.learnt.is_empty() { None } else { self.hosts.find(end.ip()) };
+        self.ports.contains(&end.port())
+            || self.roles.is_named(end)
+            || server.is_some_and(|server| self.learnt.contains(&(server, end.port())))
     }
 }
 

@@ -65,7 +65,6 @@ struct Conversation {
 pub(crate) struct Conversations {
     by_id: ById<Conversation>,
     by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
-    ports: Vec<u16>,
     messages: Messages,
     /// Calls given up because too many were waiting.
     given_up: u64,
@@ -86,8 +85,7 @@ impl Conversations {
         Self {
             by_id: ById::default(),
             by_hosts: HashMap::default(),
-            ports,
-            messages: Messages::default(),
+            messages: Messages::new(ports),
             given_up: 0,
             buffered: 0,
             spare: Vec::new(),
@@ -128,7 +126,7 @@ impl Conversations {
         self.messages.records_cut
     }
 
-    /// Services of portmappers whose port was not learnt.
+    /// Services whose port was not learnt.
     pub(crate) fn ports_overlooked(&self) -> u64 {
         self.messages.ports_overlooked
     }
@@ -524,11 +522,7 @@ impl Conversations {
 
     /// Whether RPC is expected at this end: by its port, or since others said so.
     pub(crate) fn expects_at(&self, end: SocketAddr) -> bool {
-        let learnt = &self.messages.learnt;
-        let server = if learnt.is_empty() { None } else { self.messages.hosts.find(end.ip()) };
-        self.ports.contains(&end.port())
-            || self.messages.roles.is_named(end)
-            || server.is_some_and(|server| learnt.contains(&(server, end.port())))
+        self.messages.expects_at(end)
     }
 
     /// The side whose port says that it carries RPC.

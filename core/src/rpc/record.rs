@@ -608,13 +608,17 @@ impl RecordReader {
         self.drop_message();
         self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
         self.state = State::Mark;
-        self.read_mark(&mut begun);
-        if let State::Fragment { rest, last } = self.state
-            && begun.length > 0
-        {
+        while begun.length > 0 && self.state != State::Searching {
+            let State::Fragment { rest, last } = self.state else {
+                self.read_mark(&mut begun);
+                continue;
+            };
             let taken = begun.length.min(rest);
-            (self.first, self.last) = (stamp, stamp);
-            self.keep(begun.bytes, taken);
+            if self.length == 0 {
+                (self.first, self.last) = (stamp, stamp);
+            }
+            self.keep(begun.bytes.get(..taken).unwrap_or(begun.bytes), taken);
+            begun.skip(taken);
             self.advance(taken, rest, last, stamp);
         }
         true

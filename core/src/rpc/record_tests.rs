@@ -72,6 +72,67 @@ fn long_call() -> Vec<u8> {
     call
 }
 
+/// The message of a record in fragments of `size` bytes.
+fn in_fragments(record: &[u8], size: usize) -> Vec<u8> {
+    let message = &record[4..];
+    let mut bytes = Vec::new();
+    for (part, end) in message.chunks(size).zip((size..).step_by(size)) {
+        let last = if end < message.len() { 0 } else { LAST };
+        bytes.extend((last | part.len() as u32).to_be_bytes());
+        bytes.extend(part);
+    }
+    bytes
+}
+
+const LAST: u32 = 0x8000_0000;
+
+#[test]
+fn a_message_is_found_whose_first_fragments_are_shorter_than_a_header() {
+    let (call, message) = (null_call(1), &null_call(1)[4..]);
+    for size in [1, 3, 4, 8, 20, 23, 24, 39] {
+        let bytes = in_fragments(&call, size);
+        for trusted in [false, true] {
+            let mut reader = RecordReader::new(trusted);
+            let found = records(&mut reader, &[&bytes, &bytes]);
+            assert_eq!(found, [(message.to_vec(), 1, 1), (message.to_vec(), 2, 2)], "fragments of {size}");
+        }
+    }
+    for size in [8, 20, 24] {
+        let bytes = in_fragments(&call, size);
+        let (begun, rest) = bytes.split_at(13);
+        let found = records(&mut RecordReader::new(false), &[begun, rest]);
+        assert_eq!(found, [(message.to_vec(), 1, 2)], "cut, in fragments of {size}");
+    }
+}
+
+#[test]
+fn a_reply_in_short_fragments_is_believed_where_its_call_waits_or_the_port_tells() {
+    let mut reply = vec![0x80, 0, 0, 24, 0, 0, 0, 9, 0, 0, 0, 1];
+    reply.extend([0; 16]); // accepted, verifier, SUCCESS
+    let bytes = in_fragments(&reply, 4);
+    for (trusted, peer, found) in [(true, NOTHING, 1), (false, Knows(Some(9), None), 1), (false, NOTHING, 0)]
+    {
+        let mut reader = RecordReader::new(trusted);
+        let mut piece = Piece::new(&bytes, bytes.len(), stamp(1));
+        let mut count = 0;
+        while let Some(record) = reader.next(&mut piece, &peer) {
+            assert_eq!(record.bytes, &reply[4..]);
+            count += 1;
+        }
+        assert_eq!(count, found, "trusted: {trusted}");
+    }
+}
+
+#[test]
+fn fragments_that_lead_nowhere_are_no_message() {
+    let mut bytes = in_fragments(&null_call(1), 4);
+    bytes[8..12].copy_from_slice(&[0, 0, 0, 0]); // the mark of an empty fragment that is not the last
+    assert_eq!(records(&mut RecordReader::new(true), &[&bytes]), []);
+    let mut bytes = in_fragments(&null_call(1), 4);
+    bytes[20 + 4 + 3] = 3; // RPC version 3
+    assert_eq!(records(&mut RecordReader::new(true), &[&bytes]), []);
+}
+
 #[test]
 fn what_nobody_reads_of_a_message_is_not_put_together() {
     let (call, unread) = (long_call(), 600..17_003);

@@ -81,6 +81,9 @@ pub(super) struct Origin {
 
 /// The next place at which a record begins in `bytes`, of which `length` were on the wire.
 pub(super) fn search(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -> Option<Hit> {
+    if origin.segment && begins_in_pieces(bytes, origin, peer) {
+        return Some(Hit { at: 0, tentative: false });
+    }
     (0..bytes.len().saturating_sub(3 + SHORTEST_MESSAGE)).find_map(|at| {
         let rest = bytes.get(at..)?;
         // Fast: most places fail here. Message type and, of a call, the RPC version are small numbers.
@@ -120,6 +123,37 @@ fn begins_record(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -
         }
         // A long message of a trusted connection may lose its end as well.
         None => Some(!(origin.segment && origin.trusted)),
+    }
+}
+
+/// Whether a record begins a segment whose first fragment is shorter than a header, which those behind it
+/// complete (RFC 5531 section 11: a fragment has any length). Marks that lead from one to the next prove as
+/// much there as what follows a record.
+fn begins_in_pieces(bytes: &[u8], origin: Origin, peer: &dyn Peer) -> bool {
+    let first = bytes.first_chunk().map(|mark| Mark::of(*mark));
+    if !first.is_some_and(|mark| !mark.last && mark.length < CALL_HEADER) {
+        return false;
+    }
+    let mut header = [0; CALL_HEADER];
+    let (mut have, mut rest) = (0, bytes);
+    while have < header.len()
+        && let Some((mark, fragment)) = rest.split_first_chunk::<4>()
+    {
+        let mark = Mark::of(*mark);
+        if !mark.believable(false) {
+            return false;
+        }
+        let (part, behind) = fragment.split_at_checked(mark.length).unwrap_or((fragment, &[]));
+        have += header.iter_mut().skip(have).zip(part).map(|(to, byte)| *to = *byte).count();
+        if mark.last {
+            break;
+        }
+        rest = behind;
+    }
+    match recognise(header.get(..have).unwrap_or_default()) {
+        Some(Recognised::Call { .. }) => true,
+        Some(Recognised::Reply { xid }) => origin.trusted || peer.waits_for(xid),
+        None => false,
     }
 }
 

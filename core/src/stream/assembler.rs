@@ -85,7 +85,7 @@ const JUMP: usize = 1 << 20;
 
 /// Segments in a row, each the continuation of the one before, that lie before everything delivered
 /// and so show that the stream is elsewhere. Retransmissions do not come in such rows.
-const STRAY_SEGMENTS: u32 = 4;
+pub(super) const STRAY_SEGMENTS: u32 = 4;
 
 struct Held {
     sequence: SeqNumber,

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::net::SocketAddr;
 
 use crate::packet::{Part, Payload, Segment};
-use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
+use crate::stream::assembler::{Assembler, Offered, Piece, STRAY_SEGMENTS, Stamp, WINDOW};
 use crate::stream::connection::{Connection, Event, Opening, Side, Sides};
 use crate::stream::repeated::Repeated;
 use crate::stream::seq::SeqNumber;
@@ -83,6 +83,8 @@ struct Direction {
     /// An end of the stream beyond what was delivered that an empty segment told, and when: what lies
     /// before it was lost on the way here.
     lost: Option<(SeqNumber, i64)>,
+    /// Segments that filled a part of the hole that it waits behind.
+    filling: u32,
     /// Bytes that the other side acknowledged of this direction while nothing of it came.
     unheard: u64,
     /// What came once more, until the other side has said whether it had it before.
@@ -446,7 +448,15 @@ impl State {
                 direction.under_way.forget();
                 let counts = self.connection.counts.of_mut(side);
                 counts.missing_bytes = counts.missing_bytes.saturating_sub(too_soon as u64);
-                self.directions.of_mut(side).misled |= too_soon > 0;
+                if too_soon == 0 {
+                    // Those before it in its row were not sent again either.
+                    let row = u64::from(STRAY_SEGMENTS) - 1;
+                    counts.retransmitted = counts.retransmitted.saturating_sub(row);
+                    counts.early = counts.early.min(u32::try_from(counts.retransmitted).unwrap_or(u32::MAX));
+                }
+                let direction = self.directions.of_mut(side);
+                direction.misled |= too_soon > 0;
+                direction.filling = 0;
                 sink(&self.connection, side, Event::Gap { length: ELSEWHERE, stamp: piece.stamp });
                 deliver(&mut self.connection, side, piece, sink);
             }
@@ -454,17 +464,23 @@ impl State {
                 let filled = piece.stamp;
                 direction.delivered = filled;
                 direction.start_timer(sequence, time_ns);
-                let behind_ns = hole.map(|(_, stamp)| stamp.time_ns);
-                let missed_ns = behind_ns.or(direction.missed(sequence));
-                let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
-                // An empty segment has the receiver send nothing: that of what it shows may be timed by
-                // the sender alone.
-                if waited_ns > OVERTAKEN_NS
-                    && (behind_ns.is_none()
-                        || connection.round_trip().is_none_or(|ns| waited_ns > ns / 10 * ROUND_TRIP_TENTHS))
-                {
-                    connection.counts.of_mut(side).refilled += 1;
-                    connection.resent_ns = time_ns;
+                let told = direction.missed(sequence);
+                let missed = hole.map(|(end, stamp)| (end, stamp.time_ns)).or(told);
+                if let Some((end, since_ns)) = missed {
+                    let waited_ns = time_ns.saturating_sub(since_ns);
+                    // An empty segment has the receiver send nothing: that of what it shows may be timed
+                    // by the sender alone.
+                    if waited_ns > OVERTAKEN_NS
+                        && (hole.is_none()
+                            || connection
+                                .round_trip()
+                                .is_none_or(|ns| waited_ns > ns / 10 * ROUND_TRIP_TENTHS))
+                    {
+                        direction.filling += 1;
+                        connection.resent_ns = time_ns;
+                    }
+                    connection.counts.of_mut(side).refilled +=
+                        direction.filled(sequence.advance(length), end);
                 }
                 // What fills a hole, or was sent in part before, came late or twice.
                 if hole.is_some() || piece.length < length {
@@ -486,6 +502,7 @@ impl State {
     ) {
         let direction = self.directions.of_mut(side);
         while let Some(piece) = direction.assembler.take_ready(filled) {
+            direction.delivered = direction.delivered.max(piece.stamp);
             deliver(&mut self.connection, side, piece, sink);
         }
     }
@@ -527,6 +544,7 @@ impl State {
         let direction = self.directions.of_mut(side);
         self.overfull += u64::from(direction.assembler.overfull());
         direction.under_way.forget();
+        direction.filling = 0;
         let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
         let Some((length, stamp)) = gap else { return false };
         self.connection.counts.of_mut(side).missing_bytes += length as u64;
@@ -557,15 +575,25 @@ impl Direction {
         }
     }
 
-    /// Since when it has been known that the byte at `sequence`, which comes now, was sent before.
+    /// Up to where, and since when, it has been known that the byte at `sequence`, which comes now, was sent
+    /// before.
     #[inline]
-    fn missed(&mut self, sequence: SeqNumber) -> Option<i64> {
-        let (end, since) = self.lost?;
-        if sequence.ahead_of(end) >= 0 {
-            self.lost = None;
-            return None;
+    fn missed(&mut self, sequence: SeqNumber) -> Option<(SeqNumber, i64)> {
+        self.lost = self.lost.filter(|(end, _)| sequence.ahead_of(*end) < 0);
+        self.lost
+    }
+
+    /// How many segments have filled a hole that ends at `end`, now that one is there up to `until`.
+    ///
+    /// What is sent again ends where the segment behind it begins, or is a single one that goes beyond. A
+    /// stream that goes on as if there were no hole runs over its end somewhere, or never comes there: the
+    /// sequence number that showed the hole was damaged.
+    fn filled(&mut self, until: SeqNumber, end: SeqNumber) -> u32 {
+        match until.ahead_of(end) {
+            ..0 => 0,
+            0 => std::mem::take(&mut self.filling),
+            _ => Some(std::mem::take(&mut self.filling)).filter(|filling| *filling == 1).unwrap_or(0),
         }
-        Some(since)
     }
 
     /// Takes what the other side has received.

@@ -266,6 +266,54 @@ fn what_an_empty_segment_shows_to_be_lost_counts_when_it_is_sent_again() {
 }
 
 #[test]
+fn a_hole_that_several_segments_fill_ends_where_the_one_behind_it_begins() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(1_000, 'C', ACK, 301, 1, 100);
+    wire.send(201_000, 'C', ACK, 101, 1, 100);
+    assert_eq!(wire.connection().counts.low.refilled, 0, "it may go on as if there were no hole");
+    wire.send(202_000, 'C', ACK, 201, 1, 100);
+    assert_eq!(wire.connection().counts.low.refilled, 2);
+    // One that is sent again together with what was sent behind it.
+    wire.send(203_000, 'C', ACK, 501, 1, 100);
+    wire.send(403_000, 'C', ACK, 401, 1, 300);
+    assert_eq!(wire.connection().counts.low.refilled, 3);
+}
+
+#[test]
+fn a_damaged_sequence_number_makes_nothing_of_what_follows_one_that_was_sent_again() {
+    for stray in [101 + 150, 101 + (1 << 12), 101 + (1 << 20), 101 + (1 << 27)] {
+        for empty in [false, true] {
+            let mut wire = Wire::default();
+            wire.send(0, 'C', ACK, 1, 1, 100);
+            wire.send(1_000, 'C', ACK, stray, 1, if empty { 0 } else { 100 });
+            for n in 0..100_u32 {
+                wire.send(10_000 * i64::from(n + 1), 'C', ACK, 101 + 100 * n, 1, 100);
+                wire.send(10_000 * i64::from(n + 1) + 10, 'S', ACK, 1, 201 + 100 * n, 0);
+            }
+            let counts = wire.connection().counts.low;
+            assert_eq!((counts.refilled, counts.retransmitted), (0, 0), "{stray} empty: {empty}");
+        }
+    }
+}
+
+#[test]
+fn a_hole_that_is_given_up_leads_no_further_than_to_what_came_behind_it() {
+    let mut wire = Wire::default();
+    let numbers = (0..200_u32).map(|n| 1 + 100 * n + 100 * u32::from(n >= 100)); // One is lost.
+    for (n, number) in (0_i64..).zip(numbers) {
+        wire.send(1_000 * n, 'S', ACK, number, 1, 100);
+        if n == 10 {
+            wire.send(1_000 * n + 10, 'S', ACK, 500_001, 1, 100); // Its number is damaged,
+            wire.send(1_000 * n + 20, 'C', ACK, 1, 9_000_001, 0); // and so is this one.
+        }
+        wire.send(1_000 * n + 500, 'C', ACK, 1, number + 100, 0);
+    }
+    let counts = wire.connection().counts.high;
+    assert_eq!((counts.retransmitted, counts.missing_bytes), (0, 100));
+}
+
+#[test]
 fn a_direction_that_was_not_captured_is_missing_as_far_as_it_was_acknowledged() {
     let missing = |wire: &Wire| {
         let counts = &wire.connection().counts;

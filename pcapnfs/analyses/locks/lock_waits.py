@@ -7,7 +7,9 @@ CB_NOTIFY_LOCK only tells the client to ask again (RFC 8881 section 20.11).
 
 Who only tries (flock -n, F_SETLK) has an answer when it is refused, and waits for nothing: the lock
 type tells (RFC 8881 section 18.10.3; NLM: `block`). Where it was cut off, LOCKs within a minute are
-taken to be of one wait.
+taken to be of one wait, and where the range was, those of one file. Of a LOCK whose file was cut
+off only NLM's BLOCKED says that it is waited for; a GRANTED without a file is that of the LOCK
+refused last.
 """
 
 from __future__ import annotations
@@ -60,6 +62,9 @@ NEEDS = population.Operations(("LOCK",), names=REFUSED)
 GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
 """Answers to one that took effect."""
 
+BLOCKED = ("NLM4_BLOCKED", "NLM_BLOCKED", "LCK_BLOCKED")
+"""Those of them that only a LOCK meets that is to wait."""
+
 WAITING = (3, 4)
 """Types of LOCKs that are to wait: READW_LT and WRITEW_LT."""
 
@@ -80,6 +85,8 @@ class LockWaits(Record):
     """Its LOCKs, each try counted: a client that waits may ask for one lock many times."""
     refused: int
     """Those of them that were to wait, and met a lock of somebody else."""
+    untyped: int
+    """Those of them of which nothing tells that they were to wait: their type was cut off."""
     waits: int
     """Waits that they make up."""
     granted: int
@@ -143,6 +150,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
             protocols=tuple(sorted(row["protocols"])),
             locks=integer(row["locks"]),
             refused=integer(row["refused"]),
+            untyped=integer(row["untyped"]),
             waits=integer(row["waits"]),
             granted=integer(row["granted"]),
             told=integer(row["told"]),
@@ -174,25 +182,42 @@ _STEPS = f"""
         select mount, client, server, operations.op, operations.file, "offset", requested,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
                coalesce(operations.status_name in $refused, false) as refused,
+               coalesce(operations.status_name in $refused, false) and lock_type is null
+                   and operations.status_name not in {BLOCKED} as untyped,
                callback, call, lock_type
         from operations join calls using (call)
-        where operations.file is not null
-              and ((operations.op = 'LOCK' and not callback
-                    and (operations.status_name in $granted
-                         or operations.status_name in $refused
-                            and coalesce(lock_type in {WAITING}, true)))
-                   or (operations.op in ('GRANTED', 'GRANTED_MSG') and callback))
+        where operations.op = 'LOCK' and not callback
+              and (operations.status_name in $granted
+                   or operations.status_name in $refused
+                      and coalesce(lock_type in {WAITING}, true)
+                      and (operations.file is not null or operations.status_name in {BLOCKED}))
+              or operations.op in ('GRANTED', 'GRANTED_MSG') and callback
     ),
-    contended as (
-        select distinct client, server, file, "offset", requested from asked where refused
+    refusals as (
+        select client, server, file, "offset", requested, asked as since
+        from asked where refused
+    ),
+    placed as (
+        select * from asked where not callback or file is not null
+        union all by name
+        select asked.* replace (refusals.file as file, refusals."offset" as "offset",
+                                refusals.requested as requested)
+        from asked asof join refusals
+             on asked.client = refusals.client and asked.server = refusals.server
+                and asked.asked >= since
+        where asked.callback and asked.file is null
     ),
     steps as (
-        select asked.*,
+        select placed.*,
                lag(refused, 1, false) over earlier
                    and (callback or lock_type is not null
                         or asked - lag(asked) over earlier < {POLLED_NS}) as refused_before,
                asked - lag(asked) over earlier as since
-        from asked semi join contended using (client, server, file, "offset", requested)
+        from placed semi join refusals
+             on placed.client = refusals.client and placed.server = refusals.server
+                and placed.file is not distinct from refusals.file
+                and placed."offset" is not distinct from refusals."offset"
+                and placed.requested is not distinct from refusals.requested
         window earlier as (
             partition by client, server, file, "offset", requested order by asked, call
         )
@@ -231,7 +256,8 @@ _WAITS = f"""
     with waits as (
         select client, server, file, "offset", requested, wait, min(asked) as begun,
                max(answered) filter (not refused) as ended, max(answered) as last,
-               count(*) filter (refused) as refused, min(frame) as frame,
+               count(*) filter (refused) as refused, count(*) filter (untyped) as untyped,
+               min(frame) as frame,
                count(*) filter (refused) - 1 as polled,
                count(*) filter (callback) > 0 as told
         from lock_steps group by client, server, file, "offset", requested, wait
@@ -279,13 +305,15 @@ _WAITS = f"""
         where operations.op = 'LOCK' group by client, server
     )
     select client, server, any_value(protocols) as protocols, any_value(locks) as locks,
-           sum(refused) as refused, count(*) as waits, count(ended) as granted,
+           sum(refused) as refused, sum(untyped) as untyped, count(*) as waits,
+           count(ended) as granted,
            count(*) filter (notice) as told, sum(polled) as polled,
            any_value("interval") as "interval",
            {waited("last")} as waited,
            max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
            list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
-           (list(file order by last - begun desc, frame, file))[:10 * $files] as files,
+           coalesce((list(file order by last - begun desc, frame, file)
+                         filter (file is not null))[:10 * $files], []) as files,
            (list(frame order by last - begun desc, frame))[:$examples] as frames
     from judged join locks using (client, server) left join asking using (client, server)
     group by client, server order by waited desc, client, server

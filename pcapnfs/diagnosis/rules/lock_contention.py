@@ -74,7 +74,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 "client's own time."
             ),
             advice=_advice(pair, late=late),
-            confidence="certain",
+            confidence="likely" if pair.untyped else "certain",
             data=f"{units.counted(pair.waits, 'wait')}; "
             f"{units.counted(pair.locks, 'try', 'tries')} to lock (LOCK)",
             frames=pair.frames,
@@ -134,6 +134,11 @@ def _seen(pair: LockWaits) -> str:
     if pair.late_s:
         text += f"; for {units.duration(pair.late_s)} of that the lock was free already"
     text += "."
+    if pair.untyped:
+        text += (
+            f" Of {units.counted(pair.untyped, 'LOCK')} the type was cut off: programs that only "
+            "try (flock -n) and then try again look like that, too."
+        )
     if pair.holders:
         text += f" Held by {', '.join(pair.holders[:4])}."
     if pair.longest_s is not None:

@@ -9,6 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::{Result, opaque, stateid};
 use crate::cursor::{Cursor, Kind, padding};
+use crate::error::Reason;
 use crate::nfs::facts::{DataServer, DeviceId, Pnfs};
 use crate::nfs::types::{TEXT_LIMIT, handle};
 
@@ -24,33 +25,8 @@ const NFS_VERSIONS: [u32; 2] = [3, NFS_VERSION_4];
 /// `device_addr4` (RFC 8881 section 3.3.14): where the data servers of a device are.
 pub(super) fn device_address(c: &mut Cursor<'_>, told: &mut Pnfs<'_>) -> Result {
     match c.u32()? {
-        LAYOUT4_NFSV4_1_FILES => {
-            let mut body = body(c)?;
-            let indices = body.count(4)?;
-            body.take(indices.saturating_mul(4))?; // nflda_stripe_indices
-            for _ in 0..body.count(4)? {
-                let addresses = multipath(&mut body)?; // nflda_multipath_ds_list
-                tell(told, &addresses, NFS_VERSION_4);
-            }
-            Ok(())
-        }
-        LAYOUT4_FLEX_FILES => {
-            let mut body = body(c)?;
-            let addresses = multipath(&mut body)?; // ffda_netaddrs
-            let mut spoken = Vec::new();
-            for _ in 0..body.count(20)? {
-                let version = body.u32()?; // ffdv_version
-                body.u32()?; // ffdv_minorversion
-                body.u64()?; // ffdv_rsize, ffdv_wsize
-                body.bool()?; // ffdv_tightly_coupled
-                // Each once, or a damaged list of versions would multiply that of addresses.
-                if NFS_VERSIONS.contains(&version) && !spoken.contains(&version) {
-                    spoken.push(version);
-                    tell(told, &addresses, version);
-                }
-            }
-            Ok(())
-        }
+        LAYOUT4_NFSV4_1_FILES => within(c, |body| files_device(body, told)),
+        LAYOUT4_FLEX_FILES => within(c, |body| flexible_device(body, told)),
         _ => opaque(c),
     }
 }
@@ -58,10 +34,39 @@ pub(super) fn device_address(c: &mut Cursor<'_>, told: &mut Pnfs<'_>) -> Result 
 /// `layout_content4` (RFC 8881 section 3.3.13): by which handles data servers know the file.
 pub(super) fn layout_content<'a>(c: &mut Cursor<'a>, told: &mut Pnfs<'a>) -> Result {
     match c.u32()? {
-        LAYOUT4_NFSV4_1_FILES => files_layout(&mut body(c)?, told),
-        LAYOUT4_FLEX_FILES => flexible_layout(&mut body(c)?, told),
+        LAYOUT4_NFSV4_1_FILES => within(c, |body| files_layout(body, told)),
+        LAYOUT4_FLEX_FILES => within(c, |body| flexible_layout(body, told)),
         _ => opaque(c),
     }
+}
+
+/// `nfsv4_1_file_layout_ds_addr4`, RFC 8881 section 13.2.
+fn files_device(body: &mut Cursor<'_>, told: &mut Pnfs<'_>) -> Result {
+    let indices = body.count(4)?;
+    body.take(indices.saturating_mul(4))?; // nflda_stripe_indices
+    for _ in 0..body.count(4)? {
+        let addresses = multipath(body)?; // nflda_multipath_ds_list
+        tell(told, &addresses, NFS_VERSION_4);
+    }
+    Ok(())
+}
+
+/// `ff_device_addr4`, RFC 8435 section 4.1.
+fn flexible_device(body: &mut Cursor<'_>, told: &mut Pnfs<'_>) -> Result {
+    let addresses = multipath(body)?; // ffda_netaddrs
+    let mut spoken = Vec::new();
+    for _ in 0..body.count(20)? {
+        let version = body.u32()?; // ffdv_version
+        body.u32()?; // ffdv_minorversion
+        body.u64()?; // ffdv_rsize, ffdv_wsize
+        body.bool()?; // ffdv_tightly_coupled
+        // Each once, or a damaged list of versions would multiply that of addresses.
+        if NFS_VERSIONS.contains(&version) && !spoken.contains(&version) {
+            spoken.push(version);
+            tell(told, &addresses, version);
+        }
+    }
+    Ok(())
 }
 
 /// `nfsv4_1_file_layout4`, RFC 8881 section 13.2. Without handles the file's own is used (section 13.3).
@@ -97,12 +102,18 @@ fn flexible_layout<'a>(c: &mut Cursor<'a>, told: &mut Pnfs<'a>) -> Result {
     Ok(()) // ffl_flags and ffl_stats_collect_hint follow
 }
 
-/// The opaque body behind a layout type, whose form the type tells.
-fn body<'a>(c: &mut Cursor<'a>) -> Result<Cursor<'a>> {
+/// Reads the opaque body behind a layout type, whose form the type tells, as far as it has that form.
+///
+/// The body says itself how long it is, so that one of another form, as of a type with another meaning at
+/// this server, keeps nothing behind it from being read.
+fn within<'a>(c: &mut Cursor<'a>, read: impl FnOnce(&mut Cursor<'a>) -> Result) -> Result {
     let length = c.u32()? as usize;
-    let body = c.sub(length)?;
+    let mut body = c.sub(length)?;
     c.skip(padding(length))?;
-    Ok(body)
+    match read(&mut body) {
+        Err(stop) if stop.reason == Reason::Malformed => Ok(()),
+        read => read,
+    }
 }
 
 /// `multipath_list4` (RFC 8881 section 13.2): addresses of one data server, as far as they are of TCP

@@ -47,6 +47,19 @@ const FLEX_ADDRESS: Rows = &[
     ("ffdv_tightly_coupled", Word(0)),
 ];
 
+/// What is no such address behind the first data server, where the list has another.
+const FILES_ADDRESS_OF_OTHER_FORM: Rows = &[
+    ("da_layout_type LAYOUT4_NFSV4_1_FILES", Word(1)),
+    ("da_addr_body length", Word(42)),
+    ("nflda_stripe_indices count", Word(0)),
+    ("nflda_multipath_ds_list count", Word(2)),
+    ("[0] count", Word(1)),
+    ("na_r_netid", Opaque(b"tcp")),
+    ("na_r_addr", Opaque(b"10.0.0.3.8.1")),
+    ("[1] count", Word(0xffff_ffff)),
+    ("the end, with two bytes of padding", Word(0x6162_0000)),
+];
+
 const NOTIFICATION: Rows = &[("gdir_notification count", Word(1)), ("[0]", Word(6))];
 
 /// `nfsv4_1_file_layout4` (RFC 8881 section 13.2).
@@ -126,6 +139,19 @@ fn of_range() -> Facts<'static> {
     Facts { offset: Some(4096), count_requested: Some(65_536), stateid: STATE, ..Facts::default() }
 }
 
+/// A layout that ends within its only handle.
+const FILES_LAYOUT_OF_OTHER_FORM: Rows = &[
+    ("LAYOUT4_NFSV4_1_FILES", Word(1)),
+    ("loc_body length", Word(44)),
+    ("nfl_deviceid", Fixed(DEVICE)),
+    ("nfl_util", Word(0x10_0000)),
+    ("nfl_first_stripe_index", Word(0)),
+    ("nfl_pattern_offset", Hyper(0)),
+    ("nfl_fh_list count", Word(1)),
+    ("[0] length", Word(100)),
+    ("[0]", Word(0)),
+];
+
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples = devices();
     samples.extend(layouts());
@@ -165,6 +191,11 @@ fn devices() -> Vec<Sample> {
                 .concat()
                 .leak(),
             data_servers(&[]),
+        ),
+        results(
+            "GETDEVICEINFO",
+            [FILES_ADDRESS_OF_OTHER_FORM, NOTIFICATION].concat().leak(),
+            data_servers(&[("10.0.0.3:2049", 4)]),
         ),
         failure("GETDEVICEINFO", 10_005, &[("gdir_mincount", Word(8192))]),
         failure("GETDEVICEINFO", 2, &[]),
@@ -252,6 +283,7 @@ fn layouts() -> Vec<Sample> {
         granted(&[FLEX_LAYOUT, FILES_LAYOUT], &[Some(b"data fh."), Some(b"data fh."), Some(b"another fh..")]),
         granted(&[FILES_LAYOUT_OF_OWN], &[None]),
         granted(&[&[("LAYOUT4_BLOCK_VOLUME", Word(3)), ("loc_body", Opaque(b"extents"))]], &[]),
+        granted(&[FILES_LAYOUT_OF_OTHER_FORM, FILES_LAYOUT_OF_OWN], &[None]),
         failure("LAYOUTGET", 10_058, &[("logr_will_signal_layout_avail", Word(0))]),
         failure("LAYOUTGET", 10_059, &[]),
         arguments(

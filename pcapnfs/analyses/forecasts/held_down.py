@@ -1,9 +1,10 @@
 """What another round trip makes of transfers that lost segments hold down.
 
-Takes a measurement and what is added to the network's round trip; gives which part of the time
-beyond round trips and persistence it saves. TCP comes to a rate that goes with the round trip where
-segments are lost (`loss_rate`): it sends more from round trip to round trip until the next loss.
-Where it waits for its timer instead, which is as long on any path, less is saved.
+Takes what moved, of all clients together or of one, and what is added to the network's round trip;
+gives which part of the time beyond round trips and persistence it saves. TCP comes to a rate that
+goes with the round trip where segments are lost (`loss_rate`): it sends more from round trip to
+round trip until the next loss. Where it waits for its timer instead, which is as long on any path,
+less is saved.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from pcapnfs.analyses.wire.loss_rate import allowed, holding
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.times.client_clocks import ClientClock
     from pcapnfs.analyses.wire.loss_rate import LossRate
 
 DEVIATIONS = 1.64
@@ -40,30 +44,77 @@ NOTHING = Held()
 """Where the round trip stays, or something else sets the pace."""
 
 
-def held_s(measured: Measurement) -> float:
-    """What of the clock moves data at the pace that lost segments allow, seconds."""
-    if holding(measured.loss_rates, measured.transfer_s / measured.concurrency) is None:
-        return 0.0
-    return min(sum(each.time_s for each in measured.loss_rates), measured.moved_s)
+class Moved(Record):
+    """What moved between clients and servers, of the clock of a forecast, seconds."""
+
+    rates: Sequence[LossRate] = ()
+    """Transfers that lost segments hold down."""
+    transfer_s: float = 0.0
+    """What all transfers took."""
+    moving_s: float = 0.0
+    """The part of it in which bytes moved, without what lost segments held up."""
+    stood_s: float = 0.0
+    """What calls stood still for lost segments."""
+    beyond_s: float = 0.0
+    """What calls took beyond round trips and persistence."""
+
+    @property
+    def held_s(self) -> float:
+        """What moved at the pace that lost segments allow."""
+        if holding(self.rates, self.transfer_s) is None:
+            return 0.0
+        return min(sum(each.time_s for each in self.rates), self.moving_s)
 
 
-def held_down(measured: Measurement | None, added_s: float, before_s: float = 0.0) -> Held:
+NOTHING_MOVED = Moved()
+"""Where nothing was measured."""
+
+
+def moved(measured: Measurement | None) -> Moved:
+    """What moved, all clients together."""
+    if measured is None:
+        return NOTHING_MOVED
+    return Moved(
+        rates=measured.loss_rates,
+        transfer_s=measured.transfer_s / measured.concurrency,
+        moving_s=measured.moved_s,
+        stood_s=measured.lost.calls_s / measured.concurrency,
+        beyond_s=measured.costs().beyond_s,
+    )
+
+
+def moved_by(clock: ClientClock, beyond_s: float) -> Moved:
+    """What moved of one client.
+
+    Args:
+        clock: The client's.
+        beyond_s: What its calls took beyond round trips and persistence, seconds.
+    """
+    transfer_s = clock.budget.transfer_s
+    return Moved(
+        rates=clock.loss_rates,
+        transfer_s=transfer_s,
+        moving_s=transfer_s - clock.lost_of("transfer"),
+        stood_s=sum(clock.lost_of(row) for row in clock.lost_s if row != "client"),
+        beyond_s=beyond_s,
+    )
+
+
+def held_down(what: Moved, added_s: float, before_s: float = 0.0) -> Held:
     """What a round trip that is longer by `added_s` saves, or adds.
 
     Args:
-        measured: What was measured; None: nothing was.
+        what: What moved.
         added_s: What is added to the round trip as measured, seconds; negative: a shorter one.
         before_s: What was added to that with which this is compared, seconds.
     """
-    if measured is None or added_s == before_s:
+    whole_s = what.held_s
+    if added_s == before_s or not whole_s or what.beyond_s <= 0:
         return NOTHING
-    whole_s, beyond_s = held_s(measured), measured.costs().beyond_s
-    if not whole_s or beyond_s <= 0:
-        return NOTHING
-    part = min(1.0, whole_s / beyond_s)
-    told = sum(each.time_s for each in measured.loss_rates)
+    part = min(1.0, whole_s / what.beyond_s)
+    told = sum(each.time_s for each in what.rates)
     least = most = saved = 0.0
-    for each in measured.loss_rates:
+    for each in what.rates:
         weight = part * each.time_s / told if told else 0.0
         before, after = _pace(each, before_s), _pace(each, added_s)
         by_round_trips = _rtt_s(each, added_s) / each.rtt_s - _rtt_s(each, before_s) / each.rtt_s
@@ -81,10 +132,9 @@ def held_down(measured: Measurement | None, added_s: float, before_s: float = 0.
         most -= weight * min(ends)
     if added_s < before_s:
         # On a short path a loss is seen before the timer runs out.
-        longest = max(measured.loss_rates, key=lambda each: each.time_s)
+        longest = max(what.rates, key=lambda each: each.time_s)
         ratio = _rtt_s(longest, added_s) / _rtt_s(longest, before_s)
-        stood_s = measured.lost.calls_s / measured.concurrency
-        most += min(stood_s / beyond_s, 1.0 - part) * (1.0 - ratio)
+        most += min(what.stood_s / what.beyond_s, 1.0 - part) * (1.0 - ratio)
     return Held(saved=saved, least=least, most=min(most, 1.0))
 
 

@@ -310,6 +310,25 @@ def part_of_other(time_s: float, costs: Costs[float]) -> float:
     return min(time_s / costs.other_s, 1.0) if costs.other_s > 0 else 0.0
 
 
+def local(asked: Change, network_s: float, sent: float) -> Change:
+    """Neither network nor storage, on top of what is asked for.
+
+    Args:
+        asked: What is asked for.
+        network_s: The network's part of the round trip, seconds.
+        sent: The part that the network has of the time beyond round trips and persistence, 0 to 1.
+    """
+    return Change(
+        rtt_added_s=-network_s,
+        persist_s=0.0,
+        # Of what another round trip saves of it, nothing is saved twice.
+        other_saved=sent - asked.other_saved,
+        saved_least=-asked.saved_least,
+        saved_most=-asked.saved_most,
+        moving_s=-asked.moving_s,
+    )
+
+
 def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
     """The inputs, and with a round trip that is a tick longer or shorter.
 

@@ -4,7 +4,8 @@ Takes what moved, of all clients together or of one, and what is added to the ne
 gives which part of the time beyond round trips and persistence it saves. TCP comes to a rate that
 goes with the round trip where segments are lost (`loss_rate`): it sends more from round trip to
 round trip until the next loss. Where it waits for its timer instead, which is as long on any path,
-less is saved.
+less is saved. That comes seldom where the receiver says what it has (SACK, RFC 6675) and the sender
+asks for what is missing at the end (RACK-TLP, RFC 8985), as all systems of today do.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 DEVIATIONS = 1.64
 """Standard deviations that 90 % of values lie within: of two runs each loses other segments."""
+
+TIMERS = 0.25
+"""How often the timer runs out, by how often it would without both (`allowed`). Of transfers by
+Linux 6.18 over paths with 0.3 to 3 % of random loss, 0.2 to 40 ms long, it was a tenth to a fifth;
+a quarter foretells best what they took on another path."""
+
+OFTEN = 0.5
+"""How often it runs out at most."""
 
 SHORTEST_S = 1e-6
 """No path is shorter."""
@@ -50,11 +59,9 @@ class Moved(Record):
     rates: Sequence[LossRate] = ()
     """Transfers that lost segments hold down."""
     transfer_s: float = 0.0
-    """What all transfers took."""
-    moving_s: float = 0.0
-    """The part of it in which bytes moved, without what lost segments held up."""
+    """What all transfers took, with what they stood still for lost segments."""
     stood_s: float = 0.0
-    """What calls stood still for lost segments."""
+    """What calls stood still for them."""
     beyond_s: float = 0.0
     """What calls took beyond round trips and persistence."""
 
@@ -63,7 +70,7 @@ class Moved(Record):
         """What moved at the pace that lost segments allow."""
         if holding(self.rates, self.transfer_s) is None:
             return 0.0
-        return min(sum(each.time_s for each in self.rates), self.moving_s)
+        return min(sum(each.time_s for each in self.rates), self.transfer_s)
 
 
 NOTHING_MOVED = Moved()
@@ -77,7 +84,6 @@ def moved(measured: Measurement | None) -> Moved:
     return Moved(
         rates=measured.loss_rates,
         transfer_s=measured.transfer_s / measured.concurrency,
-        moving_s=measured.moved_s,
         stood_s=measured.lost.calls_s / measured.concurrency,
         beyond_s=measured.costs().beyond_s,
     )
@@ -90,11 +96,9 @@ def moved_by(clock: ClientClock, beyond_s: float) -> Moved:
         clock: The client's.
         beyond_s: What its calls took beyond round trips and persistence, seconds.
     """
-    transfer_s = clock.budget.transfer_s
     return Moved(
         rates=clock.loss_rates,
-        transfer_s=transfer_s,
-        moving_s=transfer_s - clock.lost_of("transfer"),
+        transfer_s=clock.budget.transfer_s,
         stood_s=sum(clock.lost_of(row) for row in clock.lost_s if row != "client"),
         beyond_s=beyond_s,
     )
@@ -116,18 +120,13 @@ def held_down(what: Moved, added_s: float, before_s: float = 0.0) -> Held:
     least = most = saved = 0.0
     for each in what.rates:
         weight = part * each.time_s / told if told else 0.0
-        before, after = _pace(each, before_s), _pace(each, added_s)
-        by_round_trips = _rtt_s(each, added_s) / each.rtt_s - _rtt_s(each, before_s) / each.rtt_s
         chance = DEVIATIONS / math.sqrt(2 * each.lost)
-        ends = [
-            change + sign * chance * level
-            for change, level in (
-                (after - before, after),
-                (by_round_trips, _rtt_s(each, added_s) / each.rtt_s),
-            )
-            for sign in (-1.0, 1.0)
-        ]
-        saved -= weight * (after - before)
+        ends = []
+        for timers in (0.0, OFTEN):
+            after = _pace(each, added_s, timers)
+            change = after - _pace(each, before_s, timers)
+            ends += [change - chance * after, change + chance * after]
+        saved -= weight * (_pace(each, added_s, TIMERS) - _pace(each, before_s, TIMERS))
         least -= weight * max(ends)
         most -= weight * min(ends)
     if added_s < before_s:
@@ -138,11 +137,13 @@ def held_down(what: Moved, added_s: float, before_s: float = 0.0) -> Held:
     return Held(saved=saved, least=least, most=min(most, 1.0))
 
 
-def _pace(rate: LossRate, added_s: float) -> float:
+def _pace(rate: LossRate, added_s: float, timers: float) -> float:
     """How many times as long data moves with another round trip."""
-    return allowed(rate.lost_share, rate.rtt_s, rate.segment_bytes) / allowed(
-        rate.lost_share, _rtt_s(rate, added_s), rate.segment_bytes
+    before, after = (
+        allowed(rate.lost_share, rtt_s, rate.segment_bytes, timers)
+        for rtt_s in (rate.rtt_s, _rtt_s(rate, added_s))
     )
+    return before / after
 
 
 def _rtt_s(rate: LossRate, added_s: float) -> float:

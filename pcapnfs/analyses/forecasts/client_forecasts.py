@@ -154,5 +154,5 @@ def _what_if(
         held = parts_of(held_down(moved, added + shorter - network, added))
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **held))
     if told:
-        sent = part_of_other(clock.on_the_way_s * costs.concurrency, costs)
-        yield on_top("local", None, local(asked, network, sent))
+        remote = part_of_other(clock.remote_s * costs.concurrency, costs)
+        yield on_top("local", None, local(asked, network, remote))

@@ -93,5 +93,5 @@ def scenarios(
     for name, value, change in otherwise:
         yield on_top(name, value, change)
     if measured is not None and not resent:
-        sent_s = measured.on_the_way_s / measured.files if measured.files else 0.0
-        yield on_top("local", None, local(asked, network, part_of_other(sent_s, base.costs)))
+        remote_s = measured.remote_s / measured.files if measured.files else 0.0
+        yield on_top("local", None, local(asked, network, part_of_other(remote_s, base.costs)))

@@ -393,6 +393,44 @@ def test_loss_that_came_or_went_is_told() -> None:
     assert compared(without, free)[0].causes == ()
 
 
+def locked(waited_s: float, calls: int = 100) -> Side:
+    """Two clients, one of which waited for locks of others; both are active for 10 s."""
+    told = side(calls_of(DISK, 9), calls_of(OTHER, 9))
+    found = replace(samples.findings().findings[0], id="lock_contention", cost_s=waited_s)
+    clients = told.measured.clients
+    assert clients is not None
+    each = tuple(
+        replace(
+            clock, locked_s=waited_s if clock.client == DISK else 0.0, active_s=10.0, calls=calls
+        )
+        for clock in clients.each
+    )
+    measured = replace(told.measured, clients=replace(clients, each=each))
+    return replace(told, findings=(found,), measured=measured)
+
+
+def test_locks_that_both_sides_wait_for_are_told_where_one_waits_longer() -> None:
+    (cause,) = compared(locked(6), locked(1))[0].causes
+    assert (cause.subject, cause.before) == ("locks", "clients waited 6.00 s for those of others")
+    assert (cause.after, cause.confidence) == ("1.00 s", "possible")
+    assert "6.00 s of 20.0 s before and 1.00 s of 20.0 s after" in cause.evidence
+    (back,) = compared(locked(1), locked(6))[0].causes
+    assert back.after == "6.00 s"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(locked(3), locked(2), id="not much longer"),
+        pytest.param(locked(0.9), locked(0.1), id="a small part of the run"),
+        pytest.param(locked(6, 600), locked(1), id="for as many more calls"),
+    ],
+)
+def test_locks_are_not_told_where_they_cost_about_as_much(before: Side, after: Side) -> None:
+    assert compared(before, after)[0].causes == ()
+    assert compared(after, before)[0].causes == ()
+
+
 @pytest.mark.parametrize(
     ("rule", "title", "subject", "words"),
     [

@@ -17,12 +17,14 @@ from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, Confidence, once, words
 from pcapnfs.comparison.changed_settings import times_at_once
+from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
 from pcapnfs.diagnosis.rules.slower_path import FULL
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.comparison.each import Sides
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.side import Side, Times
@@ -60,6 +62,10 @@ FEW_TIMES = 3.0
 """… if those of each kind took so many times as long on that side, in the median, and `SLOW_S`."""
 
 
+LOCKS = "lock_contention"
+"""The finding on locks that were waited for."""
+
+
 class OneSided(Record):
     """What a finding tells that may be so on one side only."""
 
@@ -91,7 +97,7 @@ ONE_SIDED = (
     OneSided("loss", "tcp_loss", "segments are lost", "none that cost time", "likely"),
     OneSided(
         "locks",
-        "lock_contention",
+        LOCKS,
         "clients or programs wait for those of others",
         "nobody waits for them",
         "likely",
@@ -183,6 +189,57 @@ def one_sided(before: Side, after: Side) -> Iterator[Cause]:
                 each.confidence,
                 f"{'before' if first else 'after'}, {seen[:1].lower()}{seen[1:]}",
             )
+
+
+def lock_waits(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether clients that wait for locks on both sides waited longer on one, for as many calls."""
+    if not all(any(found.id == LOCKS for found in side.findings) for side in (before, after)):
+        return
+    waits = [_waited_for_locks(side.measured) for side in (before, after)]
+    shorter, longer = sorted(waits, key=lambda waited: waited.time_s)
+    if (
+        not shorter.calls
+        or not longer.calls
+        or longer.time_s - shorter.time_s < NOTICEABLE * longer.active_s
+        or longer.time_s < TIMES * shorter.time_s
+        or longer.time_s / longer.calls < TIMES * shorter.time_s / shorter.calls
+    ):
+        return
+    first, second = (
+        f"{units.duration(waited.time_s)} of {units.duration(waited.active_s)}" for waited in waits
+    )
+    yield Cause(
+        "locks",
+        f"clients waited {units.duration(waits[0].time_s)} for those of others",
+        units.duration(waits[1].time_s),
+        "possible",
+        f"the time between calls in which they waited for a lock, clients added up: {first} before "
+        f"and {second} after; who held it did so for longer, or they were told later that it was "
+        "free",
+    )
+
+
+class _Waited(Record):
+    """What clients waited for locks, added up."""
+
+    time_s: float
+    """Between calls, seconds."""
+    active_s: float
+    """From the first call of each to its last reply, seconds."""
+    calls: int
+    """Their calls."""
+
+
+def _waited_for_locks(measured: Measurement) -> _Waited:
+    if measured.clients is None:
+        locked = measured.locked
+        return _Waited(locked.gaps_s + locked.pauses_s, measured.span_s, measured.calls)
+    clocks = measured.clients.each
+    return _Waited(
+        sum(clock.locked_s for clock in clocks),
+        sum(clock.active_s for clock in clocks),
+        sum(clock.calls for clock in clocks),
+    )
 
 
 def in_turn(before: Side, after: Side) -> Iterator[Cause]:

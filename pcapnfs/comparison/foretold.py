@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.forecasts.held_down import held_down
+from pcapnfs.analyses.forecasts.held_down import held_down, moved
 from pcapnfs.analyses.forecasts.inputs import parts_of
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
@@ -59,7 +59,7 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
         added = after.path.rtt_s - before.path.rtt_s
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
-    held = parts_of(held_down(before, added))
+    held = parts_of(held_down(moved(before), added))
     return (
         ("files", Change(files=files)),
         ("set_up", Change(files=files, rtt_added_s=added, persist_s=persist, **held)),

@@ -189,10 +189,13 @@ def data_sentences(result: Cache) -> list[str]:
     """What the caches held and lost, in sentences."""
     lines = []
     if result.bytes_reread or result.bytes_saved:
-        lines.append(
-            f"{units.size(result.bytes_reread)} read again after somebody else's change; at most "
-            f"{units.size(result.bytes_saved)} not read again, because the cache was valid."
+        again = units.size(result.bytes_reread) if result.bytes_reread else "Nothing"
+        spared = (
+            f"at most {units.size(result.bytes_saved)} not read again, because the cache was valid"
+            if result.bytes_saved
+            else "nothing spared by a valid cache"
         )
+        lines.append(f"{again} read again after somebody else's change; {spared}.")
     if result.invalidations:
         lines.append(
             f"Clients noticed {units.counted(result.invalidations, 'time')} that somebody else had "

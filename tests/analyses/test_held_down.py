@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from pcapnfs.analyses.forecasts import what_if
-from pcapnfs.analyses.forecasts.held_down import NOTHING, held_down, held_s
+from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
+from pcapnfs.analyses.forecasts.held_down import NOTHING, Moved, held_down, moved
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import replace
@@ -37,8 +39,14 @@ def _alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if, "CALLS_PART", 0.0)
 
 
-def run() -> list[Row]:
-    """For each file a LOOKUP of 20 ms and a READ of 110, of which bytes move for 90."""
+def run(client: str = "10.0.0.2", connection: int = 0, calls: int = 0) -> list[Row]:
+    """For each file a LOOKUP of 20 ms and a READ of 110, of which bytes move for 90.
+
+    Args:
+        client: Its address.
+        connection: Its connection.
+        calls: Calls before.
+    """
     rows: list[Row] = []
     now = START_NS
     for number in range(1, FILES + 1):
@@ -46,7 +54,7 @@ def run() -> list[Row]:
             first, last = (now + each * MILLISECOND for each in (first_ms, last_ms))
             rows.append(
                 call(
-                    len(rows) + 1, op, 1, file=number, connection=0,
+                    calls + len(rows) + 1, op, 1, file=number, connection=connection, client=client,
                     stability="read" if op == "READ" else "unstable", call_first_time=now,
                     call_time=now, reply_first_time=first, reply_time=last, srt=last - now,
                 )
@@ -55,14 +63,19 @@ def run() -> list[Row]:
     return rows
 
 
-@pytest.fixture
-def trace() -> Iterator[Trace]:
-    path: Row = {
-        "connection": 0, "transport": "TCP", "client": "10.0.0.2", "server": "10.0.0.1",
+def path(client: str = "10.0.0.2", connection: int = 0) -> Row:
+    return {
+        "connection": connection, "transport": "TCP", "client": client, "server": "10.0.0.1",
         "syn_rtt": round(RTT_S * 1e9), "ack_rtt": 10_000, "server_ack_rtt": round(RTT_S * 1e9),
     }  # fmt: skip
-    objects = [file(number, f"f{number}") for number in range(1, FILES + 1)]
-    with trace_of(calls=run(), files=objects, connections=[path]) as opened:
+
+
+OBJECTS = [file(number, f"f{number}") for number in range(1, FILES + 1)]
+
+
+@pytest.fixture
+def trace() -> Iterator[Trace]:
+    with trace_of(calls=run(), files=OBJECTS, connections=[path()]) as opened:
         yield opened
 
 
@@ -81,17 +94,42 @@ def given(trace: Trace, measured: Measurement, rtt_s: float) -> tuple[float, flo
 
 def test_a_shorter_round_trip_makes_it_shorter(trace: Trace) -> None:
     measured = held(trace)
-    assert held_s(measured) == pytest.approx(3.6)
-    # Round trips go from 20 to 5 ms; what is held down to a third: its timer runs out as often.
+    assert moved(measured).held_s == pytest.approx(3.6)
+    # Round trips go from 20 to 5 ms, and nearly so does what is held down: timers run out seldom.
     plain, *_ = given(trace, measure(trace), 0.005)
     forecast, low, high = given(trace, measured, 0.005)
-    found = held_down(measured, -0.015)
-    assert 0.55 < found.saved < 0.75
+    found = held_down(moved(measured), -0.015)
+    assert 0.7 < found.saved < 0.75
     assert plain - forecast == pytest.approx(3.6 * found.saved)
     # Without timers it were a quarter; other segments are lost in each run.
     assert found.least < found.saved < 0.75 < found.most
     assert low == pytest.approx(plain - 3.6 * found.most, abs=0.1)
     assert high == pytest.approx(plain - 3.6 * found.least, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("lost", "moved_s"),
+    [
+        (27, {40.33: 14.1, 20.30: 7.62, 10.21: 3.74, 3.20: 1.42, 1.21: 0.55}),
+        (85, {40.36: 29.6, 20.28: 17.0, 10.23: 7.82, 3.22: 3.21, 1.18: 1.51}),
+        (248, {40.32: 54.4, 20.24: 30.1, 10.30: 19.2, 3.22: 9.78, 1.20: 6.14}),
+    ],
+    ids=["0.3 %", "1 %", "3 %"],
+)
+def test_linux_took_as_long_as_is_foretold(lost: int, moved_s: dict[float, float]) -> None:
+    """WRITEs of 12 MiB by Linux 6.18: from one round trip, in ms, to each other one."""
+    for before_ms, before_s in moved_s.items():
+        rate = replace(
+            RATE, lost=lost, lost_share=lost / (12 << 20) * RATE.segment_bytes,
+            rtt_s=before_ms / 1e3, time_s=before_s,
+        )  # fmt: skip
+        what = Moved((rate,), transfer_s=before_s, beyond_s=before_s)
+        for after_ms, after_s in moved_s.items():
+            found = held_down(what, (after_ms - before_ms) / 1e3)
+            assert before_s * (1 - found.saved) == pytest.approx(after_s, rel=0.45)
+            if after_ms != before_ms:
+                assert before_s * (1 - found.most) < 1.1 * after_s
+                assert before_s * (1 - found.least) > 0.9 * after_s
 
 
 def test_a_longer_one_makes_it_longer(trace: Trace) -> None:
@@ -115,11 +153,14 @@ def test_half_of_the_network_is_forecast_alike_on_top_of_a_given_one(trace: Trac
 
 def test_what_stood_still_may_go_with_it(trace: Trace) -> None:
     measured = held(trace)
-    stood = replace(measured, moving_s=1.8, lost=replace(Lost(), calls_s=1.0))
+    rates = (replace(RATE, time_s=1.8),)
+    stood = replace(measured, loss_rates=rates, lost=replace(Lost(), calls_s=1.0))
     by = 1.0 / 3.6 * 0.75
     without = replace(stood, lost=Lost())
-    assert held_down(stood, -0.015).most == pytest.approx(held_down(without, -0.015).most + by)
-    assert held_down(stood, 0.015).most == held_down(without, 0.015).most
+    assert held_down(moved(stood), -0.015).most == pytest.approx(
+        held_down(moved(without), -0.015).most + by
+    )
+    assert held_down(moved(stood), 0.015).most == held_down(moved(without), 0.015).most
 
 
 @pytest.mark.parametrize(
@@ -129,12 +170,40 @@ def test_where_something_else_sets_the_pace_it_stays(
     trace: Trace, rates: tuple[LossRate, ...]
 ) -> None:
     measured = replace(measure(trace), loss_rates=rates)
-    assert held_down(measured, -0.015) == NOTHING
+    assert held_down(moved(measured), -0.015) == NOTHING
     assert not model(trace, measured=measured).held_down
 
 
+@pytest.mark.parametrize("change", ["given", "rtt", "local"])
+def test_a_client_is_held_down_as_in_a_capture_of_its_own(trace: Trace, change: str) -> None:
+    def of(told: Model | ClientForecast) -> Scenario:
+        return next(each for each in told.what_if if each.change == change)
+
+    shorter = Overrides(rtt_s=0.005)
+    alone = of(model(trace, shorter, measured=held(trace)))
+    plain = of(model(trace, shorter))
+    rows = [*run(), *run("10.0.0.3", 1, 2 * FILES)]
+    with trace_of(calls=rows, files=OBJECTS, connections=[path(), path("10.0.0.3", 1)]) as both:
+        measured = measure(both)
+        assert measured.clients is not None
+        each = tuple(
+            replace(clock, loss_rates=(RATE,) if clock.client == RATE.client else ())
+            for clock in measured.clients.each
+        )
+        measured = replace(measured, clients=replace(measured.clients, each=each))
+        found = {one.client: of(one) for one in model(both, shorter, measured=measured).clients}
+    held_down, other = found[RATE.client], found["10.0.0.3"]
+    assert held_down.forecast_s == pytest.approx(alone.forecast_s)
+    assert other.forecast_s == pytest.approx(plain.forecast_s)
+    if change != "local":
+        assert held_down.forecast_s < other.forecast_s
+        assert held_down.low_s is not None
+        assert held_down.high_s is not None
+        assert held_down.low_s < held_down.forecast_s < held_down.high_s
+
+
 def test_the_round_trip_as_it_is_changes_nothing(trace: Trace) -> None:
-    assert held_down(held(trace), 0.0) == NOTHING
+    assert held_down(moved(held(trace)), 0.0) == NOTHING
 
 
 def test_the_screen_says_so(trace: Trace) -> None:

@@ -751,6 +751,19 @@ def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> Non
     assert waiting.time_s == pytest.approx(4, rel=0.01)
 
 
+@pytest.mark.parametrize("streams", [None, STREAMS])
+@pytest.mark.parametrize("status", ["NFS4ERR_GRACE", "NFS4ERR_DELAY"])
+def test_a_local_disk_is_ready(status: str, streams: int | None) -> None:
+    with refusing(status) as trace:
+        found = model(trace, Overrides(streams=streams)).what_if[-1]
+    assert found.change == "local"
+    # 122 calls of 1 ms, and the client's own time.
+    local = 0.122 / (streams or 1) + 120 * 0.002
+    assert found.forecast_s == pytest.approx(local, rel=0.02)
+    low, high = ends(found)
+    assert low <= local <= high < 4
+
+
 @pytest.mark.parametrize("status", ["NFS4ERR_DELAY", "NFS3ERR_JUKEBOX"])
 def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
     with refusing(status) as trace:

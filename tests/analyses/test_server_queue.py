@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.analyses.forecasts.what_if import Change
@@ -231,6 +232,27 @@ def test_where_calls_stand_in_one_queue_each_waits_for_the_one_before_it() -> No
     assert measured.queue_s == pytest.approx(waited_s / len(small))
     assert verdict is not None
     assert "queueing at the server" in verdict.sentence
+
+
+def test_of_many_servers_the_busiest_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traffic, "SERVERS", 2)
+    busy = [{**row, "server": "10.0.0.9", "mount": 9} for row in programs(threads=1)]
+    idle = [
+        at(
+            len(busy) + number,
+            "GETATTR",
+            number,
+            number + 1,
+            server=f"10.0.0.{number}",
+            mount=number,
+        )
+        for number in (1, 2, 3)
+    ]
+    with trace_of(calls=[*busy, *idle]) as trace:
+        assert traffic.busiest_servers(trace) == ["10.0.0.9", "10.0.0.1"]
+        (found,) = stood_by_client(trace)
+    with trace_of(calls=busy) as trace:
+        assert stood_by_client(trace) == (found,)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,33 @@ def test_other_data_does_not(calls: list[Row]) -> None:
     assert path.full_bytes_per_s is None
 
 
+SMALL = 4_096
+"""Bytes of a small WRITE; a link of 5 Mbit/s takes one in 6.5 ms."""
+
+
+def test_small_calls_fill_a_link_together() -> None:
+    gaps = [6.0, 7.0, 6.5, 6.2, 6.8] * 16
+    (path,) = told(slow(150, soon=40), calls=writes(gaps, of=SMALL))
+    assert path.full_bytes_per_s == pytest.approx(SMALL / 0.0065, rel=0.01)
+    # All that they took beyond the usual round trip of 1 ms.
+    waited_ms = sum(199 + sum(gaps[:number]) for number in range(1, 81))
+    assert path.longer_s == pytest.approx(waited_ms / 1000)
+
+
+@pytest.mark.parametrize(
+    "gaps_ms",
+    [
+        pytest.param([6.5] * 15, id="too few"),
+        pytest.param([143.0, *[0.3] * 23] * 6, id="a window for each round trip"),
+        # Four are under way in each round trip.
+        pytest.param([37.5] * 80, id="each program waits for its answer"),
+    ],
+)
+def test_small_calls_on_a_longer_path_do_not(gaps_ms: list[float]) -> None:
+    (path,) = told(slow(150, soon=40), calls=writes(gaps_ms, of=SMALL))
+    assert path.full_bytes_per_s is None
+
+
 def following(gaps_ms: list[float], *, ahead_ms: float = 10) -> list[Row]:
     """WRITEs each of which is sent so long before the reply to the one before, from 0.2 s on."""
     before, found = 200.0, []

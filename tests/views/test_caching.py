@@ -220,3 +220,16 @@ def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
     assert "snaplen" not in samples.render(listings.screen(hidden), 140)
     assert "could not be read" in samples.render(listings.screen(hidden), 140)
     assert "could not be read" in samples.render(renderables()["cache-poor"], 140)
+
+
+@pytest.mark.parametrize(
+    ("reread", "saved", "told"),
+    [
+        (1 << 20, 0, "1.00 MiB read again after somebody else's change; nothing spared by a"),
+        (0, 1 << 20, "Nothing read again after somebody else's change; at most 1.00 MiB not read"),
+    ],
+)
+def test_no_bytes_are_told_in_words(reread: int, saved: int, told: str) -> None:
+    lines = caching.data_sentences(replace(samples.cache(), bytes_reread=reread, bytes_saved=saved))
+    assert lines[0].startswith(told)
+    assert "0 B" not in lines[0]

@@ -38,6 +38,9 @@ READS = columns.of(
 PIECE = 10_000
 """Lines that are made at once."""
 
+SERVERS = 100
+"""Servers of which it is asked how they work on calls: a hostile capture may have one for each."""
+
 OTHERS = "others"
 """The client that stands for those beyond as many as are told apart (`pairs_limit` in
 docs/robustness.md). It is many: nobody knows where the clock of one of them went, nor how far away
@@ -282,6 +285,14 @@ def answered(trace: Trace, programs: Iterable[int]) -> Counter[int]:
 def by_pair(trace: Trace) -> Counter[tuple[str, str]]:
     """How many calls each client made at each server, answered or not."""
     return of_clients(trace).by_pair("calls")
+
+
+def busiest_servers(trace: Trace) -> list[str]:
+    """Servers of which it is asked how they work on calls: up to `SERVERS`, most calls first."""
+    calls: Counter[str] = Counter()
+    for (_, server), number in by_pair(trace).items():
+        calls[server] += number
+    return sorted(calls, key=lambda server: (-calls[server], server))[:SERVERS]
 
 
 # The two addresses follow from the mount: that is three texts less to compare in each row. No

@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.held_down import held_down, moved_by
+from pcapnfs.analyses.forecasts.inputs import parts_of
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
     Base,
     Change,
     Scenario,
+    local,
     part_of_other,
     scenario,
 )
@@ -130,7 +133,9 @@ def _what_if(
     if given.rtt_s is not None:
         added = given.rtt_s - (clock.network_rtt_s or costs.rtt_s)
         network = given.rtt_s
-    asked = Change(rtt_added_s=added, persist_s=given.persist_s)
+    moved = moved_by(clock, costs.beyond_s)
+    held = parts_of(held_down(moved, added))
+    asked = Change(rtt_added_s=added, persist_s=given.persist_s, **held)
 
     def on_top(name: str, value: float | None, change: Change) -> Scenario:
         return scenario(name, value, base, change, given=asked)
@@ -146,8 +151,8 @@ def _what_if(
         yield on_top("log_device", LOG_DEVICE_S, Change(persist_s=LOG_DEVICE_S))
     if network > 0:
         shorter = network * RTT_PART
-        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
+        held = parts_of(held_down(moved, added + shorter - network, added))
+        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **held))
     if told:
-        sent = part_of_other(clock.on_the_way_s * costs.concurrency, costs)
-        local = Change(rtt_added_s=-network, persist_s=0.0, other_saved=sent)
-        yield on_top("local", None, local)
+        remote = part_of_other(clock.remote_s * costs.concurrency, costs)
+        yield on_top("local", None, local(asked, network, remote))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.formula import Costs
-from pcapnfs.analyses.forecasts.held_down import Held, held_down
+from pcapnfs.analyses.forecasts.held_down import Held, held_down, moved
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.record import Record
@@ -95,7 +95,7 @@ def change_of(measured: Measurement | None, given: Overrides) -> Change:
         files=given.files,
         rpcs_per_file=given.rpcs_per_file,
         rtt_added_s=added,
-        **parts_of(held_down(measured, added)),
+        **parts_of(held_down(moved(measured), added)),
         syncops_per_file=given.syncops_per_file,
         persist_s=given.persist_s,
         client_s=given.client_s,

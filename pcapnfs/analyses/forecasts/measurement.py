@@ -246,13 +246,14 @@ class Measurement(Record):
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
 
     @property
-    def on_the_way_s(self) -> float:
-        """What calls took for the network beyond a round trip each, added up, seconds.
+    def remote_s(self) -> float:
+        """What calls took beyond a round trip each that none of a local disk does, seconds.
 
-        That is the transfer of their bytes, what was lost, and what a longer path took.
+        Added up, that is the transfer of their bytes, what was lost, what a longer path took, and
+        for how long the server was not ready or not reached.
         """
         lost_s = self.lost.calls_s - self.lost.transfer_s
-        return self.transfer_s + lost_s + self.longer.calls_s
+        return self.transfer_s + lost_s + self.longer.calls_s + self.postponed_s
 
     @property
     def held_s(self) -> float:

@@ -15,7 +15,7 @@ from pcapnfs.analyses.caching import savings as _savings
 from pcapnfs.analyses.caching.savings import larger_writes
 from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast, client_forecasts
-from pcapnfs.analyses.forecasts.held_down import held_s
+from pcapnfs.analyses.forecasts.held_down import moved
 from pcapnfs.analyses.forecasts.inputs import (
     FEW,
     UNREAD,
@@ -341,7 +341,7 @@ def _finished(
         slow_s=float(costs.files * costs.slow_s),
         clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
-        held_down_s=0.0 if measured is None else held_s(measured),
+        held_down_s=moved(measured).held_s,
         persist_by_op=() if measured is None else measured.kinds,
         resent=mostly_resent(measured, given),
         inputs=inputs_of(measured, given, costs),

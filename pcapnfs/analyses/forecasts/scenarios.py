@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.forecasts.held_down import held_down
+from pcapnfs.analyses.forecasts.held_down import held_down, moved
 from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s, parts_of
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
@@ -16,6 +16,7 @@ from pcapnfs.analyses.forecasts.what_if import (
     Base,
     Change,
     Scenario,
+    local,
     part_of_other,
     scenario,
 )
@@ -81,7 +82,7 @@ def scenarios(
     if network > 0:
         shorter = network * RTT_PART
         before = asked.rtt_added_s
-        held = held_down(measured, before + shorter - network, before)
+        held = held_down(moved(measured), before + shorter - network, before)
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **parts_of(held)))
     # A mean below that is what as many streams come to that begin late, or wait for the client.
     as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
@@ -92,14 +93,5 @@ def scenarios(
     for name, value, change in otherwise:
         yield on_top(name, value, change)
     if measured is not None and not resent:
-        sent_s = measured.on_the_way_s / measured.files if measured.files else 0.0
-        nothing = Change(
-            rtt_added_s=-network,
-            persist_s=0.0,
-            # Of what another round trip saves of it, nothing is saved twice.
-            other_saved=part_of_other(sent_s, base.costs) - asked.other_saved,
-            saved_least=-asked.saved_least,
-            saved_most=-asked.saved_most,
-            moving_s=-asked.moving_s,
-        )
-        yield on_top("local", None, nothing)
+        remote_s = measured.remote_s / measured.files if measured.files else 0.0
+        yield on_top("local", None, local(asked, network, part_of_other(remote_s, base.costs)))

@@ -310,6 +310,28 @@ def part_of_other(time_s: float, costs: Costs[float]) -> float:
     return min(time_s / costs.other_s, 1.0) if costs.other_s > 0 else 0.0
 
 
+def local(asked: Change, network_s: float, remote: float) -> Change:
+    """Neither network nor storage, on top of what is asked for.
+
+    Args:
+        asked: What is asked for.
+        network_s: The network's part of the round trip, seconds.
+        remote: The part of the time beyond round trips and persistence that calls take since the
+            server is remote, 0 to 1.
+    """
+    return Change(
+        rtt_added_s=-network_s,
+        persist_s=0.0,
+        # Of what another round trip saves of it, nothing is saved twice.
+        other_saved=remote - asked.other_saved,
+        saved_least=-asked.saved_least,
+        saved_most=-asked.saved_most,
+        waiting_s=-asked.waiting_s,
+        put_off_s=-asked.put_off_s,
+        moving_s=-asked.moving_s,
+    )
+
+
 def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
     """The inputs, and with a round trip that is a tick longer or shorter.
 

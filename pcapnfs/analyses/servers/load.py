@@ -9,7 +9,6 @@ until the server was done with another call (`server_queue`).
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,9 +62,6 @@ FLOOR = 0.1
 GROWS = 3.0
 """Times as long as with the fewest calls under way: from there on the service time grows."""
 
-SERVERS = 100
-"""Servers that are looked at, most calls first: a hostile capture may have one for each call."""
-
 
 class Band(Record):
     """Small calls that were sent while about so many calls were under way, themselves included."""
@@ -100,10 +96,7 @@ class Load(Record):
 def load(trace: Trace) -> tuple[Load, ...]:
     """Measure each server, most calls first."""
     shares.register(trace)
-    answered: Counter[str] = Counter()
-    for (_, server), calls in traffic.by_pair(trace).items():
-        answered[server] += calls
-    servers = sorted(answered, key=lambda server: (-answered[server], server))[:SERVERS]
+    servers = traffic.busiest_servers(trace)
     call, rank, band = _at_once(trace, servers)
     numbers = counted(rank[rank >= 0], len(servers)).tolist()
     # Without parameters: DuckDB takes far longer to hand over the rows of a query with them.

@@ -72,10 +72,6 @@ MUCH_BYTES = 16384
 """A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
 millisecond and more."""
 
-SERVERS = 100
-"""Servers that are asked whether they work on one call at a time: a hostile capture may have one
-for each call."""
-
 ALONE = 5
 """Small calls without others that tell how long one takes by itself."""
 
@@ -161,8 +157,8 @@ def stood_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
     """
     if clock(trace).tick_s is not None:
         return ()
-    servers = sorted({server for _, server in traffic.by_pair(trace)})
-    alone = [each.server for each in of_servers(trace, servers[:SERVERS]) if one_by_one(each)]
+    servers = traffic.busiest_servers(trace)
+    alone = [each.server for each in of_servers(trace, servers) if one_by_one(each)]
     if not alone:
         return ()
     longer = ""

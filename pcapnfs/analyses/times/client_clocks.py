@@ -190,13 +190,15 @@ class ClientClock(Record):
         }
 
     @property
-    def on_the_way_s(self) -> float:
-        """What its calls take for the network beyond a round trip each, seconds.
+    def remote_s(self) -> float:
+        """What its calls take beyond a round trip each that none of a local disk does, seconds.
 
-        That is the transfer of their bytes, what was lost, and what a longer path took.
+        That is the transfer of their bytes, what was lost, what a longer path took, and for how
+        long the server was not ready or not reached.
         """
         causes = self.causes()
-        return causes["transfer"] + causes["loss"] - self.idle.late_s + causes["path"]
+        moving_s = causes["transfer"] + causes["loss"] - self.idle.late_s + causes["path"]
+        return moving_s + self.budget.waiting_s
 
     def served_s(self) -> dict[str, float]:
         """What calls that wait for no stable storage took beyond a round trip, by row, seconds."""

@@ -169,15 +169,17 @@ def holding(rates: Sequence[LossRate], transfer_s: float) -> LossRate | None:
     return next(iter(rates), None)
 
 
-def allowed(share: float, rtt_s: float, segment_bytes: int) -> float:
+def allowed(share: float, rtt_s: float, segment_bytes: int, timers: float = 1.0) -> float:
     """About what TCP comes to on a connection, bytes a second.
 
     Args:
         share: The share of segments that is lost, above 0, up to 1.
         rtt_s: The round trip, seconds.
         segment_bytes: Bytes of a segment.
+        timers: How often its timer runs out, by how often it does where three acknowledgements in
+            a row that ask for the same are all that tells of a loss (RFC 5681).
     """
-    timeout_s = rtt_s + TIMEOUT_NS / NANOSECONDS
+    timeout_s = timers * (rtt_s + TIMEOUT_NS / NANOSECONDS)
     per_segment_s = rtt_s * math.sqrt(2 * share / 3) + timeout_s * min(
         1.0, 3 * math.sqrt(3 * share / 8)
     ) * share * (1 + 32 * share**2)

@@ -97,6 +97,12 @@ EVENLY = (8, 1.5)
 """Of at least so many such calls under way at once, the upper quartile of the rates at which their
 replies followed one another is at most so many times the lower: a link takes them at its speed."""
 
+IN_QUEUE = 12
+"""Where calls are smaller, pairs of them are looked at, and at least so many calls must have stood
+in the queue. Those of fewer programs, each of which calls again as it has its answer, may by chance
+be answered evenly on any path: of 12 programs one time in 15 to 100, of 16 one in 30 to 200, by how
+alike their round trips are."""
+
 TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
 its server was known to be longer: `call`, `client`, `call_frame`; `row` of the time budget;
@@ -198,14 +204,16 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
         (client, server): (integer(calls), seconds(longer) or 0.0, tuple(frames))
         for client, server, calls, longer, frames in trace.rows(_TOLD)
     }
-    rates = _full(trace)
+    full = _full(trace)
     times: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for client, server, row, part in trace.rows(_TIMES):
         times[client, server][row] = seconds(part) or 0.0
     return tuple(
         replace(
             _with_calls(path, *told[path.client, path.server], times[path.client, path.server]),
-            full_bytes_per_s=rates.get((path.client, path.server)),
+            full_bytes_per_s=full[path.client, path.server].bytes_per_s
+            if (path.client, path.server) in full
+            else None,
         )
         if _costs(path) and (path.client, path.server) in told
         else path
@@ -213,10 +221,25 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     )
 
 
+class _Full(Record):
+    """A link that the data of a client filled."""
+
+    bytes_per_s: float
+    """How fast the data moved, bytes a second."""
+    least_bytes: int
+    """Bytes of the calls that tell."""
+
+
 @once
-def _full(trace: Trace) -> dict[tuple[str, str], float]:
-    """How fast the data of clients moved meanwhile, bytes a second, where it filled the link."""
-    return _filled(trace, _RATES, [path for path in _paths(trace) if _costs(path)])
+def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
+    """The links that the data of clients filled meanwhile."""
+    paths = [path for path in _paths(trace) if _costs(path)]
+    rates = _filled(trace, _RATES, paths)
+    found = {pair: _Full(rate, LARGE_BYTES) for pair, rate in rates.items()}
+    others = [path for path in paths if (path.client, path.server) not in found]
+    for pair, rate in (_filled(trace, _RATES_OF_PAIRS, others) if others else {}).items():
+        found[pair] = _Full(rate, 1)
+    return found
 
 
 def _full_of_replies(trace: Trace) -> dict[tuple[str, str], float]:
@@ -233,7 +256,7 @@ def _filled(trace: Trace, rates: str, paths: list[SlowerPath]) -> dict[tuple[str
         {
             "clients": given.text(path.client for path in paths),
             "servers": given.text(path.server for path in paths),
-            "large": LARGE_BYTES,
+            "more": given.text(round(path.more_s * NANOSECONDS) for path in paths),
             "least": least,
         },
     )
@@ -267,7 +290,8 @@ def register(trace: Trace) -> bool:
     if not paths:
         return False
     shares.register(trace)
-    rates = _full(trace)
+    none = _Full(0.0, LARGE_BYTES)
+    full = [_full(trace).get((path.client, path.server), none) for path in paths]
     stalls = "select null::ubigint as call where false"
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"
@@ -279,11 +303,9 @@ def register(trace: Trace) -> bool:
                 "servers": given.text(path.server for path in paths),
                 "more": given.text(round(path.more_s * NANOSECONDS) for path in paths),
                 "usual": given.text(round(path.usual_s * NANOSECONDS) for path in paths),
-                "rates": given.text(
-                    repr(rates.get((path.client, path.server), 0.0) / NANOSECONDS) for path in paths
-                ),
+                "rates": given.text(repr(each.bytes_per_s / NANOSECONDS) for each in full),
+                "larges": given.text(each.least_bytes for each in full),
                 "times": EVENLY[1],
-                "large": LARGE_BYTES,
             },
         )
     return True
@@ -407,7 +429,8 @@ _SLOW = f"""
 """
 
 _ENDS = (
-    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server"
+    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server, "
+    f"{given.rows('more', 'bigint')} as more"
 )
 
 # A call that stood still for a lost segment is left to that. A large one on a link that is full
@@ -416,13 +439,13 @@ _ENDS = (
 # answered at the speed that the link then has, it is the link that they are answered by.
 _CALLS = f"""
     with paths as (
-        select {_ENDS},
-               {given.rows("more", "bigint")} as more, {given.rows("usual", "bigint")} as usual,
-               {given.rows("rates", "double")} as full_rate
+        select {_ENDS}, {given.rows("usual", "bigint")} as usual,
+               {given.rows("rates", "double")} as full_rate,
+               {given.rows("larges", "bigint")} as least_bytes
     ),
     slow as (
         select connection, server_slow_from as since, server_slow_until as until,
-               least(more, server_slow_rtt) as more, usual, full_rate
+               least(more, server_slow_rtt) as more, usual, full_rate, least_bytes
         from connections join paths using (client, server)
         where server_slow_rtt >= more
     ),
@@ -431,7 +454,7 @@ _CALLS = f"""
                call_bytes, since, until, full_rate,
                lag(greatest(reply_time, 0)) over in_turn as before
         from calls join slow using (connection)
-        where full_rate > 0 and not callback and srt is not null and call_bytes >= $large
+        where full_rate > 0 and not callback and srt is not null and call_bytes >= least_bytes
         window in_turn as (partition by connection order by reply_time, call)
     ),
     runs as (
@@ -456,7 +479,8 @@ _CALLS = f"""
             / greatest(reply_time - call_first_time, inside, 1))::bigint as part
     from (
         select call, client, server, call_frame, stability, call_first_time, reply_time,
-               case when full_rate > 0 and call_bytes >= $large then greatest(srt - usual, 0)
+               case when full_rate > 0 and call_bytes >= least_bytes
+                    then greatest(srt - usual, 0)
                     else least(more, greatest(srt, 0)) end as inside
         from calls join slow using (connection)
         where not callback and srt is not null
@@ -483,7 +507,7 @@ def _rates(side: str, moved: str) -> str:
                    lag(reply_time) over (partition by connection order by reply_time, call)
                        as before
             from calls join slow using (connection)
-            where not callback and reply_time between since and until and {moved} >= $large
+            where not callback and reply_time between since and until and {moved} >= {LARGE_BYTES}
         ),
         rates as (
             select *, bytes / (reply_time - before) as rate
@@ -496,6 +520,37 @@ def _rates(side: str, moved: str) -> str:
 
 
 _RATES = _rates("server", "call_bytes")
+
+# Most pairs of a window are answered at once; so what all come to must be near as well.
+_RATES_OF_PAIRS = f"""
+    with paths as (select {_ENDS}),
+    slow as (
+        select connection, client, server, more, server_slow_from as since,
+               server_slow_until as until
+        from connections join paths using (client, server) where server_slow_rtt is not null
+    ),
+    answered as (
+        select slow.client, slow.server, more, connection, call_time, reply_time,
+               call_bytes as bytes, lag(reply_time) over came as before,
+               row_number() over came // 2 as pair
+        from calls join slow using (connection)
+        where not callback and reply_time between since and until
+        window came as (partition by connection order by reply_time, call)
+    ),
+    pairs as (
+        select client, server, more, sum(bytes) as bytes, max(reply_time) - min(before) as took
+        from answered where before is not null
+        group by client, server, more, connection, pair
+        having count(*) = 2 and bool_and(call_time < before)
+    ),
+    rates as (select *, bytes / took as rate from pairs where took > 0)
+    select client, server, sum(bytes) / sum(took),
+           quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
+    from rates group by client, server
+    having count(*) >= $least
+           and quantile_cont(rate, 0.75) <= {EVENLY[1]} * sum(bytes) / sum(took)
+           and max(more) >= {IN_QUEUE} / 2 * avg(took)
+"""
 
 _REPLY_RATES = _rates("client", "reply_bytes")
 

@@ -189,10 +189,11 @@ def data_sentences(result: Cache) -> list[str]:
     """What the caches held and lost, in sentences."""
     lines = []
     if result.bytes_reread or result.bytes_saved:
-        lines.append(
-            f"{units.size(result.bytes_reread)} read again after somebody else's change; at most "
-            f"{units.size(result.bytes_saved)} not read again, because the cache was valid."
-        )
+        told = f"{units.size(result.bytes_reread)} read again after somebody else's change"
+        if result.bytes_saved:
+            saved = units.size(result.bytes_saved)
+            told += f"; at most {saved} not read again, because the cache was valid"
+        lines.append(f"{told}.")
     if result.invalidations:
         lines.append(
             f"Clients noticed {units.counted(result.invalidations, 'time')} that somebody else had "

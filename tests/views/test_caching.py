@@ -220,3 +220,10 @@ def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
     assert "snaplen" not in samples.render(listings.screen(hidden), 140)
     assert "could not be read" in samples.render(listings.screen(hidden), 140)
     assert "could not be read" in samples.render(renderables()["cache-poor"], 140)
+
+
+def test_nothing_is_said_of_what_the_cache_did_not_spare() -> None:
+    void = replace(samples.cache(), bytes_reread=26, bytes_saved=0, invalidations=0)
+    assert caching.data_sentences(void)[0] == "26 B read again after somebody else's change."
+    unknown = replace(void, bytes_saved=None)
+    assert caching.data_sentences(unknown) == caching.data_sentences(void)

@@ -1,8 +1,8 @@
 """Writes the pages of the documentation that the code knows best.
 
-`python docs/generate.py` writes commands, json, tables, operations, coverage, findings and reasons;
-with `--check` it compares them instead and exits with 1 when one is out of date. Names of pages
-limit it to those.
+`python docs/generate.py` writes commands, json, tables, operations, coverage, findings and reasons,
+and the list of contents of the definitions; with `--check` it compares them instead and exits with
+1 when one is out of date. Names of pages limit it to those.
 """
 
 from __future__ import annotations
@@ -23,7 +23,19 @@ from pcapnfs.record import Record, names
 
 HERE = Path(__file__).parent
 
+CONTENTS, END = "<!-- contents -->", "<!-- end -->"
+"""Around the list of contents of a page that people write."""
+
 GENERATED = "<!-- Written by docs/generate.py: change the code, not this page. -->\n"
+
+LONG = 100
+"""Keys beyond which those of a document are told part by part."""
+
+FEW = 4
+"""Sections up to which a page needs no list of them."""
+
+DEFINES = ("word", "number", "row", "column", "mark", "cause", "evidence", "option", "finding")
+"""What heads the first column of a table that defines the words in it."""
 
 WIDTH = 96
 """Columns of the help texts in commands.md."""
@@ -78,15 +90,36 @@ def json_keys() -> str:
     for title, result in documents().items():
         # A report is made of other documents: their keys need not be told again.
         apart = {} if result is not Report else {each: name for name, each in documents().items()}
-        rows = [f"| `{key}` | {kind} | {text} |" for key, kind, text in keys(result, apart=apart)]
-        head = "| key | type | meaning |\n| --- | --- | --- |\n"
-        sections.append(f"## `{title}`\n\n{head}{_lines(rows)}")
+        told = list(keys(result, apart=apart))
+        sections.append(f"## `{title}`\n\n{_by_part(title, told)}")
     return _page(
         "JSON",
         "The keys of `--json`. Times are seconds, sizes bytes, shares 0…1; unknown is null. "
         "`[]` stands for each element of a list, `{}` for each value of an object with free keys. "
         "From Python, `pcapnfs.to_json` writes a result likewise.",
         sections,
+    )
+
+
+def _by_part(title: str, told: Sequence[tuple[str, str, str]]) -> str:
+    """The keys of a document; of a long one in a section for each part, and for keys between."""
+    head = "| key | type | meaning |\n| --- | --- | --- |\n"
+    parts: dict[str, list[str]] = {}
+    for key, kind, text in told:
+        parts.setdefault(re.split(r"[.[{]", key)[0], []).append(f"| `{key}` | {kind} | {text} |")
+    if len(told) <= LONG:
+        return head + _lines([row for rows in parts.values() for row in rows])
+    groups: list[list[str]] = []
+    for part, rows in parts.items():
+        if groups and len(rows) == len(parts[groups[-1][-1]]) == 1:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    command = title.removeprefix("pcapnfs ").removesuffix(" --json")
+    return "\n".join(
+        f"### {', '.join(f'`{part}`' for part in group)} of `{command}`\n\n"
+        f"{head}{_lines([row for part in group for row in parts[part]])}"
+        for group in groups
     )
 
 
@@ -313,6 +346,14 @@ def reasons() -> str:
     )
 
 
+def definitions() -> str:
+    """The definitions as they stand, with a list of the words that each section defines."""
+    page = (HERE / "definitions.md").read_text(encoding="utf-8")
+    head, rest = page.split(f"{CONTENTS}\n", 1)
+    body = rest.split(f"{END}\n", 1)[1]
+    return f"{head}{CONTENTS}\n{_lines(list(_contents(body)))}{END}\n{body}"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "json": json_keys,
@@ -321,6 +362,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "coverage": coverage,
     "findings": findings,
     "reasons": reasons,
+    "definitions": definitions,
 }
 
 
@@ -373,8 +415,39 @@ def _json_type(hint: object) -> tuple[str, type | None, str]:
     return names[hint], None, ""
 
 
+def _contents(page: str) -> Iterator[str]:
+    """An item for each section of a page, with the words that it defines."""
+    for section in re.split(r"^(?=#{2,3} )", page, flags=re.M)[1:]:
+        heading = section.splitlines()[0]
+        words: list[str] = []
+        for table in re.findall(r"(?:^\|.*\n)+", section, re.M):
+            first = [row.split("|")[1].strip() for row in table.splitlines()]
+            if first[0] in DEFINES:
+                words += [word for cell in first[2:] for word in cell.split(", ")]
+        words += re.findall(r"^(?:- )?\*{1,2}([A-Z][^*]+)\*{1,2}", section, re.M)
+        told = f": {', '.join(dict.fromkeys(words))}" if words else ""
+        yield f"{_item(heading)}{told}"
+
+
+def _anchor(title: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _item(heading: str) -> str:
+    """A link to a section; one of a part does not say again of what."""
+    level, title = heading.split(" ", 1)
+    told = re.sub(r" of `[^`]*`$", "", title)
+    return f"{'  ' * (len(level) - 2)}- [{told}](#{_anchor(title)})"
+
+
 def _page(title: str, introduction: str, sections: list[str]) -> str:
-    return f"{GENERATED}# {title}\n\n{introduction}\n\n" + "\n".join(sections)
+    """A page; of many sections with a list of them, and of the parts of each."""
+    contents = ""
+    if len(sections) > FEW:
+        headings = re.findall(r"^(###? .*)$", "\n".join(sections), re.M)
+        contents = _lines([_item(heading) for heading in headings]) + "\n"
+    return f"{GENERATED}# {title}\n\n{introduction}\n\n{contents}" + "\n".join(sections)
 
 
 def _lines(rows: list[str]) -> str:

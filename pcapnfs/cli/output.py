@@ -102,7 +102,7 @@ def screens(renderables: Iterable[RenderableType], trust: Trust | None = None) -
 
 
 def _drawn(renderables: Iterable[RenderableType], trust: Trust | None) -> Iterator[str]:
-    from rich.console import Console
+    from rich.console import Console, Group
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     for place, renderable in enumerate(renderables):
@@ -112,7 +112,8 @@ def _drawn(renderables: Iterable[RenderableType], trust: Trust | None) -> Iterat
             renderable = trusted(renderable, trust)
         for part in _parts(renderable, console):
             with console.capture() as captured:
-                console.print(part)
+                # Of a text alone Rich makes one that does not know where its lines may end.
+                console.print(Group(part))
             # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
             yield re.sub(r" +$", "", captured.get(), flags=re.M)
         # Rich flushes what is left here before the next, and ends with 1 where nobody reads it.

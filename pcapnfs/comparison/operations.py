@@ -63,8 +63,9 @@ class OperationChange(Record):
     ties, for the correlation of neighbouring calls, and for the number of operations); None
     likewise."""
     verdict: str
-    """`faster` or `slower`: significant, and a tenth of the median or more; `same`: not; `few`:
-    fewer than 30 calls on a side; `new` or `gone`: calls on one side only."""
+    """`faster` or `slower`: significant, and a tenth of the median or more; `unclear`: as much,
+    which may be chance; `same`: less than that; `few`: fewer than 30 calls on a side; `new` or
+    `gone`: calls on one side only."""
 
 
 def operation_changes(
@@ -124,9 +125,10 @@ def _verdict(
         return "gone" if before else "new"
     if test is None or p is None or median is None:
         return "few"
-    moved = p < SIGNIFICANT and abs(test.superiority - 0.5) >= CLEARLY
-    if not moved or abs(test.shift_s) < RELEVANT * median:
+    if not test.shift_s or abs(test.shift_s) < RELEVANT * median:
         return "same"
+    if p >= SIGNIFICANT or abs(test.superiority - 0.5) < CLEARLY:
+        return "unclear"
     return "slower" if test.shift_s > 0 else "faster"
 
 

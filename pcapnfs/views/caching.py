@@ -190,12 +190,11 @@ def data_sentences(result: Cache) -> list[str]:
     lines = []
     if result.bytes_reread or result.bytes_saved:
         again = units.size(result.bytes_reread) if result.bytes_reread else "Nothing"
-        spared = (
-            f"at most {units.size(result.bytes_saved)} not read again, because the cache was valid"
-            if result.bytes_saved
-            else "nothing spared by a valid cache"
-        )
-        lines.append(f"{again} read again after somebody else's change; {spared}.")
+        told = f"{again} read again after somebody else's change"
+        if result.bytes_saved:
+            saved = units.size(result.bytes_saved)
+            told += f"; at most {saved} not read again, because the cache was valid"
+        lines.append(f"{told}.")
     if result.invalidations:
         lines.append(
             f"Clients noticed {units.counted(result.invalidations, 'time')} that somebody else had "

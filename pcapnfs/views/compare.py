@@ -32,8 +32,8 @@ OPERATIONS = 16
 def screen(result: Comparison) -> RenderableType:
     """Both runs, causes, steps, forecasts, operations, files, patterns, findings."""
     return Group(
-        _runs(result),
         note(differences.in_a_sentence(result), indent=0, style="bold"),
+        _runs(result),
         *(note(told, indent=0) for told in differences.remarks(result)),
         *_clients(result),
         heading("What must have changed"),
@@ -63,11 +63,12 @@ def _runs(result: Comparison) -> RenderableType:
         Column("captured at", 3, align="left"),
         Column("capture", align="left", least=16),
     ]
-    rows = [_run("BEFORE", result.before), _run("AFTER", result.after)]
+    before, after = differences.captures(result)
+    rows = [_run("BEFORE", result.before, before), _run("AFTER", result.after, after)]
     return FittedTable(columns, rows)
 
 
-def _run(title: str, run: Run) -> list[str]:
+def _run(title: str, run: Run, captures: tuple[str, ...]) -> list[str]:
     return [
         title,
         units.duration(differences.run_s(run)),
@@ -75,7 +76,7 @@ def _run(title: str, run: Run) -> list[str]:
         "mount" if differences.mount_alone(run) else units.count(run.calls),
         units.count(run.stable_calls if run.of_files else None),
         run.vantage,
-        some(run.captures, 1),
+        some(captures, 1),
     ]
 
 

@@ -5,6 +5,7 @@ Takes a `Comparison` or a part of it; gives sentences, escaped.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
@@ -101,6 +102,18 @@ GIVEN = {
 
 GIVEN_OF_CLIENT = {"set_up": "AFTER's RTT, persistence", "calls": "and AFTER's calls"}
 """The same of one of several clients."""
+
+
+def captures(result: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The captures of both runs, without the directories that all of them are in; not escaped."""
+    runs = (result.before, result.after)
+    paths = [[path.rstrip("/").split("/") for path in run.captures] for run in runs]
+    folders = [path[:-1] for run in paths for path in run]
+    shared = [*takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
+    # Without the root alone, what is left would look relative.
+    common = len(shared) if any(map(any, shared)) else 0
+    before, after = (tuple("/".join(path[common:]) for path in run) for run in paths)
+    return before, after
 
 
 def in_a_sentence(result: Comparison) -> str:

@@ -171,7 +171,7 @@ def _inputs(model: Model) -> RenderableType:
         Column("", align="left"),
         Column("used"),
         Column("measured", 1),
-        Column("from", 0, align="left", least=16, cut="end"),
+        Column("from", 0, align="left", least=16, cut="wrap"),
     ]
     rows = [
         [

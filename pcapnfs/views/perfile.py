@@ -14,6 +14,7 @@ from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames, totals, unless_zero, volume
+from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -71,6 +72,8 @@ _GROUPS = {
 
 def files(result: PerFile) -> RenderableType:
     """A row for each file."""
+    if not result.listed.files:
+        return _none(result)
     rows = (_file_row(file) for file in result.files)
     more = (result.shown.files or 0) < (result.listed.files or 0)
     return Group(
@@ -82,6 +85,8 @@ def files(result: PerFile) -> RenderableType:
 
 def groups(result: PerGroup) -> RenderableType:
     """A row for each group."""
+    if not result.listed.files:
+        return _none(result)
     title = _GROUPS[result.by][0]
     columns = (Column(title, align="left", least=30), *_GROUP_COLUMNS[1:])
     parts: list[RenderableType] = [
@@ -93,6 +98,19 @@ def groups(result: PerGroup) -> RenderableType:
             Text(f"{units.counted(hidden, *_more(result.by))} (--top 0 shows all)", style="dim")
         )
     return Group(*parts, Text(""), _totals(result, []))
+
+
+def _none(result: PerFile | PerGroup) -> RenderableType:
+    """Why there is no row, and the totals."""
+    if result.listed.files is None:
+        why = "Which files is not known: calls do not tell, or their handles could not be read."
+    elif result.not_matched.files:
+        why = "No file matches."
+    elif result.left_out.files:
+        why = "No file but those that --all shows."
+    else:
+        why = "No call is about a file."
+    return Group(Prose(why), Text(""), _totals(result, []))
 
 
 def _more(by: str) -> tuple[str, str]:

@@ -85,7 +85,7 @@ STABILITY_ROWS = (
     ("unstable_write", "unstable writes"),
     ("read", "reads"),
     ("state", "client state"),
-    ("unknown", "unknown: the outcome was not captured"),
+    ("unknown", "unknown: the outcome cannot be seen"),
 )
 """The disjoint kinds of calls and how the screen calls them."""
 

@@ -124,11 +124,15 @@ def sealed(trust: Trust) -> list[str]:
             f"{are} sealed by TLS, with {units.size(found.sealed_bytes)} or "
             f"{units.share(found.bytes_share)} of all payload: no call there can be seen."
         )
-    if found.calls:
-        are = units.counted(found.calls, "call is", "calls are")
+    if nameless := found.calls - found.named_unknown:
+        share = None if found.calls_share is None else found.calls_share * nameless / found.calls
         told.append(
-            f"{are} sealed by Kerberos (krb5p), or {units.share(found.calls_share)} of those that "
-            "have a reply: how long they took can be seen, not what they did."
+            f"{_by_kerberos(nameless, share)}: how long they took can be seen, not what they did."
+        )
+    if found.named_calls:
+        told.append(
+            f"{_by_kerberos(found.named_calls, found.named_share)}: their procedures and times can "
+            "be seen, not their files, sizes and statuses."
         )
     if found.cut_connections:
         cut = units.counted(found.cut_connections, "connection")
@@ -137,6 +141,11 @@ def sealed(trust: Trust) -> list[str]:
             "all payload, no call can be seen: packets were cut before a call tells what it is."
         )
     return told
+
+
+def _by_kerberos(calls: int, share: float | None) -> str:
+    are = units.counted(calls, "call is", "calls are")
+    return f"{are} sealed by Kerberos (krb5p), or {units.share(share)} of those that have a reply"
 
 
 def no_verdict(trust: Trust) -> str:
@@ -412,7 +421,7 @@ def _assumed(trust: Trust) -> str:
     if not trust.assumed_outcomes:
         return ""
     return (
-        f"{units.counted(trust.assumed_outcomes, 'call')} whose status was not captured "
+        f"{units.counted(trust.assumed_outcomes, 'call')} whose status cannot be seen "
         f"{'is' if trust.assumed_outcomes == 1 else 'are'} taken for a success."
     )
 

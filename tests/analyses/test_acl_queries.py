@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.acl_queries import acl_queries
-from tests.unit.rows import call, trace_of
+from tests.unit.rows import call, operation, trace_of
 
 ASKED = {"program": 100227, "protocol": "nfsacl3"}
 
@@ -30,6 +30,36 @@ def test_calls_are_counted_by_client_with_their_objects_and_time() -> None:
     assert (first.changed, second.changed) == (1, 0)
     assert first.asked.time_s == pytest.approx(0.009)
     assert (second.client, second.asked.calls) == ("10.0.0.3", 1)
+
+
+def test_of_nfsv4_what_asks_for_the_acl_alone_is_counted_with_names_of_attributes() -> None:
+    calls = [
+        call(1, "GETATTR", 2, file=1, protocol="4.2"),
+        call(2, "GETATTR", 3, file=2, protocol="4.2"),
+        call(3, "GETATTR", 4, file=2, protocol="4.2"),
+        call(4, "LISTXATTRS", 5, file=1, protocol="4.2"),
+        call(5, "SETATTR", 6, file=1, protocol="4.2", stability="stable"),
+        call(6, "GETATTR", 7, file=3, protocol="3"),
+    ]
+    operations = [
+        operation(1, "GETATTR", attributes="00001000:00000000:00000000"),
+        operation(2, "GETATTR", attributes="00001000"),
+        operation(3, "GETATTR", attributes="0010111a:00b0a23a"),
+        operation(4, "LISTXATTRS"),
+        operation(5, "SETATTR", attributes="00001000:00000000"),
+        operation(6, "GETATTR"),
+    ]
+    with trace_of(calls=calls, operations=operations) as trace:
+        (found,) = acl_queries(trace)
+    assert (found.asked.calls, found.by_attribute, found.objects) == (2, 2, 2)
+    assert found.asked.time_s == pytest.approx(0.005)
+    assert (found.listed.calls, found.listed.time_s) == (1, pytest.approx(0.005))
+    assert found.changed == 1
+
+
+def test_extended_attributes_alone_are_none() -> None:
+    with trace_of(calls=[call(1, "LISTXATTRS", 5, file=1, protocol="4.2")]) as trace:
+        assert acl_queries(trace) == ()
 
 
 def test_that_of_nfsv4_or_of_an_attribute_is_none() -> None:

@@ -55,6 +55,20 @@ def test_calls_whose_operations_are_hidden() -> None:
     with trace_of(calls=calls) as trace:
         found = sealing(trace)
     assert (found.calls, found.calls_share, found.mostly) == (1, 0.5, True)
+    assert (found.named_calls, found.named_share, found.named_unknown) == (1, 0.5, 0)
+
+
+def test_calls_whose_procedure_alone_is_seen() -> None:
+    calls = [
+        call(1, "WRITE", 1, undecoded="encrypted", stability="unknown", assumed=True),
+        call(2, "GETATTR", 1, undecoded="encrypted"),
+        call(3, "GETATTR", 1, undecoded="truncated"),
+        call(4, "GETATTR", 1),
+    ]
+    with trace_of(calls=calls) as trace:
+        found = sealing(trace)
+    assert (found.named_calls, found.named_share, found.named_unknown) == (2, 0.5, 1)
+    assert (found.calls, found.calls_share) == (1, 0.25)
 
 
 def test_nothing_is_sealed_where_there_is_nothing() -> None:

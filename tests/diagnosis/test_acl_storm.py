@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.acl_queries import AclQueries
-from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.acl_storm import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.material import nothing, seen_by
 
-STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 98, 0)
+STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0)
 
 
 def test_a_tenth_of_the_calls_is_told() -> None:
@@ -29,6 +29,29 @@ def test_where_acls_are_set_noacl_is_no_way_out() -> None:
     assert seen.seen.endswith("100 calls set one, so that ACLs are used here.")
     assert "noacl" not in seen.advice[0].action
     assert "it is not for this mount" in seen.advice[1].action
+
+
+def test_that_of_nfsv4_is_an_attribute_and_noacl_no_way_out() -> None:
+    pair = replace(STORM, by_attribute=100, listed=Spared(90, 0.3, 0.1, (4,)))
+    found = nothing(acl_queries=(pair,), time_budget=clock(unstable=1.0, client=1.0))
+    (seen,) = seen_by(RULE, found)
+    assert seen.seen == (
+        "100 of 1\u2009000 calls are GETATTRs of the ACL alone, about 98 objects. 90 LISTXATTRS "
+        "ask for extended attributes as well."
+    )
+    assert seen.claims == (Claim("unstable", 0.7), Claim("client", 0.2))
+    assert not any("noacl" in advice.action for advice in seen.advice)
+    assert "vers=4.1" in seen.advice[1].action
+    (alone,) = seen_by(RULE, nothing(acl_queries=(replace(pair, listed=NONE),)))
+    assert not any("vers=4.1" in advice.action for advice in alone.advice)
+
+
+def test_of_both_versions_both_are_told() -> None:
+    (seen,) = seen_by(RULE, nothing(acl_queries=(replace(STORM, by_attribute=40),)))
+    assert seen.seen.startswith(
+        "100 of 1\u2009000 calls fetch an ACL (40 as GETATTRs of it alone), about 98 objects."
+    )
+    assert "noacl" in seen.advice[0].action
 
 
 @pytest.mark.parametrize(

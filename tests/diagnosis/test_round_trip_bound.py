@@ -94,7 +94,14 @@ def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
     found = replace(bound_by("round_trips", **FAR), transfer_runs=(runs,))
     (seen,) = seen_by(RULE, found)
     assert ("read_ahead_kb" in seen.advice[0].action) is told
-    assert ("tar or" in seen.advice[0].action) is not told
+    assert ("(tar)" in seen.advice[0].action) is not told
+
+
+def test_who_only_looks_is_told_to_look_at_several_at_once() -> None:
+    material = bound_by("round_trips", **FAR, stable_calls=0)
+    (seen,) = seen_by(RULE, material)
+    assert "at once" in seen.advice[0].action
+    assert not any("(tar)" in advice.action for advice in seen.advice)
 
 
 @pytest.mark.parametrize(("share", "seen"), [(0.29, 1), (0.15, 1), (0.14, 0)])

@@ -225,7 +225,7 @@ def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
 @pytest.mark.parametrize(
     ("reread", "saved", "told"),
     [
-        (1 << 20, 0, "1.00 MiB read again after somebody else's change; nothing spared by a"),
+        (1 << 20, 0, "1.00 MiB read again after somebody else's change."),
         (0, 1 << 20, "Nothing read again after somebody else's change; at most 1.00 MiB not read"),
     ],
 )
@@ -233,3 +233,10 @@ def test_no_bytes_are_told_in_words(reread: int, saved: int, told: str) -> None:
     lines = caching.data_sentences(replace(samples.cache(), bytes_reread=reread, bytes_saved=saved))
     assert lines[0].startswith(told)
     assert "0 B" not in lines[0]
+
+
+def test_nothing_is_said_of_what_the_cache_did_not_spare() -> None:
+    void = replace(samples.cache(), bytes_reread=26, bytes_saved=0, invalidations=0)
+    assert caching.data_sentences(void)[0] == "26 B read again after somebody else's change."
+    unknown = replace(void, bytes_saved=None)
+    assert caching.data_sentences(unknown) == caching.data_sentences(void)

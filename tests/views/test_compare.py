@@ -307,3 +307,24 @@ def test_why_nothing_is_foretold_of_several_clients() -> None:
 )
 def test_errors_are_told_to_the_digits_that_say_something(error: float | None, told: str) -> None:
     assert changed_figures.error(error) == told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (("/data/a.pcap",), ("/data/b.pcap",), (("a.pcap",), ("b.pcap",))),
+        (("/data/x/a.pcap",), ("/data/y/a.pcap",), (("x/a.pcap",), ("y/a.pcap",))),
+        (("/data/x/a.pcap",), ("/data/a.pcap",), (("x/a.pcap",), ("a.pcap",))),
+        (("/x/a.pcap",), ("/y/a.pcap",), (("/x/a.pcap",), ("/y/a.pcap",))),
+        (("a.pcap",), ("y/a.pcap",), (("a.pcap",), ("y/a.pcap",))),
+        (("x/a.nfstrace/",), ("x/a.nfstrace",), (("a.nfstrace",), ("a.nfstrace",))),
+        (("x/a.pcap0", "x/a.pcap1"), (), (("a.pcap0", "a.pcap1"), ())),
+    ],
+)
+def test_captures_are_told_without_the_directories_that_all_are_in(
+    before: tuple[str, ...], after: tuple[str, ...], told: tuple[tuple[str, ...], ...]
+) -> None:
+    result = samples.comparison()
+    runs = {"before": before, "after": after}
+    named = {run: replace(getattr(result, run), captures=paths) for run, paths in runs.items()}
+    assert differences.captures(replace(result, **named)) == told

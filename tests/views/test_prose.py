@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.padding import Padding
 
 from pcapnfs import units
+from pcapnfs.cli import output
 from pcapnfs.views.prose import Prose
 from tests.views.samples import render
 
@@ -46,3 +48,12 @@ def test_styles_and_what_is_too_long_stay() -> None:
     lines = [line.strip() for line in render(text, 20).splitlines()]
     assert lines == ["1 m 5 s", "x" * 20, "x" * 20, "x" * 10]
     assert text.plain == "1 m 5 s " + "x" * 50
+
+
+def test_quantities_stay_whole_on_the_way_to_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text alone is what most screens begin with."""
+    monkeypatch.setenv("COLUMNS", "23")
+    output.screen(Prose("They took 31.0 s (56.5 %)."))
+    assert capsys.readouterr().out.splitlines() == ["They took 31.0 s", "(56.5 %)."]

@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from pcapnfs.analyses.by_file.costs import Total
 from pcapnfs.analyses.mounts.software import Changed, Kind, Software
 from pcapnfs.record import replace
 from pcapnfs.views import (
@@ -232,3 +233,21 @@ def test_names_that_end_alike_stay_apart_on_a_narrow_screen() -> None:
     lines = text.splitlines()
     assert lines[1].split("(removed)")[0] != lines[2].split("(removed)")[0]
     assert "errors" in lines[0]
+
+
+def test_perfile_says_why_there_is_no_file() -> None:
+    known = replace(samples.perfile(), files=(), listed=Total(0, 0, 0, 0.0))
+    told = {
+        "No file but those that --all shows.": known,
+        "No call is about a file.": replace(known, left_out=Total(0, 0, 0, 0.0)),
+        "No file matches.": replace(known, not_matched=Total(3, 9, 0, 0.1)),
+        "Which files is not known: calls do not tell, or their handles could not be read.": replace(
+            known, listed=Total(None, 0, 0, 0.0)
+        ),
+    }
+    for sentence, result in told.items():
+        first, empty, *totals = samples.render(perfile.files(result), 120).splitlines()
+        assert (first, empty) == (sentence, "")
+        assert totals[-1].startswith("total")
+    grouped = replace(samples.pergroup(), groups=(), listed=Total(0, 0, 0, 0.0))
+    assert samples.render(perfile.groups(grouped), 120).startswith("No file matches.\n")

@@ -28,7 +28,7 @@ def test_every_misfortune_has_its_sentence() -> None:
         "2 of them sent as the capture ended.",
         "5 replies without call, 1 of them as the capture began.",
         "8 messages not decoded to the end: 7 encrypted, 1 \\x1b[31m[bold]<script>\\u202e.",
-        "3 calls whose status was not captured are taken for a success.",
+        "3 calls whose status cannot be seen are taken for a success.",
         "2.00 KiB on the wire are not in the capture; the capturing host lost 3 packets; "
         "12 packets were cut to 96 bytes.",
         "1 call was sent more than once, counted once and timed from the first transmission.",
@@ -289,6 +289,26 @@ def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
         f"long they took can be seen, not what they did. {client} with sec=krb5i or krb5, where "
         "that is allowed."
     )
+
+
+def test_calls_of_which_kerberos_leaves_the_procedure_are_told_as_such() -> None:
+    sealed = replace(
+        samples.sealing(), calls=9, calls_share=0.3, named_calls=20, named_share=2 / 3,
+        named_unknown=6,
+    )  # fmt: skip
+    trust = replace(samples.trust(), sealed=sealed, complete=False)
+    by_kerberos = "sealed by Kerberos (krb5p), or {} of those that have a reply:"
+    named = (
+        f"20 calls are {by_kerberos.format('66.7 %')} their procedures and times can be seen, not "
+        "their files, sizes and statuses."
+    )
+    assert warning(trust) == (
+        f"Trust: 3 calls are {by_kerberos.format('10.0 %')} how long they took can be seen, not "
+        f"what they did. {named} The figures are those of the rest."
+    )
+    # Of NFSv3 alone nothing else is said.
+    alone = replace(trust, sealed=replace(sealed, calls=6))
+    assert trust_sentences(alone, samples.capture())[1] == named
 
 
 def test_connections_that_were_cut_before_a_call_tells_what_it_is_are_told() -> None:

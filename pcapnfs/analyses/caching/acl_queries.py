@@ -1,8 +1,9 @@
-"""ACLs that NFSv3 clients asked for, object by object.
+"""ACLs that clients asked for, object by object.
 
-Takes a trace; gives for each client and server the calls of the side program NFSACL that fetch an
-ACL. Nothing else brings them along: neither listings with attributes nor LOOKUPs, so that each
-costs a round trip of its own.
+Takes a trace; gives for each client and server the calls that fetch an ACL: of NFSv3 those of the
+side program NFSACL, of NFSv4 GETATTRs that ask for the ACL alone. Nothing else brings them along:
+neither listings with attributes nor LOOKUPs, so that each costs a round trip of its own. Beside
+them clients of NFSv4.2 ask for the names of extended attributes.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ READS = columns.together(
     population.CALLS_READS,
     shares.READS,
     traffic.READS,
-    columns.of(calls="call mount op protocol callback call_frame reply_time file"),
+    columns.of(
+        calls="call mount op protocol callback call_frame reply_time file",
+        operations="call op attributes",
+    ),
 )
 """The columns that the query here reads."""
 
-NEEDS = population.Calls(ops=("GETACL",))
-"""Only these are looked at."""
+NEEDS = population.Calls(ops=("GETACL", "GETATTR"))
+"""Only where there are such calls can there be any that fetch an ACL."""
 
 
 class AclQueries(Record):
@@ -45,8 +49,12 @@ class AclQueries(Record):
     """All its answered calls of NFS."""
     asked: Spared
     """Those that fetch an ACL."""
+    by_attribute: int
+    """Part of asked: GETATTRs of NFSv4 that ask for the ACL alone."""
+    listed: Spared
+    """LISTXATTRS: they ask for the names of extended attributes, as ls -l does beside the ACL."""
     objects: int
-    """Objects that these are about."""
+    """Objects that asked is about."""
     changed: int
     """Answered calls that set an ACL: somebody uses them."""
 
@@ -59,18 +67,38 @@ def acl_queries(trace: Trace) -> tuple[AclQueries, ...]:
     calls, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
     return tuple(
         AclQueries(
-            *mounts[mount], calls[mount], spared.of_row(row), integer(objects), integer(changed)
+            *mounts[mount],
+            calls[mount],
+            spared.of_row(row[:4]),
+            integer(by_attribute),
+            spared.of_row(row[4:]),
+            integer(objects),
+            integer(changed),
         )
-        for mount, objects, changed, *row in trace.rows(_ASKED)
+        for mount, by_attribute, objects, changed, *row in trace.rows(_ASKED)
     )
 
 
+_ALONE = "regexp_full_match(attributes, '00001000(:0+)*')"
+"""SQL: an operation of NFSv4 asks for the ACL, or sets it, and for nothing else (RFC 8881 section
+5.8.1: attribute 12)."""
+
 _ASKED = f"""
-    select mount, count(distinct file) filter (op = 'GETACL'), count(*) filter (op = 'SETACL'),
-           {spared.columns("op = 'GETACL'")}
-    from calls join shares using (call)
-    where not callback and reply_time is not null and op in ('GETACL', 'SETACL')
-          and protocol = 'nfsacl3'
-    group by mount having count(*) filter (op = 'GETACL') > 0
-    order by count(*) filter (op = 'GETACL') desc, mount
+    with alone as (
+        select distinct call from operations where op in ('GETATTR', 'SETATTR') and {_ALONE}
+    ), kinds as (
+        select mount, call, call_frame, file, op,
+               case when op in ('GETACL', 'GETATTR') then 'fetched'
+                    when op in ('SETACL', 'SETATTR') then 'set' else 'listed' end as kind
+        from calls left join alone using (call)
+        where not callback and reply_time is not null
+              and (op in ('GETACL', 'SETACL') and protocol = 'nfsacl3' or op = 'LISTXATTRS'
+                   or op in ('GETATTR', 'SETATTR') and alone.call is not null)
+    )
+    select mount, count(*) filter (op = 'GETATTR'),
+           count(distinct file) filter (kind = 'fetched'), count(*) filter (kind = 'set'),
+           {spared.columns("kind = 'fetched'")}, {spared.columns("kind = 'listed'", "listed")}
+    from kinds join shares using (call)
+    group by mount having count(*) filter (kind = 'fetched') > 0
+    order by count(*) filter (kind = 'fetched') desc, mount
 """

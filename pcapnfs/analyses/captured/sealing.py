@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="connection callback reply_frame stability undecoded",
+    calls="connection callback reply_frame stability undecoded op",
     connections="connection tls sealed_bytes client_bytes server_bytes truncated_bytes",
 )
 """The columns that the queries here read."""
@@ -49,6 +49,14 @@ class Sealing(Record):
     """Answered calls of which encryption hides whether they are stable."""
     calls_share: float | None
     """These divided by all answered calls of clients, 0…1; None without any."""
+    named_calls: int
+    """Answered calls of which encryption hides all but the procedure, as of NFSv3, which the header
+    of a call tells: files, sizes, data and status. Of some of them, the part of `calls` that is
+    `named_unknown`, whether they are stable."""
+    named_share: float | None
+    """These divided by all answered calls of clients, 0…1; None without any."""
+    named_unknown: int
+    """Part of calls and of named_calls: the procedure is known, not whether the call was stable."""
 
     cut_connections: int
     """Connections of which no call can be seen, since packets were cut before one tells what it
@@ -77,7 +85,7 @@ class Sealing(Record):
 @once
 def sealing(trace: Trace) -> Sealing:
     """Count what is sealed, and what there is."""
-    connections, sealed, payload, calls, answered = trace.rows(_SEALED)[0]
+    connections, sealed, payload, calls, named, unknown, answered = trace.rows(_SEALED)[0]
     cut_short = unread(trace)
     cut = trace.rows(_CUT, {"unread": given.text(cut_short)})[0][0] if cut_short else 0
     return Sealing(
@@ -86,6 +94,9 @@ def sealing(trace: Trace) -> Sealing:
         bytes_share=integer(sealed) / integer(payload) if payload else None,
         calls=calls,
         calls_share=calls / answered if answered else None,
+        named_calls=named,
+        named_share=named / answered if answered else None,
+        named_unknown=unknown,
         cut_connections=len(cut_short),
         cut_bytes=integer(cut),
         cut_share=integer(cut) / integer(payload) if payload else None,
@@ -134,6 +145,9 @@ _SEALED = """
     select connections.*, calls.* from
         (select count(*) filter (tls), sum(sealed_bytes), sum(client_bytes + server_bytes)
          from connections) as connections,
-        (select count(*) filter (undecoded = 'encrypted' and stability = 'unknown'), count(*)
-         from calls where not callback and reply_frame is not null) as calls
+        (select count(*) filter (stability = 'unknown' and sealed),
+                count(*) filter (op != 'COMPOUND' and sealed),
+                count(*) filter (op != 'COMPOUND' and stability = 'unknown' and sealed), count(*)
+         from (select op, stability, coalesce(undecoded = 'encrypted', false) as sealed
+               from calls where not callback and reply_frame is not null)) as calls
 """

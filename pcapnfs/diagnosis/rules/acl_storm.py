@@ -13,6 +13,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.caching.acl_queries import AclQueries
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -30,25 +31,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         asked = pair.asked
         if asked.calls < values[LEAST.name] or asked.calls < values[SHARE.name] * pair.calls:
             continue
-        claims = left_out(asked)
+        claims = left_out(asked, pair.listed)
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="ACLs are asked for one by one",
-            seen=f"{units.count(asked.calls)} of {units.counted(pair.calls, 'call')} are GETACL, "
-            f"about {units.counted(pair.objects, 'object')}."
-            + (
-                f" {units.counted(pair.changed, 'call')} set one, so that ACLs are used here."
-                if pair.changed
-                else ""
-            ),
-            why="NFSv3 has no ACLs; a client fetches them by a protocol of their own (NFSACL), "
-            "with one call for each object: no listing and no LOOKUP brings them along. ls -l asks "
-            "for each file, to show the + behind the mode; cp -p and rsync -A ask in order to keep "
-            "ACLs, and Linux asks a new directory for what its files are to inherit. Meanwhile "
-            "attributes that came with the listing expire, and are asked for as well.",
-            advice=(_PROGRAM, _NEEDED) if pair.changed else (_UNUSED, _PROGRAM),
-            calls=asked.calls,
+            seen=_seen(pair),
+            why=f"{_WHY_NOT if pair.by_attribute else _NONE_IN_V3} ls -l asks for each file, to "
+            "show the + behind the mode; cp -p and rsync -A ask in order to keep ACLs"
+            f"{'' if pair.by_attribute else _INHERITED}. Meanwhile attributes that came with the "
+            "listing expire, and are asked for as well.",
+            advice=_advice(pair),
+            calls=asked.calls + pair.listed.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
             frames=asked.frames,
@@ -56,6 +50,50 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
         )
 
+
+def _seen(pair: AclQueries) -> str:
+    fetched, by_attribute = pair.asked.calls, pair.by_attribute
+    are = "are GETACL"
+    if by_attribute == fetched:
+        are = "are GETATTRs of the ACL alone"
+    elif by_attribute:
+        are = f"fetch an ACL ({units.count(by_attribute)} as GETATTRs of it alone)"
+    told = (
+        f"{units.count(fetched)} of {units.counted(pair.calls, 'call')} {are}, about "
+        f"{units.counted(pair.objects, 'object')}."
+    )
+    if pair.listed.calls:
+        told += f" {units.count(pair.listed.calls)} LISTXATTRS ask for extended attributes as well."
+    if pair.changed:
+        told += f" {units.counted(pair.changed, 'call')} set one, so that ACLs are used here."
+    return told
+
+
+def _advice(pair: AclQueries) -> tuple[Advice, ...]:
+    """What helps by version: noacl is for NFSv3 alone."""
+    without = (_WITHOUT_XATTRS,) if pair.listed.calls else ()
+    if pair.by_attribute == pair.asked.calls:
+        return (_PROGRAM, *without)
+    return (_PROGRAM, _NEEDED, *without) if pair.changed else (_UNUSED, _PROGRAM, *without)
+
+
+_NONE_IN_V3 = (
+    "NFSv3 has no ACLs; a client fetches them by a protocol of their own (NFSACL), with one call "
+    "for each object: no listing and no LOOKUP brings them along."
+)
+
+_WHY_NOT = (
+    "An ACL may be long, so that a client does not ask for it with the other attributes: no "
+    "listing and no LOOKUP brings it along, and each object takes a call of its own."
+)
+
+_INHERITED = ", and Linux asks a new directory for what its files are to inherit"
+
+_WITHOUT_XATTRS = Advice(
+    "Where nobody uses extended attributes, mount with vers=4.1: they came with NFSv4.2, and "
+    f"clients do not ask before it. {CHANGE}",
+    "copies within the server, holes and clones are of NFSv4.2, too.",
+)
 
 _UNUSED = Advice(
     f"Where nobody uses ACLs on this export, mount with noacl. {CHANGE}",
@@ -69,15 +107,14 @@ _PROGRAM = Advice(
 )
 
 _NEEDED = Advice(
-    "With NFSv4 (vers=4.2) ACLs are an attribute that ls -l does not fetch. noacl would save the "
-    "calls, but ACLs could then be neither shown nor set: it is not for this mount.",
-    "NFSv4 has ACLs of another kind, set by nfs4_setfacl; other versions differ in more than that.",
+    "noacl would save the calls, but ACLs could then be neither shown nor set: it is not for this "
+    "mount. Nor does NFSv4 spare them: there, too, a recent ls -l asks for each file."
 )
 
 RULE = Rule(
     id="acl_storm",
     title="ACLs are asked for object by object",
-    origin="practice: ls -l over NFSv3; nfs(5), noacl",
+    origin="practice: ls -l; nfs(5), noacl; RFC 8881 sections 5.8.1 and 6.2.1",
     judge=judge,
     thresholds=(SHARE, LEAST),
 )

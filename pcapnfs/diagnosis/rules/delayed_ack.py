@@ -64,7 +64,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "network and the disks do.",
             advice=(
                 Advice(
-                    "Set TCP_NODELAY on the side that sends the late segment: Linux' client and "
+                    "Set TCP_NODELAY on the side that sends the late segment: Linux's client and "
                     "server do; a user-space client or server, or a proxy on the way, may not."
                 ),
                 Advice(

@@ -38,6 +38,21 @@ READING = 0.5
 COSTS = " Only the network's part counts as its cost."
 """What the cost beside the verdict's share is."""
 
+_IN_ONE_STREAM = Advice(
+    "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
+    "that can be spared; keep or move many small files as one archive (tar)."
+)
+
+_LOOK_AT_LESS = Advice(
+    "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
+    "that can be spared; let programs look at fewer files (find -prune, excluded directories)."
+)
+
+_AT_ONCE = Advice(
+    "Do more at once: several processes or threads, make -j, parallel copy tools; calls of "
+    "different files need not wait for one another."
+)
+
 _AHEAD = Advice(
     "Most calls are READs of files in order, each of which waits for the one before. Have the "
     "client read further ahead: since Linux 5.4 it does so by 128 KiB only, however large rsize is "
@@ -133,21 +148,13 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
         "The server itself takes most of each round trip: look at its processor, its power "
         "saving (C-states, governor) and its virtualisation before the network."
     )
-    fewer = (
-        Advice(
-            "Send fewer calls: leave out those that other findings name; tar or rsync in one "
-            "stream instead of many small files."
-        ),
-        Advice(
-            "Do more at once: several processes, make -j, parallel copy tools; calls of "
-            "different files need not wait for one another."
-        ),
-    )
+    fewer = (_IN_ONE_STREAM, _AT_ONCE) if found.stable_calls else (_AT_ONCE, _LOOK_AT_LESS)
     if _reads_on(material, found):
-        fewer = (_AHEAD, fewer[1])
+        fewer = (_AHEAD, _AT_ONCE)
     slow = Advice(
-        "See first why some calls took so much longer than the others: findings on loss, waiting "
-        "and slow calls tell."
+        "See first why some calls took so much longer than the others: where no finding on loss, "
+        "waiting or slow calls tells, pcapnfs report shows when it was, perfile what they were "
+        "about."
     )
     network, usual = found.network_rtt_s, _usual_s(found)
     first = (slow,) if (found.rtt_s or 0.0) > SKEWED * usual else ()

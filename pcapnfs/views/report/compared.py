@@ -26,13 +26,13 @@ from pcapnfs.views.report.blocks import (
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.clients import ClientForetold
-    from pcapnfs.comparison.comparing import Comparison, Run
+    from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.views.report.blocks import Block
 
 
 def title(result: Comparison) -> str:
     """What was compared."""
-    before, after = (_capture(run) for run in (result.before, result.after))
+    before, after = map(_capture, differences.captures(result))
     return f"{before} and {after}"
 
 
@@ -51,11 +51,11 @@ def sections(result: Comparison) -> tuple[Section, ...]:
     )
 
 
-def _capture(run: Run) -> str:
-    if not run.captures:
+def _capture(captures: tuple[str, ...]) -> str:
+    if not captures:
         return "trace"
-    more = f" and {len(run.captures) - 1} more" if len(run.captures) > 1 else ""
-    return f"{told(run.captures[0].rstrip('/').rpartition('/')[2], 40)}{more}"
+    more = f" and {len(captures) - 1} more" if len(captures) > 1 else ""
+    return f"{told(captures[0], 40)}{more}"
 
 
 def _runs(result: Comparison) -> tuple[Block, ...]:
@@ -76,9 +76,14 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
             words("mount") if differences.mount_alone(run) else total(run.calls),
             total(run.stable_calls if run.of_files else None),
             words(run.vantage),
-            Cell(_capture(run)),
+            Cell(_capture(captures)),
         )
-        for title, run in (("before", result.before), ("after", result.after))
+        for title, run, captures in zip(
+            ("before", "after"),
+            (result.before, result.after),
+            differences.captures(result),
+            strict=True,
+        )
     ]
     return (
         Paragraph(differences.in_a_sentence(result), "verdict"),

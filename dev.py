@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -81,6 +82,12 @@ def require_tools() -> None:
 
 def environment(extras: str, venv: Path = VENV, versions: Path = LOCK) -> None:
     """Makes an environment if it is not there; installs the package with the versions given."""
+    python = make(venv)
+    run(python, "-m", "pip", "install", "-q", "-c", versions, "-e", f".{extras}")
+
+
+def make(venv: Path) -> Path:
+    """Makes an environment if it is not there; gives the path of its Python."""
     python = venv / SCRIPTS / "python"
     if not python.exists():
         try:
@@ -91,7 +98,7 @@ def environment(extras: str, venv: Path = VENV, versions: Path = LOCK) -> None:
                 "Python could not make a virtual environment: install its venv module "
                 "(Debian: apt install python3-venv) and run this again"
             ) from None
-    run(python, "-m", "pip", "install", "-q", "-c", versions, "-e", f".{extras}")
+    return python
 
 
 def try_it() -> None:
@@ -107,10 +114,18 @@ def check() -> None:
     run("cargo", "fmt", "--manifest-path", FUZZ / "Cargo.toml", "--check")
     # Compilers often keep one processor alone busy: what they leave is the other's.
     with ThreadPoolExecutor(max_workers=1) as aside:
-        core = aside.submit(check_core)
-        environment("[dev]")
-        check_package()
-        core.result()
+        core = [aside.submit(step) for step in (lint_core, test_core, fuzz_core)]
+        try:
+            for step in (check_style, partial(environment, "[dev]"), check_types, check_package):
+                step()
+                for begun in core:
+                    if begun.done():
+                        begun.result()
+        except BaseException:
+            aside.shutdown(wait=False, cancel_futures=True)
+            raise
+        for begun in core:
+            begun.result()
 
 
 def require_components() -> None:
@@ -122,11 +137,21 @@ def require_components() -> None:
             )
 
 
-def check_core() -> None:
-    """The crates: lints, tests, a few seconds of fuzzing."""
+def lint_core() -> None:
+    """The crates: lints."""
     lints = ("--workspace", "--all-targets", "--locked", "--", "-D", "warnings")
     run("cargo", "clippy", *lints, aside=True)
-    run("cargo", "test", "--workspace", "--locked", aside=True)
+
+
+def test_core() -> None:
+    """The crates: tests."""
+    # With the bindings, which have no tests, other crates would be compiled otherwise, and the fuzz
+    # targets could not use them.
+    run("cargo", "test", "-p", "pcapnfs-core", "--locked", aside=True)
+
+
+def fuzz_core() -> None:
+    """The crates: a few seconds of fuzzing."""
     if shutil.which(os.environ.get("CXX", "c++")):
         # As many inputs as in 5 s alone: two workers and this share two processors in CI.
         run(sys.executable, FUZZ / "fuzz.py", "--seconds", "8", aside=True)
@@ -134,13 +159,23 @@ def check_core() -> None:
         print("dev.py: no C++ compiler, so the decoder is not fuzzed", file=sys.stderr)
 
 
-def check_package() -> None:
-    """The Python package with the core as installed: style, types, generated pages, tests."""
-    python = BIN / "python"
+def check_style() -> None:
+    """The Python files: format and lints, before anything is compiled that they do not need."""
+    make(VENV)
+    run(BIN / "python", "-m", "pip", "install", "-q", "-c", LOCK, "ruff")
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "ruff", "check", ".")
+
+
+def check_types() -> None:
+    """The Python package with the core as installed: types."""
     run(BIN / "mypy")
-    run(python, "-m", "mypy.stubtest", "pcapnfs._core")
+    run(BIN / "python", "-m", "mypy.stubtest", "pcapnfs._core")
+
+
+def check_package() -> None:
+    """The Python package with the core as installed: generated pages, tests."""
+    python = BIN / "python"
     run(python, "docs/generate.py", "--check")
     run_tests(python)
 

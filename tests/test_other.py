@@ -15,6 +15,7 @@ import pcapnfs
 
 from .oracles import comparison, counters, headers
 from .oracles.corpus import Capture, other_captures, require_corpus
+from .oracles.opened import opened
 from .oracles.tshark import dissect, require_tshark, tshark_cache
 
 pytest.importorskip("pcapnfs._core")
@@ -47,7 +48,7 @@ def _id(capture: Capture | None) -> str:
 def _opened(capture: Capture | None) -> tuple[Capture, pcapnfs.Trace]:
     require_corpus()
     assert capture is not None
-    return capture, pcapnfs.open([str(path) for path in capture.files])
+    return capture, opened(capture).trace
 
 
 def _named(name: str) -> tuple[Capture, pcapnfs.Trace]:

@@ -15,6 +15,7 @@ import pcapnfs
 
 from .oracles import counters
 from .oracles.corpus import Capture, other_captures, require_corpus
+from .oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -39,7 +40,7 @@ def _id(capture: Capture | None) -> str:
 def _opened(capture: Capture | None) -> tuple[Capture, pcapnfs.Trace]:
     require_corpus()
     assert capture is not None
-    return capture, pcapnfs.open([str(path) for path in capture.files])
+    return capture, opened(capture).trace
 
 
 @pytest.mark.parametrize("capture", _captures(), ids=_id)

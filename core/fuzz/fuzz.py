@@ -5,28 +5,23 @@
     python3 core/fuzz/fuzz.py --runs 10000000 record message
     python3 core/fuzz/fuzz.py --seeds DIR …        more captures to cut seeds from
 
-The coverage counters that libFuzzer steers by come from LLVM passes that stable Rust has too; cargo
-fuzz (`cargo +nightly fuzz run record`) works as well. An input that makes a target fail is left in
-`artifacts/`; it becomes a test, and then a seed.
+Our own crates count the coverage that libFuzzer steers by (instrument.py); all others are as the
+tests of the crates have them, and in the same folder. cargo fuzz (`cargo +nightly fuzz run record`)
+works as well. An input that makes a target fail is left in `artifacts/`; it becomes a test, and
+then a seed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 TARGETS = ("capture", "packet", "stream", "record", "message", "decode")
-
-COVERAGE = (
-    "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 "
-    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters "
-    "-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
-)
 
 LONGEST = {"capture": 65536, "decode": 65536}
 """Bytes of an input at most; 4096 for the others."""
@@ -34,20 +29,13 @@ LONGEST = {"capture": 65536, "decode": 65536}
 
 def build(target_folder: Path) -> tuple[Path, Path]:
     """Builds targets and seed cutter; gives the folder of the former and the path of the latter."""
-    triple = re.search(
-        r"^host: (\S+)$", subprocess.check_output(["rustc", "-vV"], text=True), re.MULTILINE
-    )
-    if triple is None:
-        raise SystemExit("rustc does not say what machine this is")
-    # --target keeps the instrumentation out of build scripts and procedural macros.
     subprocess.run(
-        ["cargo", "build", "--release", "--locked", "--bins", "--target", triple[1],
-         "--target-dir", str(target_folder)],
+        ["cargo", "build", "--locked", "--bins", "--target-dir", str(target_folder)],
         cwd=HERE,
         check=True,
-        env=dict(os.environ, RUSTFLAGS=COVERAGE),
-    )  # fmt: skip
-    binaries = target_folder / triple[1] / "release"
+        env=dict(os.environ, RUSTC_WRAPPER=str(HERE / "instrument.py")),
+    )
+    binaries = target_folder / "debug"
     return binaries, binaries / "seeds"
 
 
@@ -85,18 +73,16 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", default=TARGETS, help=", ".join(TARGETS))
     parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
     parser.add_argument("--runs", type=int, help="executions of each target, instead of a time")
-    parser.add_argument(
-        "--seeds", type=Path, action="append", default=[HERE.parents[1] / "samples"]
-    )
+    parser.add_argument("--seeds", type=Path, action="append", default=[ROOT / "samples"])
     chosen = parser.parse_args()
     if unknown := set(chosen.targets) - set(TARGETS):
         parser.error(f"no target {', '.join(sorted(unknown))}: there are {', '.join(TARGETS)}")
-    folder = Path(os.environ.get("CARGO_TARGET_DIR", HERE / "target"))
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     binaries, cutter = build(folder)
     captures = sorted(
         path for root in chosen.seeds for path in root.rglob("*") if ".pcap" in path.name
     )
-    seeds = folder / "seeds"
+    seeds = folder / "fuzz-seeds"
     subprocess.run([str(cutter), str(seeds), *map(str, captures)], check=True)
     how = [f"-runs={chosen.runs}"] if chosen.runs else [f"-max_total_time={chosen.seconds}"]
     worst = 0

@@ -74,18 +74,12 @@ def known_fields() -> frozenset[str]:
     return frozenset(field[2] for field in fields if field[0] == "F")
 
 
-def told_by_tshark(path: Path, fields: Iterable[str], ports: Iterable[int]) -> set[str]:
-    """All values of these fields."""
-    (told,) = told_by_kind(path, {"": fields}, ports).values()
-    return told
-
-
 def _known(path: Path, ports: Iterable[int]) -> Mapping[str, set[str]]:
-    """All values of the fields above, by kind; of the file that was last asked about at once."""
+    """All values of the fields above, by kind; at once where it was just asked about the file."""
     return _known_of(path, path.stat().st_mtime_ns, tuple(ports))
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=4)
 def _known_of(path: Path, _modified_ns: int, ports: tuple[int, ...]) -> Mapping[str, set[str]]:
     known = known_fields()
     kinds = {kind: known.intersection(fields) for kind, fields in _FIELDS.items()}
@@ -209,6 +203,11 @@ def _another(sign: bytes, before: bytes) -> bool:
     """Whether, where a short name is now, another one of its length stood before."""
     short = len(sign) <= 4 + LONG_NAME and struct.unpack(">I", sign[:4])[0] < LONG_NAME
     return short and before[:4] == sign[:4] and before != sign
+
+
+def texts(path: Path, ports: Iterable[int] = PORTS) -> set[str]:
+    """All names and other texts of the packets."""
+    return _known(path, ports)["text"]
 
 
 def addresses(path: Path, ports: Iterable[int] = PORTS) -> set[str]:

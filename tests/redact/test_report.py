@@ -74,9 +74,8 @@ def forms(report: Report) -> dict[str, str]:
 def names(capture: Capture) -> set[str]:
     """Names that would show where the capture comes from."""
     told = {name.decode("utf-8", "replace") for name in leaks.names_of_trees(capture.truth_file)}
-    fields = set(leaks._FIELDS["text"]) & leaks.known_fields()
     for path in capture.files:
-        for text in leaks.told_by_tshark(path, fields, capture.ports):
+        for text in leaks.texts(path, capture.ports):
             told |= {text, *re.split(r"[/@,]", text)}
         told |= {path.name, path.stem}
     return {name for name in told if telling(name)}
@@ -105,10 +104,10 @@ def test_no_form_of_a_report_holds_a_name_or_an_address(capture: Capture | None)
     with redacted.open(files, pseudonyms, ports=capture.ports, columns=contents.READS) as trace:
         after = contents.report(trace, redacted=True)
     secret = names(capture)
-    addresses = set().union(*(leaks.addresses(path) for path in files))
-    plain, told = forms(before), forms(after)
-    assert any(address in plain["html"] for address in addresses), "the search finds what is there"
-    for form, text in told.items():
+    addresses = set().union(*(leaks.addresses(path, capture.ports) for path in files))
+    plain = page.html(before)
+    assert any(address in plain for address in addresses), "the search finds what is there"
+    for form, text in forms(after).items():
         seen = words(text)
         assert sorted(secret & seen) == [], form
         assert sorted(name for name in secret if len(name) >= 8 and name in text) == [], form

@@ -3,12 +3,13 @@
     python benchmarks/instructions.py            compare with benchmarks/instructions.json
     python benchmarks/instructions.py --record   write it anew
 
-valgrind counts them. The captures are simulated, always the same. Of decoding, what Python needs to
-start is taken away by decoding once and three times; of `summarize`, what does not grow with the
-capture by summarizing a small and a larger one. All run on one processor: where there are two, it
-is a matter of time which thread works out what and which ones look for work meanwhile, and a busy
-machine once counted a sixth more. `tests/test_instructions.py` lets no change add more than a
-fifth; who means it records anew, and says why in the commit.
+valgrind counts them. The captures are simulated, always the same. Of decoding, what Python and the
+decoder need to start is taken away: another capture is decoded before each, and once alone. Of
+`summarize`, what does not grow with the capture is, by summarizing a small and a larger one. All
+run on one processor: where there are two, it is a matter of time which thread works out what and
+which ones look for work meanwhile, and a busy machine once counted a sixth more.
+`tests/test_instructions.py` lets no change add more than a fifth; who means it records anew, and
+says why in the commit.
 
 The same is counted of captures that lack one packet of a hundred: what is made of a gap, and of
 calls without a reply, is to cost in proportion to them. The small one of `summarize` is
@@ -56,13 +57,13 @@ PCAP_HEADER = 24
 DECODE = """
 import sys
 from pcapnfs import _core
-for _ in range(int(sys.argv[1])):
-    decoder = _core.Decoder([sys.argv[2]])
+for capture in sys.argv[1:]:
+    decoder = _core.Decoder([capture])
     while decoder.next() is not None:
         pass
     decoder.finish()
 """
-"""A program that decodes a capture a number of times."""
+"""A program that decodes captures, each by itself."""
 
 
 def valgrind() -> str | None:
@@ -78,7 +79,9 @@ def measure() -> dict[str, int]:
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         decoded = {what: _simulated(options, folder) for what, options in DECODED.items()}
-        found = {what: _decoding(capture) for what, capture in decoded.items()}
+        first = _with_loss(next(iter(decoded.values())))
+        begun = _instructions("-c", DECODE, str(first))
+        found = {what: _decoding(first, begun, capture) for what, capture in decoded.items()}
         few, many = (_simulated((*SUMMARIZED, str(files)), folder) for files in (FEW, MANY))
         summarize = ("-m", "pcapnfs", "summarize", "--json")
         _run(*summarize, str(few))  # Modules are compiled now, and kept.
@@ -86,7 +89,7 @@ def measure() -> dict[str, int]:
         found["summarize tar, NFSv3: a call"] = _of_a_call(summarize, few, of_few, many)
         found[f"summarize tar of {FEW} files, NFSv3"] = of_few
         for what, capture in decoded.items():
-            found[f"with loss: {what}"] = _decoding(_with_loss(capture))
+            found[f"with loss: {what}"] = _decoding(first, begun, _with_loss(capture))
         found["with loss: summarize tar, NFSv3: a call"] = _of_a_call(
             summarize, few, of_few, _with_loss(many)
         )
@@ -123,10 +126,11 @@ def _of_a_call(command: tuple[str, ...], few: Path, of_few: int, many: Path) -> 
     return round((_instructions(*command, str(many)) - of_few) / calls)
 
 
-def _decoding(capture: Path) -> int:
-    once, thrice = (_instructions("-c", DECODE, str(times), str(capture)) for times in (1, 3))
+def _decoding(first: Path, begun: int, capture: Path) -> int:
+    """What each packet of a capture takes that is decoded after another one, which took `begun`."""
+    taken = _instructions("-c", DECODE, str(first), str(capture)) - begun
     packets: int = sum(file["packets"] for file in _told(capture)["files"])
-    return round((thrice - once) / 2 / packets)
+    return round(taken / packets)
 
 
 def _instructions(*program: str) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
@@ -85,15 +86,17 @@ _ALONE = "regexp_full_match(attributes, '00001000(:0+)*')"
 
 _ASKED = f"""
     with alone as (
-        select distinct call from operations where op in ('GETATTR', 'SETATTR') and {_ALONE}
+        select distinct call from operations
+        where {among("op", ("GETATTR", "SETATTR"))} and {_ALONE}
     ), kinds as (
         select mount, call, call_frame, file, op,
                case when op in ('GETACL', 'GETATTR') then 'fetched'
                     when op in ('SETACL', 'SETATTR') then 'set' else 'listed' end as kind
         from calls left join alone using (call)
         where not callback and reply_time is not null
-              and (op in ('GETACL', 'SETACL') and protocol = 'nfsacl3' or op = 'LISTXATTRS'
-                   or op in ('GETATTR', 'SETATTR') and alone.call is not null)
+              and ({among("op", ("GETACL", "SETACL"))} and protocol = 'nfsacl3'
+                   or {among("op", ("LISTXATTRS",))}
+                   or {among("op", ("GETATTR", "SETATTR"))} and alone.call is not null)
     )
     select mount, count(*) filter (op = 'GETATTR'),
            count(distinct file) filter (kind = 'fetched'), count(*) filter (kind = 'set'),

@@ -134,9 +134,8 @@ fn begins_in_pieces(bytes: &[u8], origin: Origin, peer: &dyn Peer) -> bool {
     if !first.is_some_and(|mark| !mark.last && mark.length < CALL_HEADER) {
         return false;
     }
-    let mut header = [0; CALL_HEADER];
-    let (mut have, mut rest) = (0, bytes);
-    while have < header.len()
+    let (mut header, mut rest) = (Vec::with_capacity(CALL_HEADER), bytes);
+    while header.len() < CALL_HEADER
         && let Some((mark, fragment)) = rest.split_first_chunk::<4>()
     {
         let mark = Mark::of(*mark);
@@ -144,13 +143,13 @@ fn begins_in_pieces(bytes: &[u8], origin: Origin, peer: &dyn Peer) -> bool {
             return false;
         }
         let (part, behind) = fragment.split_at_checked(mark.length).unwrap_or((fragment, &[]));
-        have += header.iter_mut().skip(have).zip(part).map(|(to, byte)| *to = *byte).count();
+        header.extend(part.iter().take(CALL_HEADER - header.len()));
         if mark.last {
             break;
         }
         rest = behind;
     }
-    match recognise(header.get(..have).unwrap_or_default()) {
+    match recognise(&header) {
         Some(Recognised::Call { .. }) => true,
         Some(Recognised::Reply { xid }) => origin.trusted || peer.waits_for(xid),
         None => false,

@@ -592,7 +592,7 @@ impl Direction {
         match until.ahead_of(end) {
             ..0 => 0,
             0 => std::mem::take(&mut self.filling),
-            _ => Some(std::mem::take(&mut self.filling)).filter(|filling| *filling == 1).unwrap_or(0),
+            _ => u32::from(std::mem::take(&mut self.filling) == 1),
         }
     }
 

@@ -232,8 +232,7 @@ class _Waited(Record):
 
 def _waited_for_locks(measured: Measurement) -> _Waited:
     if measured.clients is None:
-        locked = measured.locked
-        return _Waited(locked.gaps_s + locked.pauses_s, measured.span_s, measured.calls)
+        return _Waited(measured.locked.whole_s, measured.span_s, measured.calls)
     clocks = measured.clients.each
     return _Waited(
         sum(clock.locked_s for clock in clocks),

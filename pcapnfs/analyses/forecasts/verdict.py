@@ -199,7 +199,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             forecast=False,
             few=None if told or not measured.stable_calls else measured.stable_calls,
             resent=measured.resent,
-            locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
+            locked_s=measured.locked.whole_s,
             unreached_s=measured.unreached_s,
             vain_s=measured.vain_s,
             lacking=measured.lacking,

@@ -63,7 +63,7 @@ GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
 """Answers to one that took effect."""
 
 BLOCKED = ("NLM4_BLOCKED", "NLM_BLOCKED", "LCK_BLOCKED")
-"""Those of them that only a LOCK meets that is to wait."""
+"""Refusals that only a LOCK meets that is to wait."""
 
 WAITING = (3, 4)
 """Types of LOCKs that are to wait: READW_LT and WRITEW_LT."""

@@ -104,6 +104,11 @@ class Locked(Record):
     pauses_s: float = 0.0
     """In pauses."""
 
+    @property
+    def whole_s(self) -> float:
+        """All of it."""
+        return self.gaps_s + self.pauses_s
+
 
 class Served(Record):
     """Answered calls of one row of the time budget."""

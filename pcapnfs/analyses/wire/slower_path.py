@@ -211,9 +211,7 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     return tuple(
         replace(
             _with_calls(path, *told[path.client, path.server], times[path.client, path.server]),
-            full_bytes_per_s=full[path.client, path.server].bytes_per_s
-            if (path.client, path.server) in full
-            else None,
+            full_bytes_per_s=full.get((path.client, path.server), _NOT_FULL).bytes_per_s or None,
         )
         if _costs(path) and (path.client, path.server) in told
         else path
@@ -230,6 +228,10 @@ class _Full(Record):
     """Bytes of the calls that tell."""
 
 
+_NOT_FULL = _Full(0.0, LARGE_BYTES)
+"""Of a link of which nothing tells that it was full."""
+
+
 @once
 def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
     """The links that the data of clients filled meanwhile."""
@@ -237,7 +239,7 @@ def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
     rates = _filled(trace, _RATES, paths)
     found = {pair: _Full(rate, LARGE_BYTES) for pair, rate in rates.items()}
     others = [path for path in paths if (path.client, path.server) not in found]
-    for pair, rate in (_filled(trace, _RATES_OF_PAIRS, others) if others else {}).items():
+    for pair, rate in _filled(trace, _RATES_OF_PAIRS, others).items():
         found[pair] = _Full(rate, 1)
     return found
 
@@ -245,11 +247,13 @@ def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
 def _full_of_replies(trace: Trace) -> dict[tuple[str, str], float]:
     """The same of what servers sent, on the clients' half."""
     paths = [path for path in _paths(trace) if path.known and path.side == "client"]
-    return _filled(trace, _REPLY_RATES, paths) if paths else {}
+    return _filled(trace, _REPLY_RATES, paths)
 
 
 def _filled(trace: Trace, rates: str, paths: list[SlowerPath]) -> dict[tuple[str, str], float]:
     """How fast it moved, where it did so evenly."""
+    if not paths:
+        return {}
     least, times = EVENLY
     rows = trace.rows(
         rates,
@@ -290,8 +294,7 @@ def register(trace: Trace) -> bool:
     if not paths:
         return False
     shares.register(trace)
-    none = _Full(0.0, LARGE_BYTES)
-    full = [_full(trace).get((path.client, path.server), none) for path in paths]
+    full = [_full(trace).get((path.client, path.server), _NOT_FULL) for path in paths]
     stalls = "select null::ubigint as call where false"
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"

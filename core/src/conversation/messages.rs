@@ -228,96 +228,93 @@ impl Messages {
             Some(stop) => Err(stop),
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
-        let (mut reply_status, mut refusal_stop) = (None, None);
-        let results = reply.and_then(|reply| {
-            let mut c = reply.cursor();
-            match ReplyStatus::of_message(&mut c) {
-                Err(stop) => Some(Err(stop)),
-                Ok(status) => {
-                    reply_status = Some(status);
-                    if status == ReplyStatus::Accepted(AcceptStatus::SUCCESS) {
-                        return Some(unwrap_body(&mut c, &header.credential, Layer::Reply));
-                    }
-                    // Refused is refused, however the reply ends: the outcome is known.
-                    refusal_stop = status.end_of_refusal(&mut c).err();
-                    None
-                }
-            }
-        });
+        let answer = reply.map(|reply| Answer::of(reply, &header.credential)).unwrap_or_default();
         let protocol = protocol(header.program, header.version);
         let control = header.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
         let room = std::mem::take(&mut self.operations);
-        let walk = Walk::of(room, shape, header.procedure, arguments, results);
-        let callback = program::is_for_client(header.program, header.procedure);
-        let of_nfs = matches!(header.program, program::NFS | program::NFSACL);
-        self.nfs_calls += u64::from(callback || of_nfs);
-        let client = if callback { request.caller.other() } else { request.caller };
-        let server = self.server(parties, client.other());
-        let mount = if let Some(known) = *parties.mounts.of(client) {
-            known
-        } else {
-            if reply.is_some() && !callback {
-                self.learn_port(server, *parties.ends.of(client.other()));
-            }
-            self.mount(parties, client, server)
-        };
-        if header.program == program::PORTMAP {
-            self.learn_ports(server, &walk);
-        }
-        if header.program == program::NFS {
-            parties.carried.add(header.version, &walk);
-        }
+        let walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
+        let asking = self.asking(request.caller, &header, reply.is_some(), parties);
+        self.learn(&asking, &header, &walk, parties);
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle)?.try_into().ok());
-        self.names.place(server, &walk.operations, &mut self.placed);
-        if self.placed.tells_servers {
-            self.learn_servers(server, *parties.ends.of(client.other()), &walk);
-        }
-        let reply_stop = walk.reply_stop.as_ref().or(refusal_stop.as_ref());
-        let ends = [(walk.call_stop.as_ref(), Some(&message)), (reply_stop, reply)];
-        for (stop, record) in ends {
+        let call_stop = walk.call_stop.as_ref();
+        let reply_stop = walk.reply_stop.as_ref().or(answer.refusal_stop.as_ref());
+        for (stop, record) in [(call_stop, Some(&message)), (reply_stop, reply)] {
             if let (Some(stop), Some(record)) = (stop, record) {
                 self.undecoded += 1;
                 self.tables.note(stop, record.last, Some(request.connection), Some(call), Some(header.xid));
             }
         }
-        let number;
-        let procedure_name = match (control, header.procedure) {
-            (Some(control), _) => control,
-            (None, 0) => "NULL",
-            (None, 1) if matches!(shape, Shape::Compound(_)) => "COMPOUND",
-            (None, _) if let [done, ..] = walk.operations.as_slice() => done.operation.name,
-            (None, procedure) => {
-                number = procedure.to_string();
-                &number
-            }
-        };
         if let Credential::Sys { machine, .. } = header.credential {
             parties.names(machine);
         }
+        let number;
+        let procedure_name = if let Some(name) = procedure_name(control, &header, shape, &walk) {
+            name
+        } else {
+            number = header.procedure.to_string();
+            &number
+        };
         self.tables.append(&Exchange {
             call,
             machine: &parties.machine,
-            client: parties.addresses.of(client),
-            server: parties.addresses.of(client.other()),
-            mount,
-            callback,
+            client: parties.addresses.of(asking.client),
+            server: parties.addresses.of(asking.client.other()),
+            mount: asking.mount,
+            callback: asking.callback,
             request,
             header: &header,
             reply,
             resent: reply.is_some() && self.resent_ns >= request.message.first.time_ns,
-            reply_status,
+            reply_status: answer.status,
             protocol: protocol.name,
             statuses: protocol.statuses,
             procedure_name,
             walk: &walk,
             placed: &self.placed,
-            stop: walk.call_stop.as_ref().or(reply_stop),
+            stop: call_stop.or(reply_stop),
         });
         self.operations = emptied(walk.operations);
         let granted = |reply: &&Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
         reply.filter(granted).map(|reply| reply.last)
+    }
+
+    /// Who asks whom in a call, whose connection may be new.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // It has one caller.
+    fn asking(&mut self, caller: Side, header: &Call<'_>, answered: bool, parties: &mut Parties) -> Asking {
+        let callback = program::is_for_client(header.program, header.procedure);
+        let client = if callback { caller.other() } else { caller };
+        let server = self.server(parties, client.other());
+        let mount = if let Some(known) = *parties.mounts.of(client) {
+            known
+        } else {
+            if answered && !callback {
+                self.learn_port(server, *parties.ends.of(client.other()));
+            }
+            self.mount(parties, client, server)
+        };
+        Asking { callback, client, server, mount }
+    }
+
+    /// Learns what a call and its reply tell for others: of files, of the connection, of servers. Where
+    /// their operations belong is in `placed` then.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // It has one caller.
+    fn learn(&mut self, asking: &Asking, header: &Call<'_>, walk: &Walk<'_>, parties: &mut Parties) {
+        let of_nfs = matches!(header.program, program::NFS | program::NFSACL);
+        self.nfs_calls += u64::from(asking.callback || of_nfs);
+        if header.program == program::PORTMAP {
+            self.learn_ports(asking.server, walk);
+        }
+        if header.program == program::NFS {
+            parties.carried.add(header.version, walk);
+        }
+        self.names.place(asking.server, &walk.operations, &mut self.placed);
+        if self.placed.tells_servers {
+            self.learn_servers(asking.server, *parties.ends.of(asking.client.other()), walk);
+        }
     }
 
     fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {
@@ -384,6 +381,61 @@ impl Messages {
         self.ports.contains(&end.port())
             || self.roles.is_named(end)
             || server.is_some_and(|server| self.learnt.contains(&(server, end.port())))
+    }
+}
+
+/// Who asks whom in a call.
+struct Asking {
+    /// The server asks the client.
+    callback: bool,
+    client: Side,
+    server: ServerId,
+    mount: u32,
+}
+
+/// What a reply says before its results, and these.
+#[derive(Default)]
+struct Answer<'a> {
+    status: Option<ReplyStatus>,
+    /// None where there are none: the call was refused.
+    results: Option<Result<Cursor<'a>, DecodeError>>,
+    /// Where a refusal breaks off.
+    refusal_stop: Option<DecodeError>,
+}
+
+impl<'a> Answer<'a> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // It has one caller.
+    fn of(reply: &'a Record<'_>, credential: &Credential<'_>) -> Self {
+        let mut c = reply.cursor();
+        match ReplyStatus::of_message(&mut c) {
+            Err(stop) => Self { results: Some(Err(stop)), ..Self::default() },
+            Ok(status @ ReplyStatus::Accepted(AcceptStatus::SUCCESS)) => {
+                let results = Some(unwrap_body(&mut c, credential, Layer::Reply));
+                Self { status: Some(status), results, refusal_stop: None }
+            }
+            // Refused is refused, however the reply ends: the outcome is known.
+            Ok(status) => {
+                let refusal_stop = status.end_of_refusal(&mut c).err();
+                Self { status: Some(status), results: None, refusal_stop }
+            }
+        }
+    }
+}
+
+/// The name of a call's procedure; None where it has but a number.
+#[inline]
+fn procedure_name(
+    control: Option<&'static str>,
+    header: &Call<'_>,
+    shape: Shape,
+    walk: &Walk<'_>,
+) -> Option<&'static str> {
+    match (control, header.procedure) {
+        (Some(control), _) => Some(control),
+        (None, 0) => Some("NULL"),
+        (None, 1) if matches!(shape, Shape::Compound(_)) => Some("COMPOUND"),
+        (None, _) => walk.operations.first().map(|done| done.operation.name),
     }
 }
 

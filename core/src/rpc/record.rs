@@ -135,6 +135,43 @@ enum Doubt {
     Ended,
 }
 
+/// What came of a step through a piece.
+enum Step<'p> {
+    /// No message yet.
+    On,
+    /// The message in the buffer is complete.
+    Kept,
+    /// A message of one fragment lies in the piece.
+    Lent(Lent<'p>),
+}
+
+/// A message that need not be kept.
+struct Lent<'p> {
+    bytes: &'p [u8],
+    length: usize,
+    limit: Reason,
+    first: Stamp,
+    last: Stamp,
+}
+
+impl<'p> Lent<'p> {
+    /// One that is all there, but for what was not captured or is too much.
+    #[inline]
+    fn whole(captured: &'p [u8], length: usize, first: Stamp, last: Stamp) -> Self {
+        let bytes = captured.get(..KEPT_LIMIT).unwrap_or(captured);
+        let limit = if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
+        Self { bytes, length, limit, first, last }
+    }
+
+    /// The record that it is, of this fragment.
+    #[inline]
+    fn from(self, fragment: &'p Fragment) -> Record<'p> {
+        let Self { bytes, length, limit, first, last } = self;
+        let place = std::slice::from_ref(fragment);
+        Record { bytes, behind: None, length, open: false, limit, first, last, place }
+    }
+}
+
 /// The end of what was searched, in which a header may begin.
 #[derive(Clone, Copy)]
 struct Tail {
@@ -407,89 +444,86 @@ impl RecordReader {
         }
         let mut fresh = !self.inside;
         self.inside = true;
-        loop {
-            if piece.length == 0 {
-                self.inside = false;
-                return None;
-            }
-            match self.state {
-                State::Searching => self.search(piece, fresh, peer),
-                State::Mark => {
-                    self.read_mark(piece);
-                    if self.state == State::Searching {
-                        // The next mark was not captured, and with it where the message ends.
-                        if self.length > 0 && self.is_known(piece.ready.frame, peer) {
-                            self.take_rest(piece);
-                            return Some(self.complete());
-                        }
-                        self.distrust();
-                    }
+        while piece.length > 0 {
+            let step = match self.state {
+                State::Searching => {
+                    self.search(piece, fresh, peer);
+                    Step::On
                 }
-                State::Fragment { rest, last } => {
-                    let whole = last && self.length == 0 && piece.length >= rest && !self.tentative();
-                    let taken = piece.length.min(rest);
-                    let captured = piece.bytes.get(..taken).unwrap_or(piece.bytes);
-                    let Piece { stamp, ready, .. } = *piece;
-                    if self.length == 0 {
-                        self.first = stamp;
-                        self.last = ready;
-                    }
-                    if whole {
-                        piece.skip(taken);
-                        self.inside = piece.length > 0;
-                        self.state = State::Mark;
-                        self.belief = Belief::Record;
-                        self.searched = 0;
-                        let first = self.first.min(stamp);
-                        let kept = captured.get(..KEPT_LIMIT).unwrap_or(captured);
-                        let limit =
-                            if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
-                        let place = std::slice::from_ref(&self.fragment);
-                        return Some(Record {
-                            bytes: kept,
-                            behind: None,
-                            length: rest,
-                            open: false,
-                            limit,
-                            first,
-                            last: ready,
-                            place,
-                        });
-                    }
-                    if self.length == 0 && !begins_message(captured) {
-                        // No message: to be told at once, not when a wrong mark has swallowed others.
-                        self.state = State::Searching;
-                        return Some(Record {
-                            bytes: captured,
-                            behind: None,
-                            length: rest,
-                            open: false,
-                            limit: Reason::Missing,
-                            first: stamp,
-                            last: ready,
-                            place: std::slice::from_ref(&self.fragment),
-                        });
-                    }
-                    self.keep(captured, taken);
-                    piece.skip(taken);
-                    self.first = self.first.min(stamp);
-                    self.advance(taken, rest, last, ready);
-                    if taken == rest && last {
-                        match self.doubt {
-                            Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
-                            Doubt::Found if !continues(piece.bytes) => self.distrust(),
-                            _ => {
-                                self.inside = piece.length > 0;
-                                return Some(self.complete());
-                            }
-                        }
-                    } else if !self.asked && self.length >= ASKED_AFTER {
-                        self.leave_out_unread(rest - taken, last, peer);
-                    }
-                }
+                State::Mark => self.take_mark(piece, peer),
+                State::Fragment { rest, last } => self.take_fragment(piece, rest, last, peer),
+            };
+            match step {
+                Step::On => fresh = false,
+                Step::Kept => return Some(self.complete()),
+                Step::Lent(lent) => return Some(lent.from(&self.fragment)),
             }
-            fresh = false;
         }
+        self.inside = false;
+        None
+    }
+
+    /// Takes a mark. If it is not there, the message before it may end anywhere.
+    fn take_mark<'p>(&mut self, piece: &mut Piece<'p>, peer: &dyn Peer) -> Step<'p> {
+        self.read_mark(piece);
+        if self.state == State::Searching {
+            if self.length > 0 && self.is_known(piece.ready.frame, peer) {
+                self.take_rest(piece);
+                return Step::Kept;
+            }
+            self.distrust();
+        }
+        Step::On
+    }
+
+    /// Takes what a piece has of a fragment of which `rest` bytes are to come.
+    fn take_fragment<'p>(
+        &mut self,
+        piece: &mut Piece<'p>,
+        rest: usize,
+        last: bool,
+        peer: &dyn Peer,
+    ) -> Step<'p> {
+        let taken = piece.length.min(rest);
+        let captured = piece.bytes.get(..taken).unwrap_or(piece.bytes);
+        let Piece { stamp, ready, .. } = *piece;
+        if self.length == 0 {
+            self.first = stamp;
+            self.last = ready;
+        }
+        if last && self.length == 0 && taken == rest && !self.tentative() {
+            piece.skip(taken);
+            self.inside = piece.length > 0;
+            self.state = State::Mark;
+            self.belief = Belief::Record;
+            self.searched = 0;
+            return Step::Lent(Lent::whole(captured, rest, self.first.min(stamp), ready));
+        }
+        if self.length == 0 && !begins_message(captured) {
+            // No message: to be told at once, not when a wrong mark has swallowed others.
+            self.state = State::Searching;
+            let (limit, first, last) = (Reason::Missing, stamp, ready);
+            return Step::Lent(Lent { bytes: captured, length: rest, limit, first, last });
+        }
+        self.keep(captured, taken);
+        piece.skip(taken);
+        self.first = self.first.min(stamp);
+        self.advance(taken, rest, last, ready);
+        if taken < rest || !last {
+            if !self.asked && self.length >= ASKED_AFTER {
+                self.leave_out_unread(rest - taken, last, peer);
+            }
+            return Step::On;
+        }
+        match self.doubt {
+            Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
+            Doubt::Found if !continues(piece.bytes) => self.distrust(),
+            _ => {
+                self.inside = piece.length > 0;
+                return Step::Kept;
+            }
+        }
+        Step::On
     }
 
     /// Takes a piece that goes on with a message, and does not complete it, where that asks for no more
@@ -550,18 +584,9 @@ impl RecordReader {
         self.fragment = Fragment { at: 0, sequence: piece.sequence.advance(4), mark: *bytes };
         self.searched = 0;
         self.inside = piece.length - 4 > length;
-        let record = Record {
-            bytes: rest.get(..length).unwrap_or(rest),
-            behind: None,
-            length,
-            open: false,
-            limit: Reason::Truncated,
-            first: piece.stamp,
-            last: piece.ready,
-            place: std::slice::from_ref(&self.fragment),
-        };
+        let lent = Lent::whole(rest.get(..length).unwrap_or(rest), length, piece.stamp, piece.ready);
         piece.skip(4 + length);
-        Some(record)
+        Some(lent.from(&self.fragment))
     }
 
     /// Whether `piece` begins a record although a mark says that a message goes on.

@@ -217,7 +217,10 @@ impl State {
     /// It comes to what [`State::take`] does with it, without asking for all that it cannot be; the piece
     /// of the stream, if it brings one, is left to the caller.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, though segments of tunnels come here too.
+    #[expect(
+        clippy::inline_always,
+        reason = "into the decode's loop, though segments of tunnels come here too"
+    )]
     pub(super) fn take_next(&mut self, side: Side, part: &Part<'_>, stamp: Stamp) -> bool {
         let sequence = SeqNumber(part.sequence);
         let acknowledged = SeqNumber(part.acknowledgement);

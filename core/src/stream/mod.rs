@@ -21,6 +21,8 @@ pub(crate) mod by_id;
 
 mod connection;
 
+mod direction;
+
 mod repeated;
 
 mod state;

@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import (
     attached,
@@ -126,65 +126,105 @@ def open(
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())
-    wanted = None
     if columns is not None:
         tables = tuple(schema.narrow(tables, columns))
-        wanted = {table: set(names) for table, names in columns.items()}
+    asked = _Asked(
+        named,
+        ports,
+        columns,
+        tables,
+        limit,
+        demanded=memory is not None,
+        own=not any(map(store.is_trace, named)),
+        bytes=_plain_bytes(named),
+        progress=progress,
+    )
     temporary.sweep()
     directory = temporary.make()
     holds: list[Hold] = []
     try:
         attached.demand_utterable(directory.path)
-        own = not any(map(store.is_trace, named))
-        size = _plain_bytes(named)
-        if stored or not own or not _fits(size, limit):
-            brief = own and not stored and size <= BRIEF_BYTES
-            files_bytes = limits.of_files(limit)
-            parts = _parts(
-                named, directory.path, ports, columns, files_bytes, progress, holds, brief=brief
-            )
-            parts = attached.reach(parts, directory.path)
-            together = numbering.together(parts)
-            few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
-            if few and columns is not None and not stored and not own:
-                connection, read = _gathered(parts, together, tables, directory.path, limit)
-            else:
-                read = parts
-                connection = _viewing(read, tables, directory.path, limit, own=own)
-            names = tuple(name for part in parts for name in part.named)
-            return Trace(
-                connection,
-                together,
-                directory,
-                parts,
-                read=read,
-                holds=holds,
-                own=own,
-                named=names,
-                limit=limit,
-                demanded=memory is not None,
-            )
-        decoder = _core.Decoder(named, list(ports), wanted, limits.of_files(limit))
-        connection = connect(tables, directory.path)
-        _bound(connection, limit)
-        # Rows come by the row group: another thread finds nothing to do, and costs memory.
-        with _one_thread(connection):
-            _load(connection, decoder, progress)
-        told = meta.parse(decoder.finish())
-        return Trace(
-            connection,
-            told,
-            directory,
-            named=decoder.captures(),
-            limit=limit,
-            demanded=memory is not None,
-        )
+        if not stored and asked.own and _fits(asked.bytes, limit):
+            return _in_memory(asked, directory)
+        return _in_files(asked, directory, holds, stored=stored)
     except BaseException as error:
         directory.remove()
         let_go(holds)
         if isinstance(error, _core.ReadError):
             raise CaptureError(str(error)) from error
         raise
+
+
+class _Asked(NamedTuple):
+    """What `open` was asked for."""
+
+    paths: Sequence[str]
+    ports: Sequence[int]
+    columns: Columns | None
+    tables: Sequence[schema.Table]
+    """Those with these columns."""
+    limit: int | None
+    """Memory of the process, bytes; None where it has no limit."""
+    demanded: bool
+    """Somebody named that limit."""
+    own: bool
+    """There are captures alone: what is stored of them goes with the trace."""
+    bytes: float
+    """Size of the captures; infinite where one is no plain file."""
+    progress: Progress | None
+
+
+def _in_memory(asked: _Asked, directory: temporary.Held) -> Trace:
+    """Decode captures into a database in memory."""
+    from pcapnfs import _core
+
+    columns = asked.columns
+    wanted = None if columns is None else {table: set(names) for table, names in columns.items()}
+    files_bytes = limits.of_files(asked.limit)
+    decoder = _core.Decoder(list(asked.paths), list(asked.ports), wanted, files_bytes)
+    connection = connect(asked.tables, directory.path)
+    _bound(connection, asked.limit)
+    # Rows come by the row group: another thread finds nothing to do, and costs memory.
+    with _one_thread(connection):
+        _load(connection, decoder, asked.progress)
+    told = meta.parse(decoder.finish())
+    return Trace(
+        connection,
+        told,
+        directory,
+        named=decoder.captures(),
+        limit=asked.limit,
+        demanded=asked.demanded,
+    )
+
+
+def _in_files(
+    asked: _Asked, directory: temporary.Held, holds: list[Hold], *, stored: bool
+) -> Trace:
+    """Traces on disk, and captures decoded into files, as views, or gathered where few calls are.
+
+    Traces are held as they are: what is to let them go is added to `holds`.
+    """
+    parts = attached.reach(_parts(asked, directory.path, holds, stored=stored), directory.path)
+    together = numbering.together(parts)
+    few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
+    if few and asked.columns is not None and not stored and not asked.own:
+        connection, read = _gathered(parts, together, asked.tables, directory.path, asked.limit)
+    else:
+        read = parts
+        connection = _viewing(read, asked.tables, directory.path, asked.limit, own=asked.own)
+    return Trace(
+        connection,
+        together,
+        directory,
+        parts,
+        read=read,
+        holds=holds,
+        own=asked.own,
+        named=tuple(name for part in parts for name in part.named),
+        limit=asked.limit,
+        demanded=asked.demanded,
+    )
 
 
 def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:
@@ -311,15 +351,7 @@ def _plain_bytes(paths: Sequence[str]) -> float:
 
 
 def _parts(
-    named: Sequence[str],
-    directory: Path,
-    ports: Sequence[int],
-    columns: Columns | None,
-    files_bytes: int | None,
-    progress: Progress | None,
-    holds: list[Hold],
-    *,
-    brief: bool,
+    asked: _Asked, directory: Path, holds: list[Hold], *, stored: bool
 ) -> list[store.Stored]:
     """The traces that are named; captures beside them are decoded, as one stream.
 
@@ -329,7 +361,7 @@ def _parts(
     captures = []
     parts = []
     made_of: list[tuple[str, dict[Digest | None, str]]] = []
-    for path in named:
+    for path in asked.paths:
         if not store.is_trace(path):
             captures.append(path)
             continue
@@ -338,11 +370,11 @@ def _parts(
         except OSError as error:
             raise CaptureError(f"{path}: {said(error)}") from error
         holds.append(held)
-        stored = store.read(path, whole, reached=held.path)
+        of_trace = store.read(path, whole, reached=held.path)
         made_of.append(
-            (path, {source.digest: source.path for part in stored for source in part.sources})
+            (path, {source.digest: source.path for part in of_trace for source in part.sources})
         )
-        parts += stored
+        parts += of_trace
     _demand_once(made_of, captures)
     if captures:
         try:
@@ -350,18 +382,18 @@ def _parts(
                 decoding.write(
                     captures,
                     directory,
-                    ports=ports,
-                    columns=columns,
-                    brief=brief,
-                    files_bytes=files_bytes,
-                    progress=progress,
+                    ports=asked.ports,
+                    columns=asked.columns,
+                    brief=asked.own and not stored and asked.bytes <= BRIEF_BYTES,
+                    files_bytes=limits.of_files(asked.limit),
+                    progress=asked.progress,
                 )
             ]
         except OSError as error:
             raise WriteError(
                 f"{directory}: {said(error)}; TMPDIR names another place for temporary tables"
             ) from error
-    elif ports:
+    elif asked.ports:
         raise UsageError("a trace was decoded before: its ports are named when it is written")
     return numbering.in_order(parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,9 @@ SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
 
 NS = 1_000_000_000
 """Nanoseconds in a second."""
+
+GIGABIT = 1_000_000_000
+"""Bits per second of a usual network card of a server."""
 
 
 def synth(
@@ -124,7 +127,7 @@ def synth(
     ] = "0",
     bandwidth: Annotated[
         int, typer.Option(metavar="BITS", help="Bandwidth of the link, bits per second.")
-    ] = NS,
+    ] = GIGABIT,
     seed: Annotated[
         int,
         typer.Option(
@@ -138,7 +141,6 @@ def synth(
 
     Example: pcapnfs synth tar -o tar.pcap --files 200 --persist 5ms
     """
-    from pcapnfs import decoding
     from pcapnfs.synth.simulation.options import Options
     from pcapnfs.synth.simulation.run import Simulation
     from pcapnfs.views import document
@@ -177,17 +179,11 @@ def synth(
         seed=seed,
     )
     for path in (out, told):
-        decoding.demand_outside(path)
-        if os.path.exists(path) and not force:
-            raise UsageError(f"{path} is there already; --force overwrites it")
+        _demand_free(path, force=force)
     capture, truth = Simulation(wanted).run()
     rest = {"configured": truth.configured, "operations": truth.operations, "files": truth.files}
     pieces = list(document.pieces("calls", truth.calls, rest))
-    with _whole(out) as fresh:
-        fresh.write_bytes(capture.named(out.name))
-        # Within: the capture gets its name once its truth is there.
-        with _whole(told) as beside, beside.open("w", encoding="ascii") as file:
-            file.writelines(pieces)
+    _write(out, capture.named(out.name), told, pieces)
     if json:
         output.write(pieces)
         return
@@ -199,6 +195,32 @@ def synth(
             f"{escape(str(told))}: what is in it, by file and call\n"
         ]
     )
+
+
+def _demand_free(path: Path, *, force: bool) -> None:
+    """Refuse a place that is inside of a trace, or taken.
+
+    Raises:
+        UsageError: It is, without `force`.
+    """
+    from pcapnfs import decoding
+
+    decoding.demand_outside(path)
+    if os.path.exists(path) and not force:
+        raise UsageError(f"{path} is there already; --force overwrites it")
+
+
+def _write(out: Path, capture: bytes, told: Path, truth: Iterable[str]) -> None:
+    """Write the truth and the capture, each whole or not at all; no capture without its truth.
+
+    Raises:
+        WriteError: The disk is full, or does not take them for another reason.
+    """
+    with _whole(out) as fresh:
+        fresh.write_bytes(capture)
+        # Within: the capture gets its name once its truth is there.
+        with _whole(told) as beside, beside.open("w", encoding="ascii") as file:
+            file.writelines(truth)
 
 
 def _beside(out: Path) -> Path:

@@ -36,6 +36,17 @@ class Advice(Record):
     """What it may break or lose; None when it is safe."""
 
 
+class Explanation(Record):
+    """What a rule says of something that it saw, where that goes by what else it saw."""
+
+    title: str
+    """It in a few words."""
+    why: str
+    """Why that matters, or what it comes from."""
+    advice: tuple[Advice, ...]
+    """What can be done, best first."""
+
+
 class Claim(Record):
     """Time that a rule holds its finding responsible for."""
 

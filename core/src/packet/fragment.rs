@@ -109,7 +109,7 @@ impl Fragments {
         &mut self,
         carried: &Carried<'_>,
         piece: Piece,
-        (number, time_ns): At,
+        at: At,
     ) -> Result<Option<(Carried<'_>, At)>, Other> {
         let length = carried.payload.length;
         let end = piece.offset + length;
@@ -123,34 +123,11 @@ impl Fragments {
             identification: piece.identification,
             protocol: if carried.source.is_ipv4() { carried.protocol } else { 0 },
         };
-        if self
-            .waiting
-            .get(&key)
-            .is_some_and(|old| old.started_ns.abs_diff(time_ns) > PATIENCE_NS.unsigned_abs())
-        {
-            self.give_up(&key);
-        }
-        let assembly = self.waiting.entry(key).or_insert_with(|| {
-            self.born += 1;
-            self.by_age.insert(self.born, key);
-            self.bytes += BOOKKEEPING;
-            Assembly {
-                age: self.born,
-                started_ns: time_ns,
-                first: (number, time_ns),
-                last: (number, time_ns),
-                frames: 0,
-                total: None,
-                protocol: carried.protocol,
-                covered: 0,
-                spans: Vec::new(),
-                data: Vec::new(),
-            }
-        });
+        let assembly = self.assembly(key, carried.protocol, at);
         let before = assembly.charge();
         assembly.insert(piece.offset, carried.payload);
         assembly.frames += 1;
-        assembly.last = (number, time_ns);
+        assembly.last = at;
         if piece.offset == 0 {
             assembly.protocol = carried.protocol;
         }
@@ -158,7 +135,8 @@ impl Fragments {
             assembly.total.get_or_insert(end);
         }
         let complete = assembly.complete();
-        self.bytes = self.bytes + assembly.charge() - before;
+        let grown = assembly.charge() - before;
+        self.bytes += grown;
         self.held += 1;
 
         let Some(total) = complete else {
@@ -173,6 +151,32 @@ impl Fragments {
         self.whole.truncate(captured);
         let payload = Payload::new(&self.whole, total);
         Ok(Some((Carried { payload, protocol: assembly.protocol, ..*carried }, assembly.first)))
+    }
+
+    /// The datagram that a fragment belongs to, which begins if none waits for it, or only one of long ago.
+    fn assembly(&mut self, key: Key, protocol: u8, at: At) -> &mut Assembly {
+        let (_, time_ns) = at;
+        let is_over = |old: &Assembly| old.started_ns.abs_diff(time_ns) > PATIENCE_NS.unsigned_abs();
+        if self.waiting.get(&key).is_some_and(is_over) {
+            self.give_up(&key);
+        }
+        self.waiting.entry(key).or_insert_with(|| {
+            self.born += 1;
+            self.by_age.insert(self.born, key);
+            self.bytes += BOOKKEEPING;
+            Assembly {
+                age: self.born,
+                started_ns: time_ns,
+                first: at,
+                last: at,
+                frames: 0,
+                total: None,
+                protocol,
+                covered: 0,
+                spans: Vec::new(),
+                data: Vec::new(),
+            }
+        })
     }
 
     /// Whether a datagram waits for fragments.

@@ -62,71 +62,49 @@ impl Values {
         if value.is_empty() {
             return;
         }
-        let what = match kind {
-            Kind::Number => {
-                to.copy_from_slice(value);
-                return;
-            }
-            Kind::Unknown => {
-                to.fill(0);
-                return;
-            }
-            Kind::Handle => {
-                self.pseudonyms.handle(value, to);
-                "handles"
-            }
-            Kind::Name => {
-                self.pseudonyms.name(value, to);
-                "names"
-            }
-            Kind::Path => {
-                self.pseudonyms.path(value, to);
-                "paths"
-            }
+        match kind {
+            Kind::Number => to.copy_from_slice(value),
+            Kind::Unknown => to.fill(0),
+            Kind::Network if NETWORKS.contains(&value) => to.copy_from_slice(value),
+            Kind::Verifier if value == GRANT => to.copy_from_slice(value),
+            // A checksum, or a handle of a credential.
+            Kind::Verifier => {}
+            Kind::User | Kind::Group | Kind::UserAndGroup => self.users(value, to),
+            Kind::AccessEntries => self.access_entries(value, to),
             Kind::Principal => {
                 self.pseudonyms.principal(value, to);
-                if to != value && self.owners.len() < IDENTITIES_LIMIT {
-                    self.owners.insert(self.hashing.hash_one(value));
-                }
-                return;
-            }
-            Kind::User | Kind::Group | Kind::UserAndGroup => {
-                self.users(value, to);
-                return;
-            }
-            Kind::AccessEntries => {
-                self.access_entries(value, to);
-                return;
+                count_once(&mut self.owners, &self.hashing, value, to);
             }
             Kind::Host => {
                 self.host(value, to);
-                if to != value && self.hosts.len() < IDENTITIES_LIMIT {
-                    self.hosts.insert(self.hashing.hash_one(value));
-                }
-                return;
+                count_once(&mut self.hosts, &self.hashing, value, to);
+            }
+            Kind::Handle => {
+                self.pseudonyms.handle(value, to);
+                self.count("handles");
+            }
+            Kind::Name => {
+                self.pseudonyms.name(value, to);
+                self.count("names");
+            }
+            Kind::Path => {
+                self.pseudonyms.path(value, to);
+                self.count("paths");
             }
             Kind::UniversalAddress => {
                 if !self.addresses.universal(&self.pseudonyms, value, to) {
                     self.pseudonyms.path(value, to);
                 }
-                "addresses"
-            }
-            Kind::Network if NETWORKS.contains(&value) => {
-                to.copy_from_slice(value);
-                return;
-            }
-            Kind::Verifier => {
-                // Anything else is a checksum, or a handle of a credential.
-                if value == GRANT {
-                    to.copy_from_slice(value);
-                }
-                return;
+                self.count("addresses");
             }
             Kind::Network | Kind::Token => {
                 self.pseudonyms.token(value, to);
-                "tokens"
+                self.count("tokens");
             }
-        };
+        }
+    }
+
+    fn count(&mut self, what: &'static str) {
         *self.replaced.entry(what).or_default() += 1;
     }
 
@@ -169,5 +147,12 @@ impl Values {
         } else {
             self.pseudonyms.path(network, to_network);
         }
+    }
+}
+
+/// Counts a value once that was replaced by another.
+fn count_once(counted: &mut HashSet<u64>, hashing: &RandomState, value: &[u8], to: &[u8]) {
+    if to != value && counted.len() < IDENTITIES_LIMIT {
+        counted.insert(hashing.hash_one(value));
     }
 }

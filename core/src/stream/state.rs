@@ -91,6 +91,16 @@ struct Direction {
     repeated: Repeated,
 }
 
+/// Bytes that were sent and did not come.
+struct Missed {
+    /// Where they end.
+    end: SeqNumber,
+    /// Since when that has been known.
+    since_ns: i64,
+    /// An empty segment showed it. That has the receiver send nothing: the sender alone may time them.
+    by_empty: bool,
+}
+
 /// A connection, and what it takes to put its bytes in order.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any company")]
 pub(super) struct State {
@@ -286,20 +296,17 @@ impl State {
         }
         self.handshake(side, segment, stamp);
         let mut sequence = SeqNumber(segment.sequence);
-        if segment.flags.syn() || segment.payload.length > 0 && !segment.flags.rst() {
+        let brings_data = segment.payload.length > 0 && !segment.flags.rst();
+        if segment.flags.syn() || brings_data {
             self.heard(side);
         }
         if segment.flags.syn() {
             sequence = sequence.advance(1);
-            if segment.payload.length > 0 && self.directions.of(side).assembler.next().is_some() {
+            if !self.begin(side, sequence, segment.payload.length) {
                 return;
             }
-            let assembler = &mut self.directions.of_mut(side).assembler;
-            if !assembler.begins_at(sequence) {
-                assembler.begin(sequence);
-            }
         }
-        if segment.payload.length > 0 && !segment.flags.rst() {
+        if brings_data {
             let Payload { bytes, length } = segment.payload;
             let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
             if set_free == Some(side) && self.directions.of(side).assembler.next() == Some(sequence) {
@@ -315,28 +322,7 @@ impl State {
             direction.fin = Some(sequence.advance(segment.payload.length));
         }
         if segment.flags.ack() && !segment.flags.rst() {
-            let acknowledged = SeqNumber(segment.acknowledgement);
-            let direction = self.directions.of_mut(side.other());
-            if !direction.repeated.is_empty() {
-                direction.repeated.forget(stamp.time_ns);
-                let told = segment.selective_acknowledgement();
-                self.connection.counts.of_mut(side.other()).spurious +=
-                    told.map_or(0, |blocks| direction.repeated.told(blocks, acknowledged));
-            }
-            if let Some(sent_ns) = direction.sent_until(acknowledged)
-                && !segment.flags.fin()
-            {
-                let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
-                if self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone)
-                    && direction.assembler.next() == Some(acknowledged)
-                {
-                    (self.set_free, self.set_free_ns) = (Some(side.other()), stamp.time_ns);
-                }
-            }
-            direction.acknowledge(acknowledged, stamp);
-            if direction.assembler.next().is_none() {
-                self.connection.counts.of_mut(side.other()).missing_bytes = direction.unheard_bytes();
-            }
+            self.acknowledgement(side, segment, stamp);
         }
         self.give_up_hopeless(stamp, &mut sink);
         self.calm = self.is_calm();
@@ -390,6 +376,18 @@ impl State {
         }
     }
 
+    /// A SYN has a direction begin at `first`. `false`: it brings data, and comes once more.
+    fn begin(&mut self, side: Side, first: SeqNumber, length: usize) -> bool {
+        let assembler = &mut self.directions.of_mut(side).assembler;
+        if length > 0 && assembler.next().is_some() {
+            return false;
+        }
+        if !assembler.begins_at(first) {
+            assembler.begin(first);
+        }
+        true
+    }
+
     fn handshake(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
         let connection = &mut self.connection;
         let flags = segment.flags;
@@ -415,6 +413,33 @@ impl State {
         }
     }
 
+    /// Takes what a segment from `side` acknowledges of the other direction.
+    fn acknowledgement(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
+        let acknowledged = SeqNumber(segment.acknowledgement);
+        let direction = self.directions.of_mut(side.other());
+        if !direction.repeated.is_empty() {
+            direction.repeated.forget(stamp.time_ns);
+            let told = segment.selective_acknowledgement();
+            self.connection.counts.of_mut(side.other()).spurious +=
+                told.map_or(0, |blocks| direction.repeated.told(blocks, acknowledged));
+        }
+        if let Some(sent_ns) = direction.sent_until(acknowledged)
+            && !segment.flags.fin()
+        {
+            let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
+            if self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone)
+                && direction.assembler.next() == Some(acknowledged)
+            {
+                (self.set_free, self.set_free_ns) = (Some(side.other()), stamp.time_ns);
+            }
+        }
+        direction.acknowledge(acknowledged, stamp);
+        if direction.assembler.next().is_none() {
+            self.connection.counts.of_mut(side.other()).missing_bytes = direction.unheard_bytes();
+        }
+    }
+
+    /// Takes the piece of the stream at `sequence`.
     fn data(
         &mut self,
         side: Side,
@@ -422,76 +447,85 @@ impl State {
         piece: Piece<'_>,
         sink: &mut impl FnMut(&Connection, Side, Event<'_>),
     ) {
-        let connection = &mut self.connection;
-        let counts = connection.counts.of_mut(side);
+        let counts = self.connection.counts.of_mut(side);
         counts.segments += 1;
         let direction = self.directions.of_mut(side);
         let hole = direction.assembler.waiting();
         let (length, time_ns) = (piece.length, piece.stamp.time_ns);
         match direction.assembler.offer(sequence, piece) {
-            Offered::Known => {
-                // A keepalive repeats the last byte (RFC 9293 section 3.8.4).
-                let keepalive = length == 1 && direction.assembler.next() == Some(sequence.advance(1));
-                if !keepalive {
-                    counts.retransmitted += 1;
-                    counts.early += u32::from(direction.is_early(time_ns));
-                    connection.resent_ns = time_ns;
-                    direction.under_way.forget();
-                    direction.repeated.sent(sequence, length, time_ns);
-                }
-            }
+            Offered::Known => self.sent_again(side, sequence, length, time_ns),
             Offered::Held => {
                 counts.out_of_order += 1;
                 direction.under_way.forget();
             }
             Offered::Elsewhere(piece, too_soon) => {
-                direction.under_way.forget();
-                let counts = self.connection.counts.of_mut(side);
-                counts.missing_bytes = counts.missing_bytes.saturating_sub(too_soon as u64);
-                if too_soon == 0 {
-                    // Those before it in its row were not sent again either.
-                    let row = u64::from(STRAY_SEGMENTS) - 1;
-                    counts.retransmitted = counts.retransmitted.saturating_sub(row);
-                    counts.early = counts.early.min(u32::try_from(counts.retransmitted).unwrap_or(u32::MAX));
-                }
-                let direction = self.directions.of_mut(side);
-                direction.misled |= too_soon > 0;
-                direction.filling = 0;
+                self.go_elsewhere(side, too_soon);
                 sink(&self.connection, side, Event::Gap { length: ELSEWHERE, stamp: piece.stamp });
                 deliver(&mut self.connection, side, piece, sink);
             }
             Offered::InOrder(piece) => {
                 let filled = piece.stamp;
+                let until = sequence.advance(length);
                 direction.delivered = filled;
                 direction.start_timer(sequence, time_ns);
-                let told = direction.missed(sequence);
-                let missed = hole.map(|(end, stamp)| (end, stamp.time_ns)).or(told);
-                if let Some((end, since_ns)) = missed {
-                    let waited_ns = time_ns.saturating_sub(since_ns);
-                    // An empty segment has the receiver send nothing: that of what it shows may be timed
-                    // by the sender alone.
-                    if waited_ns > OVERTAKEN_NS
-                        && (hole.is_none()
-                            || connection
-                                .round_trip()
-                                .is_none_or(|ns| waited_ns > ns / 10 * ROUND_TRIP_TENTHS))
-                    {
-                        direction.filling += 1;
-                        connection.resent_ns = time_ns;
-                    }
-                    connection.counts.of_mut(side).refilled +=
-                        direction.filled(sequence.advance(length), end);
-                }
+                let missed = direction.missed(sequence, hole);
                 // What fills a hole, or was sent in part before, came late or twice.
                 if hole.is_some() || piece.length < length {
                     direction.under_way.forget();
                 } else {
-                    direction.under_way.sent(sequence.advance(length), piece.stamp.time_ns);
+                    direction.under_way.sent(until, piece.stamp.time_ns);
+                }
+                if let Some(missed) = missed {
+                    self.fill(side, until, &missed, time_ns);
                 }
                 deliver(&mut self.connection, side, piece, sink);
                 self.deliver_ready(side, Some(filled), sink);
             }
         }
+    }
+
+    /// Counts a segment that brought nothing new.
+    fn sent_again(&mut self, side: Side, sequence: SeqNumber, length: usize, time_ns: i64) {
+        let direction = self.directions.of_mut(side);
+        // A keepalive repeats the last byte (RFC 9293 section 3.8.4).
+        if length == 1 && direction.assembler.next() == Some(sequence.advance(1)) {
+            return;
+        }
+        let counts = self.connection.counts.of_mut(side);
+        counts.retransmitted += 1;
+        counts.early += u32::from(direction.is_early(time_ns));
+        self.connection.resent_ns = time_ns;
+        direction.under_way.forget();
+        direction.repeated.sent(sequence, length, time_ns);
+    }
+
+    /// A direction turns out to be somewhere else, after `too_soon` bytes too many were given up.
+    fn go_elsewhere(&mut self, side: Side, too_soon: usize) {
+        let counts = self.connection.counts.of_mut(side);
+        counts.missing_bytes = counts.missing_bytes.saturating_sub(too_soon as u64);
+        if too_soon == 0 {
+            // Those before it in its row were not sent again either.
+            let row = u64::from(STRAY_SEGMENTS) - 1;
+            counts.retransmitted = counts.retransmitted.saturating_sub(row);
+            counts.early = counts.early.min(u32::try_from(counts.retransmitted).unwrap_or(u32::MAX));
+        }
+        let direction = self.directions.of_mut(side);
+        direction.under_way.forget();
+        direction.misled |= too_soon > 0;
+        direction.filling = 0;
+    }
+
+    /// Counts what fills a hole, which is there up to `until` now: sent again for it, or overtaken on the way.
+    fn fill(&mut self, side: Side, until: SeqNumber, missed: &Missed, now_ns: i64) {
+        let direction = self.directions.of_mut(side);
+        let connection = &mut self.connection;
+        let waited_ns = now_ns.saturating_sub(missed.since_ns);
+        let in_time = |round_trip_ns: i64| waited_ns > round_trip_ns / 10 * ROUND_TRIP_TENTHS;
+        if waited_ns > OVERTAKEN_NS && (missed.by_empty || connection.round_trip().is_none_or(in_time)) {
+            direction.filling += 1;
+            connection.resent_ns = now_ns;
+        }
+        connection.counts.of_mut(side).refilled += direction.filled(until, missed.end);
     }
 
     fn deliver_ready(
@@ -575,12 +609,13 @@ impl Direction {
         }
     }
 
-    /// Up to where, and since when, it has been known that the byte at `sequence`, which comes now, was sent
-    /// before.
+    /// What has been known of the byte at `sequence`, which comes now, if it was sent before: it lies in the
+    /// `hole` that the direction waited behind, or before the end that an empty segment told.
     #[inline]
-    fn missed(&mut self, sequence: SeqNumber) -> Option<(SeqNumber, i64)> {
+    fn missed(&mut self, sequence: SeqNumber, hole: Option<(SeqNumber, Stamp)>) -> Option<Missed> {
         self.lost = self.lost.filter(|(end, _)| sequence.ahead_of(*end) < 0);
-        self.lost
+        let shown = hole.map(|(end, stamp)| Missed { end, since_ns: stamp.time_ns, by_empty: false });
+        shown.or(self.lost.map(|(end, since_ns)| Missed { end, since_ns, by_empty: true }))
     }
 
     /// How many segments have filled a hole that ends at `end`, now that one is there up to `until`.

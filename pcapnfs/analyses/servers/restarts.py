@@ -20,7 +20,7 @@ too.
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined, population
@@ -33,7 +33,7 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     import duckdb
@@ -156,6 +156,23 @@ class Restart(Record):
         return max(self.verifiers - 1, 0) - self.after_errors - self.outlived
 
 
+class _Signs(NamedTuple):
+    """What the queries say, by server; a server without a sign of a kind lacks there."""
+
+    verifiers: Mapping[str, tuple[int, int]]
+    """How many verifiers it had, and the replies that told one."""
+    changes: Mapping[str, Row]
+    """Rows of `_CHANGES`."""
+    rewritten: Mapping[str, tuple[int, int]]
+    """WRITEs of a range that was written before, and what they brought, bytes."""
+    states: Mapping[str, Row]
+    """Rows of `_STATES`."""
+    losers: Mapping[str, Row]
+    """Rows of `_LOST`."""
+    moved: Mapping[str, tuple[int, float]]
+    """Calls sent again on a new connection, and what the clock took until then, seconds."""
+
+
 def restarts(trace: Trace) -> tuple[Restart, ...]:
     """Look for the signs, by server."""
     shares.register(trace)
@@ -164,74 +181,78 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         told = cursor.execute(_VERIFIERS).fetchall()
         if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
             return ()
-        verifiers = _verifiers(cursor, told)
-        changes = {str(row["server"]): row for row in by_name(cursor.execute(_CHANGES))}
-        rewritten = {}
-        if any(number > 1 for number, _ in verifiers.values()):
-            rewritten = {
-                str(server): (integer(calls), integer(size))
-                for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
-            }
-        answer = cursor.execute(_STATES, {"examples": EXAMPLES})
-        states = {str(row["server"]): row for row in by_name(answer)}
-        lost = {}
-        if any(row["lost_calls"] for row in states.values()):
-            lost = {str(row["server"]): row for row in by_name(cursor.execute(_LOST))}
-        reconnected(trace, cursor)
-        moved = {
-            str(server): (integer(calls), seconds(share) or 0.0)
-            for server, calls, share in cursor.execute(_MOVED).fetchall()
+        signs = _signs(trace, cursor, told)
+    servers = sorted(signs.verifiers.keys() | signs.states.keys())
+    return tuple(each for server in servers if (each := _restart(server, signs)) is not None)
+
+
+def _signs(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
+) -> _Signs:
+    """Ask for all that the rows of `_VERIFIERS` leave open, and nothing else."""
+    verifiers = _verifiers(cursor, told)
+    changes = {str(row["server"]): row for row in by_name(cursor.execute(_CHANGES))}
+    rewritten = {}
+    if any(number > 1 for number, _ in verifiers.values()):
+        rewritten = {
+            str(server): (integer(calls), integer(size))
+            for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
         }
-    found = []
-    for server in sorted(verifiers.keys() | states.keys()):
-        number, writes = verifiers.get(server, _NO_VERIFIERS)
-        change = changes.get(server, _NO_CHANGES)
-        state = states.get(server, _NO_STATES)
-        of_losers = lost.get(server, _NO_LOSERS)
-        if number < 2 and not state["lost_calls"] and not state["refused_calls"]:
-            continue
-        calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
-        resent, waited_s = moved.get(server, (0, 0.0))
-        frame = change["frame"]
-        shown = [*([] if frame is None else [frame]), *state["lost_frames"]]
-        found.append(
-            Restart(
-                server=server,
-                verifiers=number,
-                after_errors=integer(change["after_errors"]),
-                errors=tuple(change["errors"]),
-                outlived=integer(change["outlived"]),
-                writes=writes,
-                lost_state=integer(state["lost_calls"]),
-                statuses=tuple(state["statuses"]),
-                losers=integer(state["losers"]),
-                kept=bool(of_losers["kept"]),
-                unheard_s=seconds(of_losers["unheard"]),
-                logins=integer(state["logins"]),
-                moved=resent,
-                unreachable_s=waited_s,
-                refused=integer(state["refused_calls"]),
-                grace_s=seconds(state["grace_share"]) or 0.0,
-                grace_span_s=seconds(state["grace_span"]) or 0.0,
-                reclaims=integer(state["reclaims"]),
-                rewritten=calls,
-                rewritten_bytes=size,
-                frames=tuple(integer(each) for each in shown[:EXAMPLES]),
-                refused_frames=tuple(integer(each) for each in state["refused_frames"]),
-            )
-        )
-    return tuple(found)
+    answer = cursor.execute(_STATES, {"examples": EXAMPLES})
+    states = {str(row["server"]): row for row in by_name(answer)}
+    losers = {}
+    if any(row["lost_calls"] for row in states.values()):
+        losers = {str(row["server"]): row for row in by_name(cursor.execute(_LOST))}
+    reconnected(trace, cursor)
+    moved = {
+        str(server): (integer(calls), seconds(share) or 0.0)
+        for server, calls, share in cursor.execute(_MOVED).fetchall()
+    }
+    return _Signs(verifiers, changes, rewritten, states, losers, moved)
+
+
+def _restart(server: str, signs: _Signs) -> Restart | None:
+    """The signs of one server; None: it has none."""
+    number, writes = signs.verifiers.get(server, _NO_VERIFIERS)
+    state = signs.states.get(server, _NO_STATES)
+    if number < 2 and not state["lost_calls"] and not state["refused_calls"]:
+        return None
+    change = signs.changes.get(server, _NO_CHANGES)
+    losers = signs.losers.get(server, _NO_LOSERS)
+    calls, size = signs.rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
+    resent, waited_s = signs.moved.get(server, (0, 0.0))
+    frame = change["frame"]
+    shown = [*([] if frame is None else [frame]), *state["lost_frames"]]
+    return Restart(
+        server=server,
+        verifiers=number,
+        after_errors=integer(change["after_errors"]),
+        errors=tuple(change["errors"]),
+        outlived=integer(change["outlived"]),
+        writes=writes,
+        lost_state=integer(state["lost_calls"]),
+        statuses=tuple(state["statuses"]),
+        losers=integer(state["losers"]),
+        kept=bool(losers["kept"]),
+        unheard_s=seconds(losers["unheard"]),
+        logins=integer(state["logins"]),
+        moved=resent,
+        unreachable_s=waited_s,
+        refused=integer(state["refused_calls"]),
+        grace_s=seconds(state["grace_share"]) or 0.0,
+        grace_span_s=seconds(state["grace_span"]) or 0.0,
+        reclaims=integer(state["reclaims"]),
+        rewritten=calls,
+        rewritten_bytes=size,
+        frames=tuple(integer(each) for each in shown[:EXAMPLES]),
+        refused_frames=tuple(integer(each) for each in state["refused_frames"]),
+    )
 
 
 def _verifiers(
     cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
 ) -> dict[str, tuple[int, int]]:
-    """By server: its verifiers, and the replies that told one.
-
-    Args:
-        cursor: A connection to the trace.
-        told: The rows of `_VERIFIERS`.
-    """
+    """By server: its verifiers, and the replies that told one; from the rows of `_VERIFIERS`."""
     servers = cursor.execute("select distinct server from verifiers").fetchall()
     found = {str(server): _NO_VERIFIERS for (server,) in servers}
     for server, number, writes, again in told:

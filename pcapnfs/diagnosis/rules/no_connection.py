@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import units
-from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.finding import Advice, Claim, Explanation, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.programs import MOUNT, NLM, NSM
@@ -75,14 +75,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         claims = (Claim("client", pair.idle_s),) if pair.idle_s else ()
         by_its_cost = by_cost(material, claims)
-        title, why, advice = _told(pair)
+        told = _explanation(pair)
         yield Observed(
             severity="warning" if by_its_cost == "note" and not pair.connected else by_its_cost,
             at_most="problem",
-            title=title,
+            title=told.title,
             seen=_seen(pair),
-            why=why,
-            advice=advice,
+            why=told.why,
+            advice=told.advice,
             confidence="certain"
             if (asked.syns > 1 or asked.refusals) and not unknown
             else "likely",
@@ -113,7 +113,7 @@ def _seen(pair: VainConnections) -> str:
 
 def _told_by(pair: VainConnections) -> str:
     """Which service is there, as the portmapper said."""
-    service = SERVICES.get(pair.program or 0)
+    service = _service(pair)
     return "" if service is None else f", where {service.name} listens as the portmapper says"
 
 
@@ -132,60 +132,68 @@ def _answers(asked: Vain) -> str:
     return f"{which if asked.refusals > 1 else '1 was'} refused (RST), and none accepted in"
 
 
-def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
-    """Title, reason and advice, by what the server answered and what was asked for."""
-    asked = pair.asked
-    waits = (
-        "A client connects when a call waits for it, so that programs on the mount stand still"
-        f"{', though no call is to be seen' if pair.idle_s else ''}. "
-    )
-    service = SERVICES.get(pair.program or 0)
-    if service is not None:
-        waits = f"{service.waits} "
-    if asked.port == PORTMAPPER:
-        waits = "A mount asks the portmapper before anything else, and waits for it. "
-    if asked.refusals:
-        return (
-            "No connection: the client's SYNs were refused",
-            f"{waits}The server's host answered that nothing listens there, or a firewall did so: "
-            "the service was stopped, or not yet started.",
-            (
-                Advice(
-                    "Look at the server whether rpcbind runs (ss -tln 'sport = :111'). NFSv4 needs "
-                    "no portmapper."
-                )
-                if asked.port == PORTMAPPER
-                else Advice(
-                    f"Look at the server what listens there (ss -tln 'sport = :{asked.port}'), and "
-                    "whether the portmapper tells a port that is no longer in use (rpcinfo -p): "
-                    f"{service.restart}"
-                )
-                if service is not None
-                else Advice(
-                    "Look at the server whether its NFS service runs (systemctl status nfs-server; "
-                    f"ss -tln 'sport = :{asked.port}'), and why not. A client asks again after "
-                    "3 s, then after twice as long each time, up to 5 min."
-                ),
-            ),
+def _explanation(pair: VainConnections) -> Explanation:
+    """By what the server answered and what was asked for."""
+    if pair.asked.refusals:
+        return Explanation(
+            title="No connection: the client's SYNs were refused",
+            why=f"{_who_waits(pair)} The server's host answered that nothing listens there, or a "
+            "firewall did so: the service was stopped, or not yet started.",
+            advice=(_see_what_listens(pair),),
         )
-    return (
-        "No connection: nobody answered the client's SYNs",
-        f"{waits}The server was down or had moved to another address, the SYNs or the answers were "
-        "lost on the way, or a firewall dropped them.",
-        (
-            *((_FIXED,) if service is not None else ()),
-            Advice(
-                "Is the server up, and does it answer others (ping, rpcinfo -p)? Has its address "
-                "moved, as a failover does? Capture at the server at the same time: what does not "
-                "arrive there is lost on the way, or dropped by a firewall."
-            ),
-            Advice(
-                "Linux connects again from the same port, which some firewalls and load balancers "
-                "refuse for minutes after the old connection."
-            ),
-        ),
+    return Explanation(
+        title="No connection: nobody answered the client's SYNs",
+        why=f"{_who_waits(pair)} The server was down or had moved to another address, the SYNs or "
+        "the answers were lost on the way, or a firewall dropped them.",
+        advice=(*((_FIXED,) if _service(pair) is not None else ()), _IS_IT_UP, _SAME_PORT),
     )
 
+
+def _service(pair: VainConnections) -> Service | None:
+    """The service beside NFS that was asked for; None: NFS, the portmapper, or unknown."""
+    return SERVICES.get(pair.program or 0)
+
+
+def _who_waits(pair: VainConnections) -> str:
+    if pair.asked.port == PORTMAPPER:
+        return "A mount asks the portmapper before anything else, and waits for it."
+    if (service := _service(pair)) is not None:
+        return service.waits
+    return (
+        "A client connects when a call waits for it, so that programs on the mount stand still"
+        f"{', though no call is to be seen' if pair.idle_s else ''}."
+    )
+
+
+def _see_what_listens(pair: VainConnections) -> Advice:
+    if pair.asked.port == PORTMAPPER:
+        return Advice(
+            "Look at the server whether rpcbind runs (ss -tln 'sport = :111'). NFSv4 needs "
+            "no portmapper."
+        )
+    if (service := _service(pair)) is not None:
+        return Advice(
+            f"Look at the server what listens there (ss -tln 'sport = :{pair.asked.port}'), and "
+            "whether the portmapper tells a port that is no longer in use (rpcinfo -p): "
+            f"{service.restart}"
+        )
+    return Advice(
+        "Look at the server whether its NFS service runs (systemctl status nfs-server; "
+        f"ss -tln 'sport = :{pair.asked.port}'), and why not. A client asks again after "
+        "3 s, then after twice as long each time, up to 5 min."
+    )
+
+
+_IS_IT_UP = Advice(
+    "Is the server up, and does it answer others (ping, rpcinfo -p)? Has its address "
+    "moved, as a failover does? Capture at the server at the same time: what does not "
+    "arrive there is lost on the way, or dropped by a firewall."
+)
+
+_SAME_PORT = Advice(
+    "Linux connects again from the same port, which some firewalls and load balancers "
+    "refuse for minutes after the old connection."
+)
 
 RULE = Rule(
     id="no_connection",

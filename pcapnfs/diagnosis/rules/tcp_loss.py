@@ -10,7 +10,7 @@ from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
-from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
 from pcapnfs.diagnosis.rules.unanswered_calls import MTU_OF_ANSWERS
 from pcapnfs.diagnosis.severity import by_cost
@@ -54,7 +54,6 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             for each in material.loss_rates
             if (each.client, each.server) == (pair.client, pair.server)
         ]
-        resent = pair.client_resent + pair.server_resent
         vain = _vain(material, pair)
         lost = max(pair.lost - vain, 0)
         cut = pair.longest_s >= values[CUT.name] and lost >= _tries(pair.longest_s)
@@ -63,48 +62,16 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if (few and not cut and not held) or by_another_clock(material, pair):
             continue
         claims = by_row(_time_s(pair, held))
-        severity = by_cost(material, claims)
-        if pair.undelivered:
-            severity = "problem"
-        if severity == "note" and (cut or lost >= values[GRAVE.name] * pair.segments):
-            severity = "warning"
+        sure = lost >= 10 * values[LEAST.name] and not cut and not held
+        grave = cut or lost >= values[GRAVE.name] * pair.segments
         yield Observed(
-            severity=severity,
+            severity=_severity(pair, by_cost(material, claims), grave=grave),
             at_most="problem",
-            title=_UNDELIVERED if pair.undelivered else _title(cut=cut, held=bool(held)),
-            seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
-            f"({units.share(resent / pair.segments)}) "
-            f"{'was' if resent == 1 else 'were'} sent again: "
-            f"{units.count(pair.client_resent)} by the client, "
-            f"{units.count(pair.server_resent)} by the server."
-            + (
-                f" {units.count(vain)} of these went to a host that did not answer any more."
-                if vain
-                else ""
-            )
-            + (
-                f" {units.count(pair.spurious)} of them had arrived before, as the other end says "
-                "(D-SACK)."
-                if pair.spurious
-                else ""
-            )
-            + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
-            + (_stood_still(pair) if cut else _stalls(pair))
-            + ("" if cut else _on_one(pair))
-            + "".join(_held_down(each) for each in held)
-            + _undelivered(pair),
-            why=_WHY_UNDELIVERED if pair.undelivered else _why(cut=cut, held=bool(held)),
-            advice=(MTU_OF_ANSWERS, _AT_CLIENT)
-            if pair.undelivered
-            else _CUT
-            if cut
-            else (
-                *((_ONE_LINK,) if _on_one(pair) else ()),
-                *(_held_advice(material, held) if held else _LOSS),
-            ),
-            confidence="certain"
-            if lost >= 10 * values[LEAST.name] and not cut and not held
-            else "likely",
+            title=_title(pair, cut=cut, held=bool(held)),
+            seen=_seen(pair, vain, held, cut=cut),
+            why=_why(pair, cut=cut, held=bool(held)),
+            advice=_advice(material, pair, held, cut=cut),
+            confidence="certain" if sure else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
             frames=pair.frames,
@@ -114,7 +81,44 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
-_UNDELIVERED = "What the server sends does not reach the client"
+def _severity(pair: TcpStalls, by_its_cost: Severity, *, grave: bool) -> Severity:
+    if pair.undelivered:
+        return "problem"
+    return "warning" if by_its_cost == "note" and grave else by_its_cost
+
+
+def _seen(pair: TcpStalls, vain: int, held: Sequence[LossRate], *, cut: bool) -> str:
+    """What was sent again, and what that cost; `vain`: so much of it for a host out of reach."""
+    resent = pair.client_resent + pair.server_resent
+    text = (
+        f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
+        f"({units.share(resent / pair.segments)}) {'was' if resent == 1 else 'were'} sent again: "
+        f"{units.count(pair.client_resent)} by the client, "
+        f"{units.count(pair.server_resent)} by the server."
+    )
+    if vain:
+        text += f" {units.count(vain)} of these went to a host that did not answer any more."
+    if pair.spurious:
+        text += (
+            f" {units.count(pair.spurious)} of them had arrived before, as the other end says "
+            "(D-SACK)."
+        )
+    if pair.out_of_order:
+        text += f" {units.count(pair.out_of_order)} came out of order."
+    text += _stood_still(pair) if cut else f"{_stalls(pair)}{_on_one(pair)}"
+    return text + "".join(_held_down(each) for each in held) + _undelivered(pair)
+
+
+def _advice(
+    material: Material, pair: TcpStalls, held: Sequence[LossRate], *, cut: bool
+) -> tuple[Advice, ...]:
+    if pair.undelivered:
+        return MTU_OF_ANSWERS, _AT_CLIENT
+    if cut:
+        return _CUT
+    one_link = (_ONE_LINK,) if _on_one(pair) else ()
+    return *one_link, *(_held_advice(material, held) if held else _LOSS)
+
 
 _WHY_UNDELIVERED = (
     "The client was there: it sent its calls again. It never acknowledged the answers, of which "
@@ -141,13 +145,17 @@ def _undelivered(pair: TcpStalls) -> str:
     )
 
 
-def _title(*, cut: bool, held: bool) -> str:
+def _title(pair: TcpStalls, *, cut: bool, held: bool) -> str:
+    if pair.undelivered:
+        return "What the server sends does not reach the client"
     if cut:
         return "The path let nothing through for a while"
     return "Lost segments hold the transfer down" if held else "TCP had to send segments again"
 
 
-def _why(*, cut: bool, held: bool) -> str:
+def _why(pair: TcpStalls, *, cut: bool, held: bool) -> str:
+    if pair.undelivered:
+        return _WHY_UNDELIVERED
     if cut:
         return _WHY_CUT
     return _WHY_HELD if held else _WHY

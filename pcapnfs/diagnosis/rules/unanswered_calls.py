@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.mounts.preliminaries import FINDING, LOGIN, MOUNTING
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.finding import Advice, Claim, Explanation, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -41,14 +41,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if pair.calls < values[LEAST.name]:
             continue
         claims = () if pair.lossy else (Claim("waiting", pair.time_s),)
-        title, why, advice = _told(pair, cut_off=pair.resent >= values[RESENT.name])
+        told = _explanation(pair, cut_off=pair.resent >= values[RESENT.name])
         yield Observed(
             severity="note" if pair.lossy else by_cost(material, claims),
             at_most="note" if pair.lossy else "problem",
-            title=title,
+            title=told.title,
             seen=_seen(pair),
-            why=why,
-            advice=(*advice, _HARD) if _asked(pair) == "files" and not pair.lossy else advice,
+            why=told.why,
+            advice=(*told.advice, *_on_the_mount(pair)),
             calls=pair.calls,
             confidence="possible" if pair.lossy or damaged else "likely",
             data=units.counted(pair.asked, "call"),
@@ -107,147 +107,104 @@ def _of_them(calls: int, of_calls: int) -> str:
     return "they" if calls == of_calls else f"{units.count(calls)} of them"
 
 
-def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, ...]]:
-    """Title, reason and advice, by what else was answered and whether anything arrives."""
-    if pair.lossy:
-        return (
-            "Calls were sent again, and have no answer in the capture",
-            "The capture lacks packets between these hosts, and may lack the answers: whether the "
-            "server gave any is not known.",
-            (Advice("Capture without loss, and look whether they are answered then."),),
-        )
+def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
+    """By what else was answered and whether anything arrives."""
     asked = _asked(pair)
+    if pair.lossy:
+        return _PERHAPS_NOT_CAPTURED
     if pair.datagrams:
         return _over_udp(pair, asked)
     if _unreceived(pair):
-        return (
-            "The server's answers do not arrive",
-            "The server got the calls and sent answers. They were lost between it and the place of "
-            "the capture, again and again, since TCP sends a segment again when nothing "
-            "acknowledges it, while what is small came through: the path or a firewall on it "
-            "drops them.",
-            (
-                MTU_OF_ANSWERS,
-                Advice(
-                    "Capture at the server at the same time: what leaves it and does not arrive is "
-                    "lost on the way. Look at firewalls and tunnels that keep track of "
-                    "connections, and at links and switches."
-                ),
-            ),
-        )
+        return _ANSWERS_LOST
     if (pair.answered_later or pair.answered_elsewhere) and asked != "files":
-        return (
-            "The server left some calls unanswered",
-            "It answered others meanwhile, so that neither it nor the path was down: "
-            f"{_SERVICES[asked]} still works at these, or something on the way dropped them, or "
-            "their answers.",
-            (_SEE[asked],),
-        )
-    if pair.answered_later and cut_off:
-        return (
-            "Some calls, or their answers, do not arrive",
-            "TCP sent these again and again and nothing acknowledged them, while others, on "
-            "another connection, were answered. A server's TCP acknowledges what arrives even "
-            "where its service hangs: so these did not arrive, or what was sent back for them did "
-            "not, which brings the acknowledgement along.",
-            (_MTU if _large(pair) else MTU_OF_ANSWERS, _AT_BOTH_ENDS),
-        )
+        return _service_busy(asked)
     if pair.answered_later:
-        return (
-            "The server left some calls unanswered",
-            "It answered others meanwhile, so that neither it nor the path was down: it still "
-            "works at these (storage that hangs, data on tape or in a cloud tier), or it or "
-            "something on the way dropped them, or their answers.",
-            (
-                Advice(
-                    "Look at the server for what these calls wait for: tasks that hang (Linux: "
-                    "dmesg, 'blocked for more than 120 seconds'; ps, state D), the file system "
-                    "and disks of these files."
-                ),
-            ),
-        )
+        return _one_connection_cut_off(pair) if cut_off else _FILES_BUSY
     if cut_off:
-        return (
-            "What the client sends does not reach the server"
-            if pair.answered
-            else "The server cannot be reached",
-            "TCP sends a segment again when nothing acknowledges it. The server, its network or "
-            "a firewall on the way was down, or drops what the client sends.",
-            (
-                *((_MTU,) if _large(pair) and pair.answered else ()),
-                Advice(
-                    "Capture at the server at the same time: what does not arrive there is lost "
-                    "on the way. Look at the server (is it up, has its address moved?), at "
-                    "firewalls that forget connections, and at links and switches."
-                ),
-            ),
-        )
-    return (
-        "The server stopped answering" if pair.answered else "The server does not answer",
-        "What the client sent arrived, or TCP would have sent it again; the service did not "
+        return _server_cut_off(pair)
+    return Explanation(
+        title=_not_answering(pair),
+        why="What the client sent arrived, or TCP would have sent it again; the service did not "
         "answer: all of its threads wait for something, its storage hangs, or it was stopped.",
-        (
-            Advice(
-                "Look at the server at that time: tasks that hang (Linux: dmesg, 'blocked for "
-                "more than 120 seconds'; ps, nfsd in state D), disks, memory, a failover."
-            )
-            if asked == "files"
-            else _SEE[asked],
-        ),
+        advice=(_HANGING if asked == "files" else _SEE[asked],),
     )
 
 
-def _over_udp(pair: Unanswered, asked: str) -> tuple[str, str, tuple[Advice, ...]]:
-    """Title, reason and advice where nothing tells whether the calls arrived."""
+def _over_udp(pair: Unanswered, asked: str) -> Explanation:
+    """Nothing tells whether the calls arrived."""
     unknown = (
         "The client asked again and got no answer. Nothing acknowledges UDP, so that it is not "
         "known whether the calls arrived"
     )
-    others = "Other calls were answered meanwhile, so that the host was up. "
+    others = "Other calls were answered meanwhile, so that the host was up."
     up = pair.answered_later or pair.answered_elsewhere
     if asked == "portmapper":
-        return (
-            "The portmapper does not answer over UDP",
-            f"{unknown}: a firewall drops what goes to port 111 over UDP, or the answers, or "
+        return Explanation(
+            title="The portmapper does not answer over UDP",
+            why=f"{unknown}: a firewall drops what goes to port 111 over UDP, or the answers, or "
             "rpcbind does not listen over UDP, or hangs. "
-            + (others if up else "")
+            + (f"{others} " if up else "")
             + "A mount waits for it, until the client gives up or asks over TCP.",
-            (
-                Advice(
-                    "Let port 111 over UDP through the firewall, or spare the question: mount with "
-                    "proto=tcp,mountproto=tcp, or name the ports (port=2049,mountport=). NFSv4 "
-                    "needs no portmapper."
-                ),
-                _SEE[asked],
-            ),
+            advice=(_SPARE_THE_PORTMAPPER, _SEE[asked]),
         )
     if up:
-        return (
-            "The server left some calls over UDP unanswered",
-            f"{unknown}: a firewall or the network drops them, or the answers (large ones go in "
-            "several fragments, and one that is lost costs all), or the server still works at "
-            f"these. {others.rstrip()}",
-            (
-                Advice(
-                    "Mount with proto=tcp, and with mountproto=tcp for MOUNT and the portmapper."
-                ),
-                Advice(
-                    "Capture at the server at the same time: if the calls arrive there, look at "
-                    "the service; if not, at firewalls and the network."
-                ),
-            ),
+        return Explanation(
+            title="The server left some calls over UDP unanswered",
+            why=f"{unknown}: a firewall or the network drops them, or the answers (large ones go "
+            "in several fragments, and one that is lost costs all), or the server still works at "
+            f"these. {others}",
+            advice=(_OVER_TCP, _WHETHER_THEY_ARRIVE),
         )
-    return (
-        "The server stopped answering" if pair.answered else "The server does not answer",
-        f"{unknown}: the service or its host was down or hung, or a firewall or the network drops "
-        "them, or the answers.",
-        (
-            Advice(
-                "Capture at the server at the same time: if the calls arrive there, look at the "
-                "service (rpcinfo -p, its log); if not, at firewalls and the network."
-            ),
-        ),
+    return Explanation(
+        title=_not_answering(pair),
+        why=f"{unknown}: the service or its host was down or hung, or a firewall or the network "
+        "drops them, or the answers.",
+        advice=(_WHETHER_THE_HOST_HEARS,),
     )
+
+
+def _service_busy(asked: str) -> Explanation:
+    """Other calls were answered meanwhile, but not these of the way to a mount."""
+    return Explanation(
+        title=_SOME_LEFT,
+        why="It answered others meanwhile, so that neither it nor the path was down: "
+        f"{_SERVICES[asked]} still works at these, or something on the way dropped them, or "
+        "their answers.",
+        advice=(_SEE[asked],),
+    )
+
+
+def _one_connection_cut_off(pair: Unanswered) -> Explanation:
+    """Others were answered meanwhile, on another connection."""
+    return Explanation(
+        title="Some calls, or their answers, do not arrive",
+        why="TCP sent these again and again and nothing acknowledged them, while others, on "
+        "another connection, were answered. A server's TCP acknowledges what arrives even "
+        "where its service hangs: so these did not arrive, or what was sent back for them did "
+        "not, which brings the acknowledgement along.",
+        advice=(_MTU if _large(pair) else MTU_OF_ANSWERS, _AT_BOTH_ENDS),
+    )
+
+
+def _server_cut_off(pair: Unanswered) -> Explanation:
+    """Nothing acknowledges what the client sends."""
+    return Explanation(
+        title="What the client sends does not reach the server"
+        if pair.answered
+        else "The server cannot be reached",
+        why="TCP sends a segment again when nothing acknowledges it. The server, its network or "
+        "a firewall on the way was down, or drops what the client sends.",
+        advice=(*((_MTU,) if _large(pair) and pair.answered else ()), _WHAT_DOES_NOT_ARRIVE),
+    )
+
+
+def _not_answering(pair: Unanswered) -> str:
+    return "The server stopped answering" if pair.answered else "The server does not answer"
+
+
+def _on_the_mount(pair: Unanswered) -> tuple[Advice, ...]:
+    """What is to stay as it is while the server does not answer for files."""
+    return (_HARD,) if _asked(pair) == "files" and not pair.lossy else ()
 
 
 def _asked(pair: Unanswered) -> str:
@@ -284,6 +241,74 @@ _MTU = Advice(
 MTU_OF_ANSWERS = Advice(
     "If these are READs, READDIRs and the like, whose answers fill whole packets, something on the "
     f"way drops large packets (a black hole for MTUs). {_PING}"
+)
+
+_PERHAPS_NOT_CAPTURED = Explanation(
+    title="Calls were sent again, and have no answer in the capture",
+    why="The capture lacks packets between these hosts, and may lack the answers: whether the "
+    "server gave any is not known.",
+    advice=(Advice("Capture without loss, and look whether they are answered then."),),
+)
+
+_ANSWERS_LOST = Explanation(
+    title="The server's answers do not arrive",
+    why="The server got the calls and sent answers. They were lost between it and the place of "
+    "the capture, again and again, since TCP sends a segment again when nothing "
+    "acknowledges it, while what is small came through: the path or a firewall on it "
+    "drops them.",
+    advice=(
+        MTU_OF_ANSWERS,
+        Advice(
+            "Capture at the server at the same time: what leaves it and does not arrive is "
+            "lost on the way. Look at firewalls and tunnels that keep track of "
+            "connections, and at links and switches."
+        ),
+    ),
+)
+
+_SOME_LEFT = "The server left some calls unanswered"
+
+_FILES_BUSY = Explanation(
+    title=_SOME_LEFT,
+    why="It answered others meanwhile, so that neither it nor the path was down: it still "
+    "works at these (storage that hangs, data on tape or in a cloud tier), or it or "
+    "something on the way dropped them, or their answers.",
+    advice=(
+        Advice(
+            "Look at the server for what these calls wait for: tasks that hang (Linux: "
+            "dmesg, 'blocked for more than 120 seconds'; ps, state D), the file system "
+            "and disks of these files."
+        ),
+    ),
+)
+
+_HANGING = Advice(
+    "Look at the server at that time: tasks that hang (Linux: dmesg, 'blocked for "
+    "more than 120 seconds'; ps, nfsd in state D), disks, memory, a failover."
+)
+
+_WHAT_DOES_NOT_ARRIVE = Advice(
+    "Capture at the server at the same time: what does not arrive there is lost "
+    "on the way. Look at the server (is it up, has its address moved?), at "
+    "firewalls that forget connections, and at links and switches."
+)
+
+_SPARE_THE_PORTMAPPER = Advice(
+    "Let port 111 over UDP through the firewall, or spare the question: mount with "
+    "proto=tcp,mountproto=tcp, or name the ports (port=2049,mountport=). NFSv4 "
+    "needs no portmapper."
+)
+
+_OVER_TCP = Advice("Mount with proto=tcp, and with mountproto=tcp for MOUNT and the portmapper.")
+
+_WHETHER_THEY_ARRIVE = Advice(
+    "Capture at the server at the same time: if the calls arrive there, look at "
+    "the service; if not, at firewalls and the network."
+)
+
+_WHETHER_THE_HOST_HEARS = Advice(
+    "Capture at the server at the same time: if the calls arrive there, look at the "
+    "service (rpcinfo -p, its log); if not, at firewalls and the network."
 )
 
 _AT_BOTH_ENDS = Advice(

@@ -548,14 +548,14 @@ def moved(files: Files) -> str:
     )
 
 
-_UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)"
+_UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mhd]\b)"
 
 
 def quantities_held(text: str, *, blank: str, thin: str) -> str:
     """A sentence with other blanks where no line may end.
 
-    That is between a number and its unit, between the parts of a duration (1 m 5 s), between groups
-    of digits, and between `frame` or `uid` and its number.
+    That is between a number and its unit, between the parts of a duration (1 m 5 s, 4 d 5 h),
+    between groups of digits, and between `frame` or `uid` and its number.
 
     Args:
         text: The sentence.
@@ -564,7 +564,7 @@ def quantities_held(text: str, *, blank: str, thin: str) -> str:
     """
     text = re.sub(rf"(?<=\d){units.THIN_SPACE}(?=\d)", thin, text)
     text = re.sub(rf"(?<=\d) (?={_UNIT})", blank, text)
-    text = re.sub(rf"(?<=\d{blank}[mh]) (?=\d+{blank}[ms]\b)", blank, text)
+    text = re.sub(rf"(?<=\d{blank}[mhd]) (?=\d+{blank}[hms]\b)", blank, text)
     return re.sub(r"\b(frames?|uid) (?=\d)", rf"\1{blank}", text)
 
 

@@ -250,14 +250,21 @@ def _fits(found: Sizes) -> Block:
 
 
 def _bins(found: Sizes) -> Block:
-    columns = [Column("up to"), Column("files"), Column("of files"), Column("up to here")]
+    columns = [
+        Column("above"),
+        Column("up to"),
+        Column("files"),
+        Column("of files"),
+        Column("up to here"),
+    ]
     rows = [
         [
+            Cell(sizes_view.amount(above) if above else "", above),
             Cell(sizes_view.amount(each.up_to_bytes), each.up_to_bytes),
             blocks.count(each.files),
             blocks.share(each.share),
             Cell(units.share(each.share_up_to), each.share_up_to),
         ]
-        for each in found.bins
+        for above, each in sizes_view.spanned(found)
     ]
     return blocks.table("Files by size", columns, rows)

@@ -261,7 +261,7 @@ def _directories(result: Readdir) -> RenderableType:
         ]
         for row in result.shown
     )
-    return FittedTable(columns, rows, indent=2)
+    return FittedTable(columns, rows, indent=2, naming=True)
 
 
 def _directory_row(row: DirectoryListing) -> list[str]:

@@ -56,7 +56,10 @@ def screen(result: Patterns) -> RenderableType:
     parts: list[RenderableType] = []
     if result.classes:
         rows = (_row(each) for each in result.classes)
-        parts += [FittedTable(_COLUMNS, rows, below=Below(result.classes, _below)), Text("")]
+        parts += [
+            FittedTable(_COLUMNS, rows, below=Below(result.classes, _below), naming=True),
+            Text(""),
+        ]
     lines = []
     hidden = (result.class_count or 0) - len(result.classes)
     if hidden:

@@ -77,7 +77,7 @@ def files(result: PerFile) -> RenderableType:
     rows = (_file_row(file) for file in result.files)
     more = (result.shown.files or 0) < (result.listed.files or 0)
     return Group(
-        FittedTable(_FILE_COLUMNS, rows),
+        FittedTable(_FILE_COLUMNS, rows, naming=True),
         Text(""),
         _totals(result, [("shown", result.shown)] if more else []),
     )
@@ -90,7 +90,7 @@ def groups(result: PerGroup) -> RenderableType:
     title = _GROUPS[result.by][0]
     columns = (Column(title, align="left", least=30), *_GROUP_COLUMNS[1:])
     parts: list[RenderableType] = [
-        FittedTable(columns, (_group_row(result.by, group) for group in result.groups))
+        FittedTable(columns, (_group_row(result.by, group) for group in result.groups), naming=True)
     ]
     hidden = result.group_count - len(result.groups)
     if hidden:

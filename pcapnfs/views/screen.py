@@ -99,7 +99,7 @@ def summary(result: Summary) -> RenderableType:
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
-        _stability(result.stability),
+        _stability(result.stability, result.trust),
         _heading("Time budget"),
         budget.block(
             result.time_budget_total,
@@ -183,7 +183,7 @@ def _trust(trust: Trust, capture: Capture) -> RenderableType:
     )
 
 
-def _stability(stability: Stability) -> RenderableType:
+def _stability(stability: Stability, trust: Trust) -> RenderableType:
     columns = [
         Column("", align="left"),
         Column("calls"),
@@ -218,6 +218,12 @@ def _stability(stability: Stability) -> RenderableType:
                 f"{aside(stability.unlisted.sum_s)}, which RFC 1813 does not list."
             )
         )
+    left_out = [
+        (max(0, trust.matched - stability.total.calls), "of a server to a client"),
+        (trust.unanswered, "without a reply"),
+    ]
+    if told := [f"{units.counted(calls, 'call')} {which}" for calls, which in left_out if calls]:
+        parts.append(_note(f"Not in it: {', '.join(told)}."))
     return Group(*parts)
 
 

@@ -101,8 +101,9 @@ def _file(file: FileSequence) -> list[RenderableType]:
         parts.append(Text("No call is about it; it was only listed, or named in other calls."))
         return parts
     longest = max((step.srt_s or 0.0 for step in file.steps), default=0.0)
-    rows = (_row(step, longest, several=len(askers) > 1) for step in file.steps)
-    parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound)))
+    own = file.path.rpartition("/")[2]
+    rows = (_row(step, longest, own, several=len(askers) > 1) for step in file.steps)
+    parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound), naming=True))
     if hidden := max(0, file.calls - len(file.steps)):
         more = units.counted(hidden, "more call")
         parts.append(Text(f"{more} (--calls 0 shows all)", style="dim"))
@@ -139,7 +140,8 @@ def _name(name: KnownName) -> str:
     return text
 
 
-def _row(step: Step, longest: float, *, several: bool) -> list[str]:
+def _row(step: Step, longest: float, own: str, *, several: bool) -> list[str]:
+    """The cells of a step; the file's own name is told above them all."""
     first = step.call_first_frame
     last = step.reply_frame if step.reply_frame is not None else step.call_frame
     data = _main(step)
@@ -150,7 +152,7 @@ def _row(step: Step, longest: float, *, several: bool) -> list[str]:
         length = _length(data)
         if data.requested_level not in (None, data.committed_level):
             asked = escape(str(data.requested_level))
-        name = escape(data.name or "")
+        name = "" if data.name in (None, own) else escape(data.name)
         if data.new_name is not None:
             name += f" → {escape(data.new_name)}"
     return [

@@ -219,6 +219,11 @@ def warning(trust: Trust) -> str:
     told, closed = lacks(trust), sealed(trust)
     if closed:
         closed.append("The figures are those of the rest.")
+    if trust.mostly_cut_short:
+        cut, whole = units.count(trust.cut_short), units.count(trust.rpc_calls + trust.rpc_replies)
+        closed.append(
+            f"{cut} of {whole} messages were cut (tcpdump -s): what lay beyond is not known."
+        )
     if trust.forgotten_files:
         closed.append(forgotten(trust.forgotten_files))
     if not told:

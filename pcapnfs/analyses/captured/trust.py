@@ -55,7 +55,8 @@ FRAMES = 3
 """Frames of messages that were not decoded, of each reason: enough to look at."""
 
 MOST = 0.5
-"""A pause that takes so much of the capture is told: what the time went into rests on it."""
+"""A pause that takes so much of the capture is told: what the time went into rests on it. So is it
+if of so many messages only the beginning is there."""
 
 LEAST_PAUSE_S = 10
 """Shorter ones are usual in captures that are short themselves."""
@@ -211,6 +212,16 @@ class Trust(Record):
         Most of the traffic is encrypted, or most calls lack their replies for lack of a direction.
         """
         return self.sealed.mostly or _directions.mostly(self.calls_alone, self.rpc_calls)
+
+    @property
+    def cut_short(self) -> int:
+        """Messages that were cut at the snaplen, so that they could not be read to their end."""
+        return self.undecoded_reasons.get("truncated", 0)
+
+    @property
+    def mostly_cut_short(self) -> bool:
+        """Whether most messages were: names, sizes and outcomes may be missing anywhere."""
+        return self.cut_short > 0 and self.cut_short >= MOST * (self.rpc_calls + self.rpc_replies)
 
     @property
     def mostly_unseen(self) -> bool:

@@ -29,6 +29,11 @@ def escape(text: str) -> str:
     return "".join(c if c.isprintable() else _notation(ord(c)) for c in text)
 
 
+def rooted(path: str) -> str:
+    """A path as people see it: a dot alone is lost on a page, and says little; not escaped."""
+    return ". (export root)" if path == "." else path
+
+
 def argument(text: str) -> str:
     r"""What a user typed as the tables write it: bytes that are no UTF-8 as `\xNN`.
 

@@ -187,6 +187,11 @@ def share(part: float | None) -> str:
     return f"{part * 100:.1f} %"
 
 
+def moment(iso: str) -> str:
+    """Write a time in ISO 8601 as people do, to the second: `2026-11-21 03:42:14`."""
+    return iso[:19].replace("T", " ")
+
+
 def clock(nanoseconds: int) -> str:
     """Write the time of day of nanoseconds since 1970, in UTC: `03:56:17`."""
     told = timestamp(nanoseconds) or UNKNOWN

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence
+from pcapnfs.text import escape, rooted, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
@@ -279,7 +279,7 @@ def _files(result: Cache) -> RenderableType:
 
 def _file_row(row: FileCache, several_clients: bool) -> list[str]:
     return [
-        escape(row.path),
+        escape(rooted(row.path)),
         escape(row.client) if several_clients else "",
         units.count(row.revalidations),
         unless_zero(row.unchanged),

@@ -237,9 +237,17 @@ def where(found: Finding, told: Callable[[str], str]) -> str:
 
 
 def _advice(advice: Advice) -> str:
+    return with_risk(advice, sentence)
+
+
+def with_risk(advice: Advice, visible: Callable[[str], str]) -> str:
+    """What to do, and what may come of it; a command ends without a full stop to be copied."""
+    action = visible(advice.action)
     if advice.risk is None:
-        return sentence(advice.action)
-    return f"{sentence(advice.action)} Risk: {sentence(advice.risk)}"
+        return action
+    if action.endswith("."):
+        return f"{action} Risk: {visible(advice.risk)}"
+    return f"{action} (risk: {visible(advice.risk).removesuffix('.')})"
 
 
 def _rule(found: Finding) -> str:

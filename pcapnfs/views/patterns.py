@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames, totals
 from pcapnfs.views.prose import Prose
@@ -149,4 +149,6 @@ def _examples(each: PatternClass) -> str:
 
 
 def _example(example: Example) -> str:
-    return f"{escape(example.path)} (frames {frames(example.first_frame, example.last_frame)})"
+    return (
+        f"{escape(rooted(example.path))} (frames {frames(example.first_frame, example.last_frame)})"
+    )

@@ -140,7 +140,7 @@ def _capture(capture: Capture, trust: Trust, said: Software) -> RenderableType:
     facts = [escape(capture.format or "no format"), units.counted(capture.packets, "packet")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
-        start = capture.start[:19].replace("T", " ")
+        start = units.moment(capture.start)
         facts.append(f"{units.duration(capture.duration_s)} from {start} UTC")
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols)
     return Group(
@@ -218,13 +218,19 @@ def _stability(stability: Stability, trust: Trust) -> RenderableType:
                 f"{aside(stability.unlisted.sum_s)}, which RFC 1813 does not list."
             )
         )
-    left_out = [
+    if told := left_out(stability, trust):
+        parts.append(_note(told))
+    return Group(*parts)
+
+
+def left_out(stability: Stability, trust: Trust) -> str:
+    """Which calls of the capture are in no row, in a sentence; nothing where all are in one."""
+    parts = (
         (max(0, trust.matched - stability.total.calls), "of a server to a client"),
         (trust.unanswered, "without a reply"),
-    ]
-    if told := [f"{units.counted(calls, 'call')} {which}" for calls, which in left_out if calls]:
-        parts.append(_note(f"Not in it: {', '.join(told)}."))
-    return Group(*parts)
+    )
+    told = [f"{units.counted(calls, 'call')} {which}" for calls, which in parts if calls]
+    return f"Not in it: {', '.join(told)}." if told else ""
 
 
 _OPERATION_COLUMNS = (

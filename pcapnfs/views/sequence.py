@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pcapnfs import units, wireshark
 from pcapnfs.errors import UsageError
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames
 from pcapnfs.views.prose import Prose
@@ -78,7 +78,7 @@ def screens(
     for place, file in enumerate(files):
         yield Group(*([Text("")] if place else []), *_file(file))
     if rest > 0:
-        named = ", ".join(escape(path) for path in others)
+        named = ", ".join(escape(rooted(path)) for path in others)
         more = " …" if rest > len(others) else ""
         yield Text(
             f"\n{units.counted(rest, 'more file')} of "
@@ -90,7 +90,7 @@ def screens(
 def _file(file: FileSequence) -> list[RenderableType]:
     askers = {(step.client, step.uid) for step in file.steps}
     parts: list[RenderableType] = [
-        Text(escape(file.path), style="bold", overflow="fold"),
+        Text(escape(rooted(file.path)), style="bold", overflow="fold"),
         Prose(_facts(file, askers)),
     ]
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
@@ -133,7 +133,7 @@ def _facts(file: FileSequence, askers: set[tuple[str, int | None]]) -> str:
 
 
 def _name(name: KnownName) -> str:
-    text = f"  named {escape(name.path)} from frame {name.from_frame}"
+    text = f"  named {escape(rooted(name.path))} from frame {name.from_frame}"
     text += f" ({units.duration(name.from_s)})"
     if name.until_frame is not None:
         text += f" to {name.until_frame} ({units.duration(name.until_s)})"

@@ -328,3 +328,18 @@ def test_captures_are_told_without_the_directories_that_all_are_in(
     runs = {"before": before, "after": after}
     named = {run: replace(getattr(result, run), captures=paths) for run, paths in runs.items()}
     assert differences.captures(replace(result, **named)) == told
+
+
+def test_captures_that_may_be_the_wrong_way_round_are_told() -> None:
+    result = samples.comparison()
+
+    def told(start: str | None) -> list[str]:
+        other = replace(result, after=replace(result.after, start=start))
+        return [line for line in differences.remarks(other) if "captured first" in line]
+
+    assert told("2026-11-21T03:20:00.000000000Z") == [
+        "AFTER was captured first, at 2026-11-21 03:20:00, and BEFORE at 2026-11-21 03:42:14 UTC: "
+        "if they are the wrong way round, name them in the other order."
+    ]
+    for start in (result.before.start, "2026-11-22T00:00:00.000000000Z", "@9999999999999.0", None):
+        assert told(start) == []

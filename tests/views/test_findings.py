@@ -214,3 +214,14 @@ def test_data_at_risk_come_first_and_what_costs_most_of_the_time_second() -> Non
         "To do first",
         "Costs more ",
     ]
+
+
+def test_a_risk_behind_a_command_does_not_run_into_it() -> None:
+    """Who copies the command must see where it ends, and finds no full stop in it."""
+    cause = "what is cut off is lost."
+    told = [
+        findings.with_risk(Advice(action, cause), str)
+        for action in ("Mount it.", "tcpdump -s 64 'x'")
+    ]
+    assert told == [f"Mount it. Risk: {cause}", "tcpdump -s 64 'x' (risk: what is cut off is lost)"]
+    assert findings.with_risk(Advice("ls"), str) == "ls"

@@ -198,6 +198,16 @@ def test_calls_that_the_service_times_leave_out_are_told() -> None:
     assert told(trust) == ["1 call of a server to a client, 2 calls without a reply."]
 
 
+def test_the_root_of_the_export_is_more_than_a_dot() -> None:
+    root = replace(samples.perfile(), files=(samples.file_cost("."),))
+    assert "\n. (export root) " in samples.render(perfile.files(root), 80)
+    grouped = replace(samples.pergroup(), by="directory")
+    first = replace(grouped.groups[0], group=".")
+    text = samples.render(perfile.groups(replace(grouped, groups=(first,))), 80)
+    assert "\n. (export root) " in text
+    assert ". (export root)\n" in samples.render(sequence.screen(samples.sequence(".")), 80)
+
+
 def test_a_sequence_does_not_repeat_the_name_of_its_file() -> None:
     own, other = (samples.sequence("src/main.c", name) for name in ("main.c", "other.c"))
     assert "  name\n" not in samples.render(sequence.screen(own), 200)

@@ -63,7 +63,7 @@ def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
     facts = [told(capture.format or "no format"), units.counted(capture.packets, "packet")]
     yield "Read", ", ".join([*facts, units.size(capture.bytes)])
     if capture.duration_s is not None and capture.start is not None:
-        start = told(capture.start[:19].replace("T", " "))
+        start = told(units.moment(capture.start))
         yield "Time", f"{units.duration(capture.duration_s)} from {start} UTC"
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols[:NAMED])
     yield "Calls", f"{units.count(calls)} ({protocols or 'none'})"

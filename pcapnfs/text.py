@@ -34,6 +34,11 @@ def rooted(path: str) -> str:
     return ". (export root)" if path == "." else path
 
 
+def source(capture: str) -> str:
+    """A capture as people see it: `-` is standard input; not escaped."""
+    return "standard input" if capture == "-" else capture
+
+
 def argument(text: str) -> str:
     r"""What a user typed as the tables write it: bytes that are no UTF-8 as `\xNN`.
 

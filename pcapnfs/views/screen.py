@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape, some
+from pcapnfs.text import escape, some, source
 from pcapnfs.views import (
     budget,
     caching,
@@ -144,7 +144,7 @@ def _capture(capture: Capture, trust: Trust, said: Software) -> RenderableType:
         facts.append(f"{units.duration(capture.duration_s)} from {start} UTC")
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols)
     return Group(
-        Text(some(capture.files, NAMED), style="bold", overflow="fold"),
+        Text(some([*map(source, capture.files)], NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
         *(Prose(told) for told in (software.line(said),) if told is not None),

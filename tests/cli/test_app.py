@@ -295,6 +295,18 @@ def test_a_capture_without_a_command_is_told_which_to_begin_with(
     assert "No such command" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["redact", "annotate"])
+def test_a_capture_without_a_file_to_write_is_told_so(
+    capture: Path, capsys: Printed, command: str
+) -> None:
+    assert run([command, str(capture)]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"the file to write is missing: pcapnfs {command} {capture} OUT\n"
+    )
+    assert run([command, "no such file"]) == 2
+    assert "Missing argument" in capsys.readouterr().err
+
+
 def test_a_query_that_is_missing_or_wrong_exits_with_2(capture: Path, capsys: Printed) -> None:
     assert run(["sql", str(capture)]) == 2
     assert "the query is missing" in capsys.readouterr().err

@@ -208,6 +208,12 @@ def test_the_root_of_the_export_is_more_than_a_dot() -> None:
     assert ". (export root)\n" in samples.render(sequence.screen(samples.sequence(".")), 80)
 
 
+def test_standard_input_is_told_by_its_name() -> None:
+    summary = samples.summary()
+    piped = replace(summary, capture=replace(summary.capture, files=("-",)))
+    assert samples.render(screen.summary(piped), 80).startswith("standard input\n")
+
+
 def test_a_sequence_does_not_repeat_the_name_of_its_file() -> None:
     own, other = (samples.sequence("src/main.c", name) for name in ("main.c", "other.c"))
     assert "  name\n" not in samples.render(sequence.screen(own), 200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.text import some
+from pcapnfs.text import some, source
 from pcapnfs.views import estimate
 from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
@@ -59,7 +59,7 @@ def trust(report: Report) -> Section:
 
 
 def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
-    yield "Captures", _names(capture.files)
+    yield "Captures", _names(tuple(map(source, capture.files)))
     facts = [told(capture.format or "no format"), units.counted(capture.packets, "packet")]
     yield "Read", ", ".join([*facts, units.size(capture.bytes)])
     if capture.duration_s is not None and capture.start is not None:

@@ -157,11 +157,13 @@ def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
     ]
     sentence = f"{looked}: {', '.join(counts)}."
     if judged.booked_s:
-        sentence += (
-            f" They account for {units.duration(judged.booked_s)} of "
-            f"{units.duration(judged.budget_s)} "
-            f"({units.share(judged.booked_s / judged.budget_s)})."
-        )
+        budget = units.duration(judged.budget_s)
+        if judged.clients > 1:
+            budget = (
+                f"the {budget} that the clocks of {units.count(judged.clients)} clients add up to"
+            )
+        share = units.share(judged.booked_s / judged.budget_s)
+        sentence += f" They account for {units.duration(judged.booked_s)} of {budget} ({share})."
     return sentence
 
 

@@ -278,9 +278,8 @@ def _patterns(result: Comparison) -> list[RenderableType]:
         Column("files"),
         Column("time per file", 1),
         Column("kind", 2, align="left"),
-        Column("pattern", align="left", least=24, cut="end"),
     ]
-    rows = (
+    rows = [
         [
             "" if row.where == "both" else row.where,
             _both(units.count(row.files_before), units.count(row.files_after)),
@@ -289,11 +288,12 @@ def _patterns(result: Comparison) -> list[RenderableType]:
                 units.duration(row.time_per_file_after_s),
             ),
             KINDS[row.kind][0],
-            escape(row.pattern),
         ]
         for row in patterns.patterns
-    )
-    return [note(told), FittedTable(columns, rows, indent=2)]
+    ]
+    # In a column of their own, patterns that begin alike would look alike.
+    below = [[Text(escape(row.pattern), style="italic")] for row in patterns.patterns]
+    return [note(told), FittedTable(columns, rows, indent=2, below=below)]
 
 
 def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:

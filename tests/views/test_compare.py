@@ -343,3 +343,14 @@ def test_captures_that_may_be_the_wrong_way_round_are_told() -> None:
     ]
     for start in (result.before.start, "2026-11-22T00:00:00.000000000Z", "@9999999999999.0", None):
         assert told(start) == []
+
+
+def test_patterns_that_begin_alike_can_be_told_apart_on_a_narrow_screen() -> None:
+    result = samples.comparison()
+    (row, *_) = result.patterns.patterns
+    begun = "LOOKUP! OPEN(create) SETATTR WRITE[FILE_SYNC] CLOSE LISTXATTRS GETATTR"
+    both = tuple(replace(row, pattern=f"{begun} {end}") for end in ("OPEN CLOSE", "REMOVE"))
+    changed = replace(result, patterns=replace(result.patterns, patterns=both))
+    text = " ".join(samples.render(compare.screen(changed), 80).split())
+    for each in both:
+        assert each.pattern in text

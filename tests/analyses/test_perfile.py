@@ -209,6 +209,7 @@ def test_stable_calls_are_not_none_where_some_do_not_tell() -> None:
         assert folded.others.stable_calls == 1 - (folded.shown.stable_calls or 0)
     with trace_of(files=[file(2, "b")], calls=calls[1:]) as opened:
         assert perfile(opened).total.stable_calls is None
+        assert patterns(opened).others.stable_calls == 0
         assert (patterns(opened).total.stable_calls, perfile(opened).listed.stable_calls) == (
             None,
             0,

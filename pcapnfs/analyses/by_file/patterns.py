@@ -179,12 +179,14 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     unless = untold(trace).unplaced
     among_shown = sum(each.files for each in classes)
     shown = Total.of(classes, files=among_shown)
+    calls = total.calls - without_file.calls - shown.calls
+    stable = sum(each.stable_calls or 0 for each in (without_file, shown))
     others = Total(
         files=files - among_shown,
-        calls=total.calls - without_file.calls - shown.calls,
-        stable_calls=None
-        if total.stable_calls is None
-        else total.stable_calls - (without_file.stable_calls or 0) - (shown.stable_calls or 0),
+        calls=calls,
+        stable_calls=known(
+            (total.stable_calls or 0) - stable, unless=total.stable_calls is None and calls > 0
+        ),
         time_s=total.time_s - without_file.time_s - shown.time_s if files > among_shown else 0.0,
     )
     return Patterns(

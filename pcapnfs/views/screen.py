@@ -37,6 +37,7 @@ from pcapnfs.views.words import (
     beside_them,
     moved,
     no_verdict,
+    protocol_name,
     sentence,
     trust_sentences,
 )
@@ -162,11 +163,6 @@ def _data_servers(capture: Capture) -> tuple[RenderableType, ...]:
     )
     calls = units.counted(capture.data_calls, "call")
     return (Text(f"pNFS: {connections} ({_addresses(capture.data_servers)}), {calls}"),)
-
-
-def protocol_name(protocol: str) -> str:
-    """A protocol as people say it: `3` is NFSv3; side programs keep their names."""
-    return f"NFSv{protocol}" if protocol[:1].isdigit() else escape(protocol)
 
 
 def _addresses(addresses: tuple[str, ...]) -> str:

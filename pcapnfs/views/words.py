@@ -500,6 +500,11 @@ def _fragments(capture: Capture) -> str:
     )
 
 
+def protocol_name(protocol: str) -> str:
+    """A protocol as people say it: `3` is NFSv3; side programs keep their names."""
+    return f"NFSv{protocol}" if protocol[:1].isdigit() else escape(protocol)
+
+
 def aside(took_s: float | None, words: str = "") -> str:
     """What calls took, in brackets behind them; nothing where that is not known."""
     return f" ({units.duration(took_s)}{words})" if took_s else ""

@@ -11,8 +11,8 @@ from pcapnfs import units
 from pcapnfs.views.budget import SHORT, title
 from pcapnfs.views.report import svg
 from pcapnfs.views.report.blocks import told
-from pcapnfs.views.screen import protocol_name
 from pcapnfs.views.sizes import amount, spanned
+from pcapnfs.views.words import protocol_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

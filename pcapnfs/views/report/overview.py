@@ -10,9 +10,8 @@ from pcapnfs.views import estimate
 from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
-from pcapnfs.views.screen import protocol_name
 from pcapnfs.views.software import line as software_line
-from pcapnfs.views.words import no_verdict, trust_sentences
+from pcapnfs.views.words import no_verdict, protocol_name, trust_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

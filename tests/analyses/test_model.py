@@ -536,6 +536,26 @@ def test_calls_of_unknown_outcome_may_be_stable_or_not() -> None:
     assert same.low_s == pytest.approx(same.forecast_s, rel=0.02)
 
 
+def test_that_most_outcomes_were_cut_is_no_run_without_stable_calls() -> None:
+    """No forecast with given files either: it would be one of stable calls that cost nothing."""
+    calls = run(stable=("CREATE", "SETATTR"), small=("LOOKUP",))
+
+    def cut(share: int) -> list[Row]:
+        return [
+            {**row, "stability": "unknown"} if number % 10 < share else row
+            for number, row in enumerate({**row, "stability": "unstable"} for row in calls)
+        ]
+
+    with trace_of(files=objects(), calls=cut(5)) as trace:
+        found = model(trace)
+        assert (found.stable_calls, found.syncops_per_file) == (None, None)
+        assert found.missing == ("outcomes",)
+        assert model(trace, Overrides(syncops_per_file=0)).missing == ()
+    with trace_of(files=objects(), calls=cut(4)) as trace:
+        found = model(trace)
+        assert (found.stable_calls, found.missing) == (0, ())
+
+
 def slowed(rows: list[Row], *numbers: int) -> list[Row]:
     """Calls of which some took 40 ms, in the 40 ms that all after them come later."""
     found: list[Row] = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs.analyses.captured.sealing import MOST
 from pcapnfs.analyses.captured.untold import known
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
@@ -212,9 +213,15 @@ class Measurement(Record):
         return self.waited_s / self.busy_s if self.busy_s else 1.0
 
     @property
+    def outcomes_untold(self) -> bool:
+        """Whether most calls do not tell whether they were stable, and none of the others was."""
+        unknown = self.unknown_calls >= MOST * self.calls > 0
+        return self.unread or (unknown and not self.stable_calls)
+
+    @property
     def known_stable_calls(self) -> int | None:
         """Stable calls; None where none is known of most calls."""
-        return known(self.stable_calls, unless=self.unread)
+        return known(self.stable_calls, unless=self.outcomes_untold)
 
     @property
     def persist_s(self) -> float | None:

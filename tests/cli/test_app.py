@@ -533,6 +533,25 @@ def test_where_the_database_gives_up_the_advice_is_of_this_tool(
     assert len(told) < 160
 
 
+def test_a_directory_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
+    script = "import os, sys; os.chdir(sys.argv.pop(1)); os.rmdir(os.getcwd()); " + SCRIPT
+    for arguments in (["decode", "a.pcap", "-o", "b.nfstrace"], ["report", "-o", "c.html", "-"]):
+        (tmp_path / "gone").mkdir(exist_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / "gone"), *arguments],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 1
+        assert done.stderr == (
+            "pcapnfs: the directory in which pcapnfs runs is gone; change to another one\n"
+        )
+
+
 def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "summarize", str(capture)],

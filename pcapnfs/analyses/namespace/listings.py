@@ -37,7 +37,8 @@ TABLE = "listings"
 """The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
 `call_time`, `reply_frame`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls
 and operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL
-where that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown; `unsupported`, whether the server answered that it does not list so;
+where that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown;
+`unsupported`, whether the server answered that it does not list so;
 `srt` and `reply_bytes` of calls that did nothing else, else NULL."""
 
 

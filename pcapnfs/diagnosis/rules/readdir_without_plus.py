@@ -51,7 +51,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.asked_entries)} of them were then asked for one by one (LOOKUP, "
             f"GETATTR), most of them in {wording.places(pair.places)}. "
             f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
-            f"{_unsupported(pair)}{_by_part(material, pair)}{_spared(pair)}{_believed(material, pair)}{_later(pair)}",
+            f"{_unsupported(pair)}{_by_part(material, pair)}{_spared(pair)}"
+            f"{_believed(material, pair)}{_later(pair)}",
             why=_why(pair),
             advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
             calls=pair.fewer,

@@ -63,6 +63,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if (few and not cut and not held) or by_another_clock(material, pair):
             continue
         claims = by_row(_time_s(pair, held))
+        late = not cut and not held and _late(pair)
         severity = by_cost(material, claims)
         if pair.undelivered:
             severity = "problem"
@@ -71,7 +72,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=severity,
             at_most="problem",
-            title=_UNDELIVERED if pair.undelivered else _title(cut=cut, held=bool(held)),
+            title=_UNDELIVERED
+            if pair.undelivered
+            else _LATE
+            if late
+            else _title(cut=cut, held=bool(held)),
             seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
             f"({units.share(resent / pair.segments)}) "
             f"{'was' if resent == 1 else 'were'} sent again: "
@@ -93,17 +98,23 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             + ("" if cut else _on_one(pair))
             + "".join(_held_down(each) for each in held)
             + _undelivered(pair),
-            why=_WHY_UNDELIVERED if pair.undelivered else _why(cut=cut, held=bool(held)),
+            why=_WHY_UNDELIVERED
+            if pair.undelivered
+            else _WHY_LATE
+            if late
+            else _why(cut=cut, held=bool(held)),
             advice=(MTU_OF_ANSWERS, _AT_CLIENT)
             if pair.undelivered
             else _CUT
             if cut
+            else _RUN
+            if late
             else (
                 *((_ONE_LINK,) if _on_one(pair) else ()),
                 *(_held_advice(material, held) if held else _LOSS),
             ),
             confidence="certain"
-            if lost >= 10 * values[LEAST.name] and not cut and not held
+            if lost >= 10 * values[LEAST.name] and not cut and not held and not late
             else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
@@ -139,6 +150,41 @@ def _undelivered(pair: TcpStalls) -> str:
         f"the client never acknowledged: {units.size(pair.undelivered_bytes)}, in "
         f"{units.counted(pair.undelivered_resent, 'segment')} more than once."
     )
+
+
+ARRIVED = 0.9
+"""Of segments sent again, the part from which on they had all arrived before. Where segments are
+lost, that is so of those alone whose answer was lost: of half of them."""
+
+LATE = 5
+"""Such segments of each end. Where one way alone loses, the receiver of what is lost sends all
+again for nothing, and nothing of the sender's goes by twice."""
+
+_LATE = "TCP sent again what had arrived: it was late, and not lost"
+
+_WHY_LATE = (
+    "Each end had what the other one sent again, and no loss does that to both. Answers came, but "
+    "later than the sender's timer (200 ms and more): a host, or what forwards between them, did "
+    "not get to run, or a queue held them. Calls waited for that, and not for what was sent again."
+)
+
+_RUN = (
+    Advice(
+        "Look for what stands still at that time: processors of both hosts (mpstat, steal time of "
+        "virtual machines, other machines on the same hypervisor), a virtual machine that is "
+        "paused for snapshots or moved, firewalls and VPN gateways at their limit."
+    ),
+    Advice(
+        "If no host stands still, look for a queue: a link or shaper that other traffic fills "
+        "(ping at that time takes as long), Wi-Fi. Cables and error counters come last."
+    ),
+)
+
+
+def _late(pair: TcpStalls) -> bool:
+    """Whether both ends had nearly all that was sent to them again."""
+    resent = pair.client_resent + pair.server_resent
+    return min(pair.client_resent, pair.server_resent) >= LATE and pair.spurious >= ARRIVED * resent
 
 
 def _title(*, cut: bool, held: bool) -> str:

@@ -74,6 +74,7 @@ SUBJECTS = {
     "loss": "the network's loss",
     "locks": "locks",
     "server_in_turn": "the server",
+    "bandwidth": "how fast data moves",
 }
 """What a cause is about."""
 

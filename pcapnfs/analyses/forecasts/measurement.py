@@ -99,6 +99,8 @@ class Measurement(Record):
     """Mean service time of the stable calls as the client saw it, seconds; None without any."""
     stable_median_s: float | None
     """Median of the same; None without any."""
+    data_median_s: float | None
+    """The same of those that store data (`STORE_DATA`); None with fewer than 30."""
     timed_once: int
     """Stable calls that show persistence (`sums.timed`) and were sent once."""
     kinds: tuple[KindOfStable, ...]

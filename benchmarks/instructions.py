@@ -3,17 +3,21 @@
     python benchmarks/instructions.py            compare with benchmarks/instructions.json
     python benchmarks/instructions.py --record   write it anew
 
-valgrind counts them. The captures are simulated, always the same. Of decoding, what Python and the
-decoder need to start is taken away: another capture is decoded before each, and once alone. Of
-`summarize`, what does not grow with the capture is, by summarizing a small and a larger one. All
-run on one processor: where there are two, it is a matter of time which thread works out what and
-which ones look for work meanwhile, and a busy machine once counted a sixth more.
+valgrind counts them. The captures are simulated, always the same. Decoding and summarizing are each
+counted in one process, since to translate a program takes valgrind most of its time: it does what
+is asked with a first capture, and then with each of the others in a process of its own, which
+begins as a copy of it. What it had counted until then is taken away, and so is what Python and the
+decoder need to start. Of `summarize`, what does not grow with the capture is, too: a small one is
+summarized once more.
+
+All run on one processor: where there are two, it is a matter of time which thread works out what
+and which ones look for work meanwhile, and a busy machine once counted a sixth more.
 `tests/test_instructions.py` lets no change add more than a fifth; who means it records anew, and
 says why in the commit.
 
 The same is counted of captures that lack one packet of a hundred: what is made of a gap, and of
 calls without a reply, is to cost in proportion to them. The small one of `summarize` is
-the same there: that of its own would take a sixth of all this counting, and tell little more.
+the same there: that of its own would tell little more.
 """
 
 from __future__ import annotations
@@ -55,15 +59,45 @@ PCAP_HEADER = 24
 """Bytes at the start of a pcap file."""
 
 DECODE = """
-import sys
 from pcapnfs import _core
-for capture in sys.argv[1:]:
+
+def work(capture):
     decoder = _core.Decoder([capture])
     while decoder.next() is not None:
         pass
     decoder.finish()
 """
-"""A program that decodes captures, each by itself."""
+"""A program that decodes a capture."""
+
+SUMMARIZE = """
+import gc, sys
+from pcapnfs.__main__ import NEW_OBJECTS
+
+gc.set_threshold(NEW_OBJECTS)
+from pcapnfs.cli import app
+
+def work(capture):
+    sys.argv[1:] = ["summarize", "--json", capture]
+    if status := app.main():
+        raise SystemExit(status)
+"""
+"""The command that summarizes one, but for its end."""
+
+IN_COPIES = """
+import os, sys
+
+first, *others = sys.argv[1:]
+work(first)
+for capture in ("", *others):
+    if (child := os.fork()) == 0:
+        if capture:
+            work(capture)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit(f"the work on {capture} failed")
+"""
+"""What follows either: work on a first capture, and then in copies of the process, of which the
+first ends at once, on each of the others."""
 
 
 def valgrind() -> str | None:
@@ -79,20 +113,21 @@ def measure() -> dict[str, int]:
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         decoded = {what: _simulated(options, folder) for what, options in DECODED.items()}
-        first = _with_loss(next(iter(decoded.values())))
-        begun = _instructions("-c", DECODE, str(first))
-        found = {what: _decoding(first, begun, capture) for what, capture in decoded.items()}
+        decoded |= {f"with loss: {what}": _with_loss(each) for what, each in decoded.items()}
+        first = decoded[f"with loss: {next(iter(DECODED))}"]
+        _, taken = _instructions(DECODE, first, *decoded.values())
+        found = {
+            what: round(number / _packets(capture))
+            for (what, capture), number in zip(decoded.items(), taken, strict=True)
+        }
         few, many = (_simulated((*SUMMARIZED, str(files)), folder) for files in (FEW, MANY))
-        summarize = ("-m", "pcapnfs", "summarize", "--json")
-        _run(*summarize, str(few))  # Modules are compiled now, and kept.
-        of_few = _instructions(*summarize, str(few))
-        found["summarize tar, NFSv3: a call"] = _of_a_call(summarize, few, of_few, many)
-        found[f"summarize tar of {FEW} files, NFSv3"] = of_few
-        for what, capture in decoded.items():
-            found[f"with loss: {what}"] = _decoding(first, begun, _with_loss(capture))
-        found["with loss: summarize tar, NFSv3: a call"] = _of_a_call(
-            summarize, few, of_few, _with_loss(many)
-        )
+        lossy = _with_loss(many)
+        _run("-m", "pcapnfs", "summarize", str(few))  # Modules are compiled now, and kept.
+        whole, (again, *taken) = _instructions(SUMMARIZE, few, few, many, lossy)
+        found[f"summarize tar of {FEW} files, NFSv3"] = whole
+        for loss, number, capture in zip(("", "with loss: "), taken, (many, lossy), strict=True):
+            calls = _told(capture)["calls"] - _told(few)["calls"]
+            found[f"{loss}summarize tar, NFSv3: a call"] = round((number - again) / calls)
         return found
 
 
@@ -120,25 +155,20 @@ def _with_loss(capture: Path) -> Path:
     return lossy
 
 
-def _of_a_call(command: tuple[str, ...], few: Path, of_few: int, many: Path) -> int:
-    """What each call more takes in the larger of two captures."""
-    calls: int = _told(many)["calls"] - _told(few)["calls"]
-    return round((_instructions(*command, str(many)) - of_few) / calls)
-
-
-def _decoding(first: Path, begun: int, capture: Path) -> int:
-    """What each packet of a capture takes that is decoded after another one, which took `begun`."""
-    taken = _instructions("-c", DECODE, str(first), str(capture)) - begun
+def _packets(capture: Path) -> int:
+    """How many packets a capture has."""
     packets: int = sum(file["packets"] for file in _told(capture)["files"])
-    return round(taken / packets)
+    return packets
 
 
-def _instructions(*program: str) -> int:
-    """How many a Python program takes."""
+def _instructions(work: str, first: Path, *others: Path) -> tuple[int, list[int]]:
+    """How many a program takes for a first capture, from its start, and then for each other one."""
     tool = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
-    counted = re.search(r"I +refs: +([\d,]+)", _run(*program, under=tool))
-    assert counted is not None
-    return int(counted[1].replace(",", ""))
+    said = _run("-c", work + IN_COPIES, str(first), *map(str, others), under=tool)
+    counted = [int(each.replace(",", "")) for each in re.findall(r"I +refs: +([\d,]+)", said)]
+    until, *copies, _ = counted
+    assert len(copies) == len(others), said
+    return until, [number - until for number in copies]
 
 
 def _run(*program: str, under: tuple[str, ...] = ()) -> str:

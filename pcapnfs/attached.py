@@ -43,9 +43,14 @@ DAMAGED = (
     "Out of buffer",
     "Could not read enough bytes",
     "don't know what type",
+    "invalid TType",
+    "invalid number of miniblocks",
     "GZIP stream",
 )
 """Parts of DuckDB's error messages about damaged pages of a Parquet file."""
+
+PICTURE = "\nLINE "
+"""Before the picture of a query in DuckDB's error messages."""
 
 
 def demand_utterable(directory: Path) -> None:
@@ -220,13 +225,16 @@ def _naming(
                 if "Too many open files" in str(failure):
                     raise
                 raise _damaged(part.file(table.name)) from error
+        if (damage := blamed(error, parts)) is not None:
+            raise damage from error
         raise
 
 
 def blamed(error: database.Error, parts: Sequence[Stored]) -> CaptureError | None:
     """What is to be said where the pages of a table are not what was written; None: they are."""
     message = str(error)
-    if not any(words in message for words in DAMAGED):
+    # With a picture of the query it is about that, which may hold any words.
+    if PICTURE in message or not any(words in message for words in DAMAGED):
         return None
     for part in parts:
         for table in part.columns:

@@ -29,7 +29,7 @@ META = "meta.json"
 """What makes a directory a trace."""
 
 DIGEST = "digest"
-"""The key in meta.json of what it is recognised by itself."""
+"""The key in meta.json of what it is recognised by itself, and a small table."""
 
 FORMAT = "nfstrace"
 """What `format` in meta.json says."""
@@ -39,8 +39,16 @@ VERSION = 1
 changes only when the same columns mean something else."""
 
 
+FOOTER = "footer"
+"""The key in meta.json of what the footer of a table is recognised by."""
+
 FOOTER_END = 8
 """Bytes behind the footer of a Parquet file: its length, and `PAR1`."""
+
+WHOLE_BYTES = 1 << 20
+"""Tables up to this size are recognised by all of their bytes: that takes a millisecond. Of larger
+ones a greater part is pages, which are compressed and so have checksums of their own; the few bytes
+before each page have none."""
 
 COUNTS = range(2**63)
 """Numbers that a count of the decoder may be."""
@@ -164,7 +172,7 @@ def write_meta(stored: Stored, *, tool: str, ports: Sequence[int], told: str) ->
         "tables": {
             table: {
                 "bytes": stored.file(table).stat().st_size,
-                "footer": _footer(stored.file(table)),
+                **_marks(stored.file(table)),
                 "columns": columns,
             }
             for table, columns in stored.columns.items()
@@ -313,7 +321,7 @@ def _part(
         reached=reached,
     )
     for name, table in document["tables"].items():
-        _demand_whole(stored, str(name), int(table["bytes"]), table.get("footer"))
+        _demand_whole(stored, str(name), table)
     return stored
 
 
@@ -343,13 +351,14 @@ def _demand_columns(
         )
 
 
-def _demand_whole(stored: Stored, table: str, size: int, digest: str | None) -> None:
-    """Refuse a table that is not what was written; traces once told no digest of its footer.
+def _demand_whole(stored: Stored, table: str, told: Mapping[str, Any]) -> None:
+    """Refuse a table that is not what was written; traces once told no digest of it.
 
     The footer says where columns are, how many values they have and which: a bit of it that is
-    flipped may leave rows out, and nothing else would tell. Pages have checksums of their own.
+    flipped may leave rows out, and nothing else would tell.
     """
     named = f"{stored.directory}: {_file(table)}"
+    size = int(told["bytes"])
     try:
         found = stored.reachable(table).stat().st_size
         if found != size:
@@ -357,15 +366,31 @@ def _demand_whole(stored: Stored, table: str, size: int, digest: str | None) -> 
                 f"{named} is damaged, it has {found} bytes where {size} were written; "
                 f"{DECODE_AGAIN}"
             )
-        if digest is not None and digest != _footer(stored.reachable(table)):
+        place = stored.reachable(table)
+        if FOOTER in told and told[FOOTER] != _footer(place):
             raise CaptureError(
                 f"{stored.file(table)}: the table is damaged, its footer is not what was written; "
                 f"{DECODE_AGAIN}"
             )
+        if DIGEST in told and told[DIGEST] != _hashed(place):
+            raise CaptureError(f"{stored.file(table)}: the table is damaged; {DECODE_AGAIN}")
     except FileNotFoundError as error:
         raise CaptureError(f"{named} is missing; {DECODE_AGAIN}") from error
     except OSError as error:
         raise CaptureError(f"{named}: {said(error)}") from error
+
+
+def _marks(file: Path) -> dict[str, str]:
+    """What a table is recognised by: its footer or, where it is small, all of it."""
+    small = file.stat().st_size <= WHOLE_BYTES
+    return {DIGEST: _hashed(file)} if small else {FOOTER: _footer(file)}
+
+
+def _hashed(file: Path) -> str:
+    """SHA-256 of a small file; hexadecimal."""
+    import hashlib  # As in `digests.py`: only traces on disk need it.
+
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _footer(file: Path) -> str:

@@ -29,6 +29,16 @@ def escape(text: str) -> str:
     return "".join(c if c.isprintable() else _notation(ord(c)) for c in text)
 
 
+def rooted(path: str) -> str:
+    """A path as people see it: a dot alone is lost on a page, and says little; not escaped."""
+    return ". (export root)" if path == "." else path
+
+
+def source(capture: str) -> str:
+    """A capture as people see it: `-` is standard input; not escaped."""
+    return "standard input" if capture == "-" else capture
+
+
 def argument(text: str) -> str:
     r"""What a user typed as the tables write it: bytes that are no UTF-8 as `\xNN`.
 

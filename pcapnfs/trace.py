@@ -395,8 +395,10 @@ class Trace:
             CaptureError: A query failed since a table of a trace on disk is damaged.
         """
         self.close()
-        if isinstance(error, database.Error):
-            damage = attached.blamed(error, [] if self._own else self._parts)
+        # A query of the user's own that fails is taken for a wrong one.
+        failure = error.__cause__ if isinstance(error, UsageError) else error
+        if isinstance(failure, database.Error):
+            damage = attached.blamed(failure, [] if self._own else self._parts)
             if damage is not None:
                 raise damage from error
 

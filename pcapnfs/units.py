@@ -20,6 +20,7 @@ THIN_SPACE = "\u2009"
 """Between groups of three digits (ISO 80000-1)."""
 
 _DURATION_UNITS = {
+    "d": 86400.0,
     "h": 3600.0,
     "m": 60.0,
     "s": 1.0,
@@ -29,7 +30,7 @@ _DURATION_UNITS = {
     "\u03bcs": 1e-6,  # Greek mu, as Unicode normalisation makes it
     "ns": 1e-9,
 }
-_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*(h|ms|m|s|us|\u00b5s|\u03bcs|ns)\s*", re.ASCII)
+_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*(d|h|ms|m|s|us|\u00b5s|\u03bcs|ns)\s*", re.ASCII)
 _SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s*([KMGT]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
 LARGEST_SIZE = 1 << 60
 """No size that is asked for is larger, bytes: there are no such files, and no such memory."""
@@ -43,7 +44,8 @@ _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 def duration(seconds: float | None) -> str:
     """Write seconds in a fitting unit: `340 ns`, `1.25 ms`, `12.6 s`, `61 m 0 s`, `2 h 5 m`.
 
-    Minutes are kept up to two hours, as people say "61 minutes" of a run.
+    Minutes are kept up to two hours, as people say "61 minutes" of a run, and hours up to four
+    days (`4 d 5 h`), before which whole hours would be less than three digits.
     """
     if seconds is None:
         return UNKNOWN
@@ -63,7 +65,10 @@ def duration(seconds: float | None) -> str:
     if whole < 7200:
         return f"{whole // 60} m {whole % 60} s"
     minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} m"
+    if minutes < 96 * 60:
+        return f"{minutes // 60} h {minutes % 60} m"
+    hours = round(seconds / 3600)
+    return f"{count(hours // 24)} d {hours % 24} h"
 
 
 def taken(seconds: float | None) -> str:
@@ -75,7 +80,7 @@ def taken(seconds: float | None) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Read `200us`, `0.2ms`, `5s`, `1m30s` or `2h` into seconds; a bare `0` needs no unit.
+    """Read `200us`, `0.2ms`, `5s`, `1m30s`, `2h` or `3d` into seconds; a bare `0` needs no unit.
 
     Raises:
         UsageError: The text is no duration, or its units do not descend.
@@ -180,6 +185,11 @@ def share(part: float | None) -> str:
     if 0.999 < part < 1:
         return ">99.9 %"
     return f"{part * 100:.1f} %"
+
+
+def moment(iso: str) -> str:
+    """Write a time in ISO 8601 as people do, to the second: `2026-11-21 03:42:14`."""
+    return iso[:19].replace("T", " ")
 
 
 def clock(nanoseconds: int) -> str:

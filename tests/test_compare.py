@@ -28,6 +28,8 @@ from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
 from pcapnfs.record import replace
+from pcapnfs.synth.simulation.options import Options
+from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.views.differences import OTHER_WORK, in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
@@ -253,6 +255,40 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
 
 def _moved(result: Comparison) -> list[str]:
     return [row.op for row in result.operations if row.verdict in ("faster", "slower")]
+
+
+def moving(folder: Path, name: str, **options: int) -> Side:
+    """A simulated run that reads five files of 4 MiB."""
+    reading = Options(workload="cachedread", files=5, sizes=(4 << 20,), rounds=1)
+    path = folder / f"{name}.pcap"
+    chosen = replace(reading, **options)  # type: ignore[arg-type]
+    path.write_bytes(Simulation(chosen).run()[0].pcap())
+    with pcapnfs.open(path) as trace:
+        return gather(trace)
+
+
+def test_a_link_of_another_rate_is_told(tmp_path: Path) -> None:
+    fast, slow = moving(tmp_path, "fast"), moving(tmp_path, "slow", bandwidth=10**8)
+    (cause,) = of_sides(fast, slow).causes
+    assert (cause.subject, cause.confidence) == ("bandwidth", "possible")
+    # 1 Gbit/s and 100 Mbit/s carry at most 119 and 11.9 MiB a second, headers with them.
+    assert (cause.before, cause.after) == ("115 MiB a second", "11.5 MiB a second")
+    assert [each.subject for each in of_sides(slow, fast).causes] == ["bandwidth"]
+    assert of_sides(slow, moving(tmp_path, "again", bandwidth=10**8, seed=2)).causes == ()
+
+
+def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(
+    tmp_path: Path,
+) -> None:
+    fast, slow = moving(tmp_path, "fast"), moving(tmp_path, "slow", bandwidth=10**8)
+    # Most of both runs is the client's.
+    busy = {"think_ns": 2 * 10**9}
+    rare = moving(tmp_path, "rare", **busy), moving(tmp_path, "less", bandwidth=10**8, **busy)
+    assert of_sides(*rare).causes == ()
+    # Of a few bytes nobody knows how fast more of them would move.
+    assert of_sides(replace(fast, moved_bytes=fast.moved_bytes // 3), slow).causes == ()
+    far = moving(tmp_path, "far", bandwidth=10**8, rtt_ns=40_000_000)
+    assert [each.subject for each in of_sides(fast, far).causes] == ["network_rtt"]
 
 
 @pytest.mark.parametrize(("before", "after"), SAME, ids=lambda name: name)

@@ -66,11 +66,10 @@ def _counts(trace: pcapnfs.Trace, query: str) -> Counter[str]:
 @pytest.mark.parametrize("capture", _all(), ids=_id)
 def test_calls_are_those_of_tshark(capture: Capture | None, pytestconfig: pytest.Config) -> None:
     """Frames, times, status and operations of every call; no difference is known."""
-    require_corpus()
     require_tshark()
-    assert capture is not None
+    capture, trace = _opened(capture)
     theirs = dissect(capture.files, capture.ports, tshark_cache(pytestconfig))
-    found = comparison.differences(comparison.decoded(capture.files), comparison.dissected(theirs))
+    found = comparison.differences(comparison.decoded_of(trace), comparison.dissected(theirs))
     assert found.counts() == {}
     assert theirs.repeated == theirs.orphans == ()
 

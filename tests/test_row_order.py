@@ -54,6 +54,6 @@ def shuffle(stored: Path) -> None:
             )
             other.replace(file)
             table["bytes"] = file.stat().st_size
-            del table["footer"]  # It tells what was written first.
+            del table["digest"]  # It tells what was written first.
     del about["digest"]
     (stored / "meta.json").write_text(json.dumps(about), encoding="utf-8")

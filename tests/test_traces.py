@@ -49,8 +49,8 @@ def test_all_ways_of_keeping_tables_give_the_same(
     with pcapnfs.open(files, memory=100 << 20) as large, pcapnfs.open(stored) as disk:
         assert "read_parquet" in view(large, "calls")
         assert_same_tables(large, disk)
-        assert to_json(pcapnfs.summarize(large)) == wanted
-    with pcapnfs.open(files, columns=summary.READS) as chosen:
+    # Files as those of `large`: asking these alone is enough.
+    with pcapnfs.open(files, columns=summary.READS, memory=100 << 20) as chosen:
         assert "read_parquet" in view(chosen, "calls")
         chosen.workers = 3  # Nor does it matter what is asked at the same time.
         assert to_json(pcapnfs.summarize(chosen)) == wanted

@@ -8,6 +8,7 @@ shells have it.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import sys
@@ -149,6 +150,22 @@ def _demand_command(arguments: Sequence[str]) -> None:
     raise UsageError(f"the command is missing: pcapnfs summarize {shlex.quote(first)}")
 
 
+def _demand_output(arguments: Sequence[str]) -> None:
+    """Refuse a capture alone where the file to write is named behind it.
+
+    Typer would take it for that file, and miss the captures.
+
+    Raises:
+        UsageError: There is no other name.
+    """
+    if len(arguments) == 2 and arguments[0] in ("annotate", "redact"):
+        command, capture = arguments
+        if os.path.exists(capture):
+            raise UsageError(
+                f"the file to write is missing: pcapnfs {command} {shlex.quote(capture)} OUT"
+            )
+
+
 def main() -> int:
     """Run the command line of this process; gives the exit status for `leave`."""
     output.open_missing()
@@ -238,6 +255,7 @@ def run(arguments: Sequence[str]) -> int:
         if "" in arguments:
             raise UsageError("a name is empty; is a variable of the shell not set?")
         _demand_command(arguments)
+        _demand_output(arguments)
         try:
             _for(arguments)(args=list(arguments), prog_name="pcapnfs")
         finally:
@@ -253,7 +271,8 @@ def run(arguments: Sequence[str]) -> int:
             return INTERRUPTED
         if isinstance(error.__cause__, BrokenPipeError):
             return output.NO_READER  # Of a pipe that was named, as /dev/stdout.
-        output.tell(sentence(error.shell))
+        # Who reads a capture from standard input knows it by no name.
+        output.tell(re.sub("^-: ", "standard input: ", sentence(error.shell)))
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

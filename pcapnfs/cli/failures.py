@@ -10,6 +10,7 @@ import errno
 import re
 import resource
 import sys
+from pathlib import Path
 
 from pcapnfs import units
 from pcapnfs.errors import said
@@ -38,6 +39,8 @@ def explained(error: Exception) -> str | None:
     # Typer writes its help itself.
     if isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC):
         return f"the output cannot be written: {said(error)}"
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return "the directory in which pcapnfs runs is gone; change to another one"
     if _is_from_database(error):
         return escape(f"the database gave up: {of_database(str(error))}")
     return None
@@ -49,6 +52,15 @@ def _is_without_addresses(error: Exception) -> bool:
         isinstance(error, ImportError | RuntimeError)
         and any(words in str(error) for words in NO_ADDRESSES)
     )
+
+
+def _is_nowhere() -> bool:
+    """Whether the working directory was removed, from which names without a slash are taken."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _is_from_database(error: Exception) -> bool:

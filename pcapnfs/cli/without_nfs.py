@@ -12,6 +12,7 @@ from pcapnfs.cli import output
 from pcapnfs.errors import CaptureError
 from pcapnfs.programs import MOUNT, NFS, NFS_PROGRAMS, PORTMAPPER
 from pcapnfs.text import escape, sentence, some
+from pcapnfs.views.words import REASONS
 
 if TYPE_CHECKING:
     from pcapnfs.meta import Meta
@@ -23,6 +24,28 @@ behind 54 to 86 of the headers of link, IP and TCP, and tags."""
 
 MAY_CARRY_CALLS = frozenset(("tcp", "udp", "truncated_header"))
 """Kinds of packets in which there may be calls that were cut off."""
+
+KINDS = {
+    "rpc": "RPC",
+    "tcp": "TCP",
+    "udp": "UDP",
+    "duplicate": "seen twice",
+    "rdma": "RDMA",
+    "other_protocol": "of other protocols than TCP and UDP",
+    "not_ip": "not IP",
+    "fragment": "pieces of datagrams",
+    "truncated_header": "cut within their headers",
+    "malformed_header": "with damaged headers",
+    "unsupported_link": "of a link type that is not read",
+}
+"""How a kind of packets reads after a number."""
+
+UNDECODED = REASONS | {
+    "reply_without_call": "whose call is not in the capture",
+    "duplicate_reply": "sent again by the server",
+    "retransmitted_call": "sent again by the client after the reply",
+}
+"""The same of messages that were not decoded, or noted for another reason."""
 
 MOSTLY_CUT = 0.5
 """Share of packets that are cut from which on calls are likely to be among them: so many are where
@@ -54,11 +77,11 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
     calls = dict(trace.rows(_CALLS))
     reasons = dict(trace.rows(_REASONS))
     facts = [
-        f"{title}: {', '.join(f'{number} {kind}' for kind, number in counts.items() if number)}"
-        for title, counts in (
-            ("packets", trace.meta.packets),
-            ("calls", calls),
-            ("not decoded", reasons),
+        f"{title}: {', '.join(f'{n} {words.get(kind, kind)}' for kind, n in counts.items() if n)}"
+        for title, counts, words in (
+            ("packets", trace.meta.packets, KINDS),
+            ("calls", calls, {}),
+            ("not decoded", reasons, UNDECODED),
         )
         if counts
     ]

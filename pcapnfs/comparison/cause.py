@@ -25,8 +25,8 @@ class Cause(Record):
     `rsize`, `wsize`, `readdirplus`, `acls`, `sync`, `nocto` (mount options); `stable_writes` (what
     the client asks of the server for data); `storage` (sync or async export, or how fast it is),
     `server_reads` (from its disks, or from its memory), `server_in_turn` (whether it works on one
-    call at a time), `network_rtt`, `path` (longer for a while, or full), `loss` (of segments),
-    `locks` (that others hold)."""
+    call at a time), `network_rtt`, `path` (longer for a while, or full), `bandwidth` (how fast data
+    moves), `loss` (of segments), `locks` (that others hold)."""
     before: str
     """What it was, in words."""
     after: str

@@ -60,6 +60,7 @@ def causes(
         *told(changed_settings.stable_writes),
         *(changed_times.networks(clients) if clients else changed_times.network(before, after)),
         *changed_times.one_sided(before, after),
+        *changed_times.bandwidth(before, after),
         *changed_times.lock_waits(before, after),
         *changed_times.storages(before, after, operations, clients),
         *changed_times.reads(before, after, operations, clients),

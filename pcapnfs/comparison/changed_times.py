@@ -6,6 +6,7 @@ with what says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING
@@ -61,6 +62,9 @@ from which on a few calls tell storage …"""
 FEW_TIMES = 3.0
 """… if those of each kind took so many times as long on that side, in the median, and `SLOW_S`."""
 
+
+MOVING = "transfer_bound"
+"""The finding on data that takes much of the time to move."""
 
 LOCKS = "lock_contention"
 """The finding on locks that were waited for."""
@@ -189,6 +193,41 @@ def one_sided(before: Side, after: Side) -> Iterator[Cause]:
                 each.confidence,
                 f"{'before' if first else 'after'}, {seen[:1].lower()}{seen[1:]}",
             )
+
+
+def bandwidth(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether data moves faster on one side, and took much of the time on the other.
+
+    TCP moves it slower over a longer path and where segments are lost: then these are the cause.
+    """
+    if any(True for _ in network(before, after)) or any(
+        cause.subject in ("path", "loss") for cause in one_sided(before, after)
+    ):
+        return
+    slow, fast = (before, after) if _rate(before) < _rate(after) else (after, before)
+    if (
+        _rate(fast) < TIMES * _rate(slow)
+        or 2 * min(before.moved_bytes, after.moved_bytes)
+        < max(before.moved_bytes, after.moved_bytes)
+        or not any(found.id == MOVING and found.severity != "note" for found in slow.findings)
+    ):
+        return
+    yield Cause(
+        "bandwidth",
+        f"{units.size(_rate(before))} a second",
+        f"{units.size(_rate(after))} a second",
+        "possible",
+        f"while bytes of calls and replies were on their way: {units.size(before.moved_bytes)} in "
+        f"{units.duration(before.measured.moving_s)} before, {units.size(after.moved_bytes)} in "
+        f"{units.duration(after.measured.moving_s)} after; a slower link or port, a limit on it "
+        "(shaper, cloud instance), or a host that sends or takes data more slowly",
+    )
+
+
+def _rate(side: Side) -> float:
+    """Bytes a second while any moved; without end where they took no time."""
+    moving_s = side.measured.moving_s
+    return side.moved_bytes / moving_s if moving_s > 0 else math.inf
 
 
 def lock_waits(before: Side, after: Side) -> Iterator[Cause]:

@@ -45,6 +45,8 @@ class Run(Record):
 
     captures: tuple[str, ...]
     """Its captures, as they were named."""
+    start: str | None
+    """When the first packet was captured, ISO 8601 in UTC; None where no packet has a time."""
     run_s: float
     """From the first call to the last reply that can be seen, seconds; see `known`."""
     known: bool
@@ -218,6 +220,7 @@ def _run(side: Side) -> Run:
     measured = side.measured
     return Run(
         captures=side.captures,
+        start=side.capture.start,
         run_s=measured.span_s,
         known=known(side),
         files=measured.files,

@@ -115,6 +115,8 @@ class Side(Record):
     """Who called NFS, by address."""
     only_null: bool
     """All that was called of NFS is NULL, which asks whether anybody is there."""
+    moved_bytes: int
+    """Bytes of all calls and replies."""
     servers: tuple[str, ...]
     """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
     times: Mapping[tuple[str, str], Times]
@@ -186,6 +188,7 @@ def gather(trace: Trace) -> Side:
         measured=measured,
         callers=called(),
         only_null=measured.calls > 0 and all(op == "NULL" for op in ops()),
+        moved_bytes=material.bottleneck.moved_bytes,
         servers=servers(),
         times=_merged([one for times in by_client.values() for one in times]),
         times_of={

@@ -34,6 +34,8 @@ class Judged(Record):
     """The time budget of which costs are shares: the capture's span, once for each client, s."""
     booked_s: float
     """What the costs add up to, seconds."""
+    clients: int = 1
+    """The clients whose clocks that budget is."""
 
 
 class Findings(Record):
@@ -47,11 +49,13 @@ class Findings(Record):
     """The time budget of which costs are shares: the capture's span, once for each client, s."""
     booked_s: float
     """What the costs add up to, seconds."""
+    clients: int = 1
+    """The clients whose clocks that budget is."""
 
     @property
     def judged(self) -> Judged:
         """The same without the findings."""
-        return Judged(self.checked, self.budget_s, self.booked_s)
+        return Judged(self.checked, self.budget_s, self.booked_s, self.clients)
 
 
 def thresholds() -> tuple[Threshold, ...]:
@@ -92,4 +96,5 @@ def judge_by(
         checked=len(rules),
         budget_s=sum(rows.values()),
         booked_s=sum(finding.cost_s or 0.0 for finding in found),
+        clients=max(1, material.time_budget.total.clients),
     )

@@ -20,7 +20,7 @@ READS = columns.of(
     calls="call connection xid program version procedure call_first_frame call_frame call_time "
     "reply_first_frame reply_frame srt call_bytes reply_bytes transmissions status undecoded "
     "signature file directory",
-    operations="call position opcode executed",
+    operations="call position opcode executed name offset cookie",
     connections="connection transport client_port server_port missing_bytes truncated_bytes "
     "last_time retransmitted out_of_order",
     notes="reason frame xid",
@@ -160,17 +160,24 @@ def orphans(trace: Trace) -> frozenset[tuple[int, int]]:
 def used_again(trace: Trace) -> frozenset[tuple[int, int]]:
     """Frame and xid of calls whose xid was that of another call on their connection.
 
-    That one had its reply before, and was about something else, or of another length: this one is
-    not the same call sent again.
+    That one had its reply before, and was about something else, another part of it, or of another
+    length: this one is not the same call sent again.
     """
     rows = trace.rows(
         """
-        with following as (
+        with again as materialized (
+            select * from calls qualify count(*) over (partition by connection, xid) > 1
+        ),
+        asked as (
+            select call, list((position, name, "offset", cookie) order by position)::varchar as part
+            from operations semi join again using (call) group by call
+        ),
+        following as (
             select call_frame, xid, call_first_frame,
                    [procedure::varchar, signature, call_bytes::varchar, file::varchar,
-                    directory::varchar] as said,
+                    directory::varchar, part] as said,
                    lag(said) over same as said_before, lag(reply_frame) over same as answered
-            from calls
+            from again left join asked using (call)
             window same as (partition by connection, xid order by call_first_frame, call)
         )
         select call_frame, xid from following

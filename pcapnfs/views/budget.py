@@ -296,7 +296,7 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
         for phase in phases
     ]
     below = [[_operations(phase)] for phase in phases] if detailed else ()
-    return FittedTable(columns, rows, indent=2, below=below)
+    return FittedTable(columns, rows, indent=2, below=below, naming=detailed)
 
 
 def _operations(phase: Phase) -> Text:

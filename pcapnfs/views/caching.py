@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence
+from pcapnfs.text import escape, rooted, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
@@ -100,7 +100,9 @@ def revalidation_sentences(result: Cache) -> list[str]:
         (result.by_open, "with OPEN"),
         (result.by_verify, "by VERIFY or NVERIFY"),
     ]
-    lines.append(f"{_counted(found)}; asked {_counted(asked)}.")
+    ways = [(f"{words} ({units.count(number)})", words) for number, words in asked if number]
+    told = ", ".join(counted if len(ways) > 1 else alone for counted, alone in ways)
+    lines.append(f"{_counted(found)}; asked {told}.")
     return lines + without_file
 
 
@@ -260,7 +262,12 @@ _FILE_COLUMNS = (
 def _files(result: Cache) -> RenderableType:
     several = len(result.mounts) > 1
     parts: list[RenderableType] = [
-        FittedTable(_FILE_COLUMNS, (_file_row(row, several) for row in result.files), indent=2)
+        FittedTable(
+            _FILE_COLUMNS,
+            (_file_row(row, several) for row in result.files),
+            indent=2,
+            naming=True,
+        )
     ]
     listed = (result.objects or 0) + (result.unasked or 0)
     if len(result.files) < listed:
@@ -272,7 +279,7 @@ def _files(result: Cache) -> RenderableType:
 
 def _file_row(row: FileCache, several_clients: bool) -> list[str]:
     return [
-        escape(row.path),
+        escape(rooted(row.path)),
         escape(row.client) if several_clients else "",
         units.count(row.revalidations),
         unless_zero(row.unchanged),
@@ -280,7 +287,8 @@ def _file_row(row: FileCache, several_clients: bool) -> list[str]:
         unless_zero(row.changed_by_other),
         unless_zero(row.invalidations),
         units.duration(row.interval_p50_s),
-        units.duration(row.time_s),
+        # What goes with an OPEN takes no time of its own.
+        units.duration(row.time_s) if row.time_s else "",
         units.size(row.bytes_reread) if row.bytes_reread else "",
         units.size(row.bytes_saved) if row.bytes_saved else "",
         unless_zero(row.recalls),

@@ -5,7 +5,7 @@ left out. When columns that may shrink are as narrow as they may be, others go: 
 hold nothing but zeros, then by priority; paths are shortened in their middle, where they differ
 least; sentences wrap within their column. Where that is not enough, all names are shortened, and
 rows go on in the next line. What a row has to say beyond its numbers stands below it, wrapped
-between words.
+between words. A table whose columns are all an answer names below itself those that went.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rich.text import Text
 
 from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
-from pcapnfs.views.prose import wrapped
+from pcapnfs.views.prose import Prose, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -38,6 +38,9 @@ NARROWEST = 10
 
 BELOW = 4
 """Blanks before a line that stands below a row."""
+
+WIDER = "a wider terminal or --json shows them"
+"""Where columns are that there is no room for."""
 
 
 class Column(Record):
@@ -79,8 +82,11 @@ class FittedTable:
         *,
         indent: int = 0,
         below: Iterable[Sequence[Text]] = (),
+        naming: bool = False,
     ) -> None:
         """Keep the cells; each row has one for each column, and may have lines below it.
+
+        With `naming`, columns that have something to say and no room are named below the rows.
 
         Rows that are no sequence are gone over once, here, and may be any number: widths are known
         when all were seen, and until then what does not fit into memory is in a file. What stands
@@ -90,13 +96,14 @@ class FittedTable:
         self._rows = rows if isinstance(rows, Sequence) else Kept(map(tuple, rows))
         self._indent = indent
         self._below = below
+        self._naming = naming
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines."""
         yield from self.lines(options.max_width)
 
     def lines(self, width: int) -> Iterator[RenderableType]:
-        """A line for the heading, if there is any, and one for each row.
+        """A line for the heading, if there is any, one for each row, and what had no room.
 
         Args:
             width: How wide the table may be.
@@ -118,6 +125,10 @@ class FittedTable:
                 yield self._line(line, kept, fits)
             for text in below:
                 yield Padding(text, (0, 0, 0, self._indent + BELOW), expand=False)
+        gone = [titles[place] for place in sorted(telling - kept.keys()) if titles[place]]
+        if self._naming and gone:
+            told = f"No room for {', '.join(dict.fromkeys(gone))}: {WIDER}."
+            yield Padding(Prose(told, style="dim"), (0, 0, 0, self._indent), expand=False)
 
     def _measured(self) -> tuple[list[int], set[int]]:
         """How wide the cells of each column are at most, and where any says something."""

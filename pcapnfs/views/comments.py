@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence
+from pcapnfs.text import escape, rooted, sentence
 from pcapnfs.views.columns import shorten
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _finding(found: Finding) -> str:
 def _what(slow: SlowCall) -> str:
     if slow.path is None:
         return escape(slow.op)
-    return f"{escape(slow.op)} of {shorten(escape(slow.path), LONGEST_PATH)}"
+    return f"{escape(slow.op)} of {shorten(escape(rooted(slow.path)), LONGEST_PATH)}"
 
 
 def _usual(slow: SlowCall) -> str:

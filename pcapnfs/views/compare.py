@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence, some
+from pcapnfs.text import escape, rooted, sentence, some
 from pcapnfs.views import changed_figures, clients_compared, differences
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
@@ -235,7 +235,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
             _both(units.duration(row.p95_before_s), units.duration(row.p95_after_s)),
             changed_figures.signed(row.shift_s),
             units.share(row.p),
-            row.verdict,
+            differences.VERDICTS.get(row.verdict, row.verdict),
         ]
         for row in shown
     ]
@@ -262,7 +262,7 @@ def _files(result: Comparison) -> list[RenderableType]:
             _both(units.count(row.stable_before), units.count(row.stable_after)),
             _both(units.duration(row.time_before_s), units.duration(row.time_after_s)),
             changed_figures.signed(row.time_after_s - row.time_before_s),
-            escape(row.path),
+            escape(rooted(row.path)),
         ]
         for row in files.files
     )
@@ -278,9 +278,8 @@ def _patterns(result: Comparison) -> list[RenderableType]:
         Column("files"),
         Column("time per file", 1),
         Column("kind", 2, align="left"),
-        Column("pattern", align="left", least=24, cut="end"),
     ]
-    rows = (
+    rows = [
         [
             "" if row.where == "both" else row.where,
             _both(units.count(row.files_before), units.count(row.files_after)),
@@ -289,11 +288,12 @@ def _patterns(result: Comparison) -> list[RenderableType]:
                 units.duration(row.time_per_file_after_s),
             ),
             KINDS[row.kind][0],
-            escape(row.pattern),
         ]
         for row in patterns.patterns
-    )
-    return [note(told), FittedTable(columns, rows, indent=2)]
+    ]
+    # In a column of their own, patterns that begin alike would look alike.
+    below = [[Text(escape(row.pattern), style="italic")] for row in patterns.patterns]
+    return [note(told), FittedTable(columns, rows, indent=2, below=below)]
 
 
 def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:

@@ -47,6 +47,9 @@ MOUNTS_ALONE = "Both captures hold a mount alone, and no call for files"
 NO_CALLS = "Neither capture holds a call for files"
 """What stands where there is nothing to list."""
 
+VERDICTS = {"few": "too few"}
+"""What of an operation's change is said in more words than in JSON."""
+
 SUBJECTS = {
     "version": "NFS version",
     "transport": "transport",
@@ -71,6 +74,7 @@ SUBJECTS = {
     "loss": "the network's loss",
     "locks": "locks",
     "server_in_turn": "the server",
+    "bandwidth": "how fast data moves",
 }
 """What a cause is about."""
 
@@ -224,13 +228,26 @@ def remarks(result: Comparison) -> list[str]:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
     if result.in_common is not None and result.in_common < COMMON:
         told.append(OTHER_WORK)
-    told += _mounting(result) + _servers(result) + whose_runs(result)
+    told += _order(result) + _mounting(result) + _servers(result) + whose_runs(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
     return told
+
+
+def _order(result: Comparison) -> list[str]:
+    """That the captures may have been named the wrong way round."""
+    before, after = result.before.start, result.after.start
+    # Beyond the calendar times are written otherwise.
+    if before is None or after is None or before.startswith("@") or before <= after:
+        return []
+    first, second = (units.moment(start) for start in (after, before))
+    return [
+        f"AFTER was captured first, at {first}, and BEFORE at {second} UTC: if they are the wrong "
+        "way round, name them in the other order."
+    ]
 
 
 def sure(cause: Cause, result: Comparison) -> str:

@@ -157,11 +157,13 @@ def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
     ]
     sentence = f"{looked}: {', '.join(counts)}."
     if judged.booked_s:
-        sentence += (
-            f" They account for {units.duration(judged.booked_s)} of "
-            f"{units.duration(judged.budget_s)} "
-            f"({units.share(judged.booked_s / judged.budget_s)})."
-        )
+        budget = units.duration(judged.budget_s)
+        if judged.clients > 1:
+            budget = (
+                f"the {budget} that the clocks of {units.count(judged.clients)} clients add up to"
+            )
+        share = units.share(judged.booked_s / judged.budget_s)
+        sentence += f" They account for {units.duration(judged.booked_s)} of {budget} ({share})."
     return sentence
 
 
@@ -237,9 +239,17 @@ def where(found: Finding, told: Callable[[str], str]) -> str:
 
 
 def _advice(advice: Advice) -> str:
+    return with_risk(advice, sentence)
+
+
+def with_risk(advice: Advice, visible: Callable[[str], str]) -> str:
+    """What to do, and what may come of it; a command ends without a full stop to be copied."""
+    action = visible(advice.action)
     if advice.risk is None:
-        return sentence(advice.action)
-    return f"{sentence(advice.action)} Risk: {sentence(advice.risk)}"
+        return action
+    if action.endswith("."):
+        return f"{action} Risk: {visible(advice.risk)}"
+    return f"{action} (risk: {visible(advice.risk).removesuffix('.')})"
 
 
 def _rule(found: Finding) -> str:

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
@@ -261,12 +261,12 @@ def _directories(result: Readdir) -> RenderableType:
         ]
         for row in result.shown
     )
-    return FittedTable(columns, rows, indent=2)
+    return FittedTable(columns, rows, indent=2, naming=True)
 
 
 def _directory_row(row: DirectoryListing) -> list[str]:
     return [
-        escape(row.path),
+        escape(rooted(row.path)),
         unless_zero(row.readdir_calls),
         unless_zero(row.readdirplus_calls),
         unless_zero(row.unknown_calls),

@@ -103,18 +103,18 @@ def screen(result: Network) -> RenderableType:
         *(note(text) for text in _evidence(result.paths[0].round_trip)),
         *(note(_slow_evidence(path)) for path in result.slower_paths),
         heading("Connections"),
-        FittedTable(_USES, [_use(path) for path in result.paths], indent=2),
+        FittedTable(_USES, [_use(path) for path in result.paths], indent=2, naming=True),
         heading("Losses"),
         *_losses(result),
         *(note(held_down(rate, named=len(result.paths) > 1)) for rate in result.loss_rates),
         heading("Calls under way"),
-        note(_under_way(result.concurrency, "Answered calls")),
+        note(_under_way(result.concurrency, "Answered calls", idle=True)),
         *_course(result.timeline),
     ]
     if result.shown_sessions:
         common = _in_common([session.session for session in result.shown_sessions])
         rows = [_session(session, common) for session in result.shown_sessions]
-        parts += [heading("Sessions"), FittedTable(_SESSIONS, rows, indent=2)]
+        parts += [heading("Sessions"), FittedTable(_SESSIONS, rows, indent=2, naming=True)]
         if (hidden := result.sessions - len(result.shown_sessions)) > 0:
             parts.append(note(f"{units.counted(hidden, 'more session')}."))
     return Group(*parts)
@@ -298,7 +298,7 @@ def _losses(result: Network) -> Iterator[RenderableType]:
             Column(counted_title(lossy)),
             *_LOSSES,
         )
-        yield FittedTable(columns, [_loss(path) for path in lossy], indent=2)
+        yield FittedTable(columns, [_loss(path) for path in lossy], indent=2, naming=True)
     else:
         words = sent(result.paths)
         number = units.counted(result.loss.segments, *words)
@@ -381,13 +381,19 @@ def lost(loss: Loss, resent_calls: int) -> str:
     return sentence(", ".join(facts))
 
 
-def _under_way(calls: Concurrency, which: str) -> str:
+def _under_way(calls: Concurrency, which: str, *, idle: bool = False) -> str:
+    """How many calls were under way at once; with `idle`, also for how long none was.
+
+    Beside a time budget, which has waits between calls and what lies before the first of them, that
+    would be another number for what looks like the same.
+    """
     if calls.mean is None:
         return f"Calls: none {'took any time' if calls.peak else 'was answered'}."
     idle_s = calls.span_s - calls.busy_s
     none = ""
-    if idle_s > 0:
-        none = f"; none for {units.duration(idle_s)} of {units.duration(calls.span_s)}"
+    if idle and idle_s > 0:
+        span = f"the {units.duration(calls.span_s)} from the first call to the last reply"
+        none = f"; none for {units.duration(idle_s)} of {span}"
     return (
         f"{which}: {units.number(calls.mean)} under way on average while any was, "
         f"{units.count(calls.peak)} at most{none}."

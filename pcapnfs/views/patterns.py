@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames, totals
 from pcapnfs.views.prose import Prose
@@ -56,7 +56,10 @@ def screen(result: Patterns) -> RenderableType:
     parts: list[RenderableType] = []
     if result.classes:
         rows = (_row(each) for each in result.classes)
-        parts += [FittedTable(_COLUMNS, rows, below=Below(result.classes, _below)), Text("")]
+        parts += [
+            FittedTable(_COLUMNS, rows, below=Below(result.classes, _below), naming=True),
+            Text(""),
+        ]
     lines = []
     hidden = (result.class_count or 0) - len(result.classes)
     if hidden:
@@ -146,4 +149,6 @@ def _examples(each: PatternClass) -> str:
 
 
 def _example(example: Example) -> str:
-    return f"{escape(example.path)} (frames {frames(example.first_frame, example.last_frame)})"
+    return (
+        f"{escape(rooted(example.path))} (frames {frames(example.first_frame, example.last_frame)})"
+    )

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames, totals, unless_zero, volume
 from pcapnfs.views.prose import Prose
@@ -77,7 +77,7 @@ def files(result: PerFile) -> RenderableType:
     rows = (_file_row(file) for file in result.files)
     more = (result.shown.files or 0) < (result.listed.files or 0)
     return Group(
-        FittedTable(_FILE_COLUMNS, rows),
+        FittedTable(_FILE_COLUMNS, rows, naming=True),
         Text(""),
         _totals(result, [("shown", result.shown)] if more else []),
     )
@@ -90,7 +90,7 @@ def groups(result: PerGroup) -> RenderableType:
     title = _GROUPS[result.by][0]
     columns = (Column(title, align="left", least=30), *_GROUP_COLUMNS[1:])
     parts: list[RenderableType] = [
-        FittedTable(columns, (_group_row(result.by, group) for group in result.groups))
+        FittedTable(columns, (_group_row(result.by, group) for group in result.groups), naming=True)
     ]
     hidden = result.group_count - len(result.groups)
     if hidden:
@@ -134,7 +134,7 @@ def _totals(result: PerFile | PerGroup, shown: list[tuple[str, Total]]) -> Rende
 
 def _file_row(file: FileCost) -> list[str]:
     return [
-        escape(file.path) + (" (removed)" if file.removed else ""),
+        escape(rooted(file.path)) + (" (removed)" if file.removed else ""),
         units.count(file.calls),
         unless_zero(file.stable_calls),
         units.taken(file.time_s),
@@ -154,7 +154,7 @@ def _file_row(file: FileCost) -> list[str]:
 
 def _group_row(by: str, group: GroupCost) -> list[str]:
     return [
-        _NO_GROUP[by] if group.group is None else escape(group.group),
+        _NO_GROUP[by] if group.group is None else escape(rooted(group.group)),
         units.count(group.files),
         units.count(group.calls),
         unless_zero(group.stable_calls),

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape, some
+from pcapnfs.text import escape, some, source
 from pcapnfs.views import (
     budget,
     caching,
@@ -37,6 +37,7 @@ from pcapnfs.views.words import (
     beside_them,
     moved,
     no_verdict,
+    protocol_name,
     sentence,
     trust_sentences,
 )
@@ -99,7 +100,7 @@ def summary(result: Summary) -> RenderableType:
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
-        _stability(result.stability),
+        _stability(result.stability, result.trust),
         _heading("Time budget"),
         budget.block(
             result.time_budget_total,
@@ -140,11 +141,11 @@ def _capture(capture: Capture, trust: Trust, said: Software) -> RenderableType:
     facts = [escape(capture.format or "no format"), units.counted(capture.packets, "packet")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
-        start = capture.start[:19].replace("T", " ")
+        start = units.moment(capture.start)
         facts.append(f"{units.duration(capture.duration_s)} from {start} UTC")
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols)
     return Group(
-        Text(some(capture.files, NAMED), style="bold", overflow="fold"),
+        Text(some([*map(source, capture.files)], NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
         *(Prose(told) for told in (software.line(said),) if told is not None),
@@ -164,11 +165,6 @@ def _data_servers(capture: Capture) -> tuple[RenderableType, ...]:
     return (Text(f"pNFS: {connections} ({_addresses(capture.data_servers)}), {calls}"),)
 
 
-def protocol_name(protocol: str) -> str:
-    """A protocol as people say it: `3` is NFSv3; side programs keep their names."""
-    return f"NFSv{protocol}" if protocol[:1].isdigit() else escape(protocol)
-
-
 def _addresses(addresses: tuple[str, ...]) -> str:
     return some(addresses, NAMED) or "nobody"
 
@@ -183,7 +179,7 @@ def _trust(trust: Trust, capture: Capture) -> RenderableType:
     )
 
 
-def _stability(stability: Stability) -> RenderableType:
+def _stability(stability: Stability, trust: Trust) -> RenderableType:
     columns = [
         Column("", align="left"),
         Column("calls"),
@@ -218,7 +214,19 @@ def _stability(stability: Stability) -> RenderableType:
                 f"{aside(stability.unlisted.sum_s)}, which RFC 1813 does not list."
             )
         )
+    if told := left_out(stability, trust):
+        parts.append(_note(told))
     return Group(*parts)
+
+
+def left_out(stability: Stability, trust: Trust) -> str:
+    """Which calls of the capture are in no row, in a sentence; nothing where all are in one."""
+    parts = (
+        (max(0, trust.matched - stability.total.calls), "of a server to a client"),
+        (trust.unanswered, "without a reply"),
+    )
+    told = [f"{units.counted(calls, 'call')} {which}" for calls, which in parts if calls]
+    return f"Not in it: {', '.join(told)}." if told else ""
 
 
 _OPERATION_COLUMNS = (

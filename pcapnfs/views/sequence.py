@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pcapnfs import units, wireshark
 from pcapnfs.errors import UsageError
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames
 from pcapnfs.views.prose import Prose
@@ -78,7 +78,7 @@ def screens(
     for place, file in enumerate(files):
         yield Group(*([Text("")] if place else []), *_file(file))
     if rest > 0:
-        named = ", ".join(escape(path) for path in others)
+        named = ", ".join(escape(rooted(path)) for path in others)
         more = " …" if rest > len(others) else ""
         yield Text(
             f"\n{units.counted(rest, 'more file')} of "
@@ -90,7 +90,7 @@ def screens(
 def _file(file: FileSequence) -> list[RenderableType]:
     askers = {(step.client, step.uid) for step in file.steps}
     parts: list[RenderableType] = [
-        Text(escape(file.path), style="bold", overflow="fold"),
+        Text(escape(rooted(file.path)), style="bold", overflow="fold"),
         Prose(_facts(file, askers)),
     ]
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
@@ -101,8 +101,9 @@ def _file(file: FileSequence) -> list[RenderableType]:
         parts.append(Text("No call is about it; it was only listed, or named in other calls."))
         return parts
     longest = max((step.srt_s or 0.0 for step in file.steps), default=0.0)
-    rows = (_row(step, longest, several=len(askers) > 1) for step in file.steps)
-    parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound)))
+    own = file.path.rpartition("/")[2]
+    rows = (_row(step, longest, own, several=len(askers) > 1) for step in file.steps)
+    parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound), naming=True))
     if hidden := max(0, file.calls - len(file.steps)):
         more = units.counted(hidden, "more call")
         parts.append(Text(f"{more} (--calls 0 shows all)", style="dim"))
@@ -132,14 +133,15 @@ def _facts(file: FileSequence, askers: set[tuple[str, int | None]]) -> str:
 
 
 def _name(name: KnownName) -> str:
-    text = f"  named {escape(name.path)} from frame {name.from_frame}"
+    text = f"  named {escape(rooted(name.path))} from frame {name.from_frame}"
     text += f" ({units.duration(name.from_s)})"
     if name.until_frame is not None:
         text += f" to {name.until_frame} ({units.duration(name.until_s)})"
     return text
 
 
-def _row(step: Step, longest: float, *, several: bool) -> list[str]:
+def _row(step: Step, longest: float, own: str, *, several: bool) -> list[str]:
+    """The cells of a step; the file's own name is told above them all."""
     first = step.call_first_frame
     last = step.reply_frame if step.reply_frame is not None else step.call_frame
     data = _main(step)
@@ -150,7 +152,7 @@ def _row(step: Step, longest: float, *, several: bool) -> list[str]:
         length = _length(data)
         if data.requested_level not in (None, data.committed_level):
             asked = escape(str(data.requested_level))
-        name = escape(data.name or "")
+        name = "" if data.name in (None, own) else escape(data.name)
         if data.new_name is not None:
             name += f" → {escape(data.new_name)}"
     return [

@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, rooted
 from pcapnfs.views.parts import note
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import REASONS
+from pcapnfs.views.words import REASONS, protocol_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,9 +55,9 @@ def _reading(reading: Reading) -> list[RenderableType]:
 
 def line(reading: Reading) -> str:
     """A call in one line: what, on which file, by whom, how it ended, how long it took."""
-    what = f"{escape(reading.version)} {escape(reading.signature)}"
+    what = f"{protocol_name(reading.version)} {escape(reading.signature)}"
     if reading.path is not None:
-        what += f" on {escape(reading.path)}"
+        what += f" on {escape(rooted(reading.path))}"
     if reading.name is not None and not (reading.path or "").endswith(reading.name):
         what += f" ({escape(reading.name)})"
     if reading.new_name is not None:

@@ -15,18 +15,21 @@ from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.by_file.sizes import Fit, Sizes
+    from pcapnfs.analyses.by_file.sizes import Fit, SizeBin, Sizes
 
-BAR_CELLS = 30
+BAR_CELLS = 26
 """Width of the longest bar."""
 
 WHOLE_BYTES = 100_000
 """Sizes below this are written in bytes: 1472 says more than 1.44 KiB."""
 
 _COLUMNS = (
-    Column("up to", 0),
+    Column("above"),
+    Column("up to"),
     Column("files"),
     Column("of files"),
     Column("up to here", 2),
@@ -56,13 +59,14 @@ def screen(result: Sizes) -> RenderableType:
         most = max(each.files for each in result.bins)
         rows = [
             [
+                amount(above) if above else "",
                 amount(each.up_to_bytes),
                 units.count(each.files) if each.files else "",
                 units.share(each.share) if each.files else "",
                 units.share(each.share_up_to),
                 _bar(each.files, most),
             ]
-            for each in result.bins
+            for above, each in spanned(result)
         ]
         fits = [
             [title, amount(fit.limit_bytes), units.share(fit.share), _note(name, fit, result)]
@@ -78,6 +82,15 @@ def screen(result: Sizes) -> RenderableType:
         )
         parts += [Text(""), FittedTable(columns, fits), Text(""), FittedTable(_COLUMNS, rows)]
     return Group(*parts)
+
+
+def spanned(result: Sizes) -> Iterator[tuple[int, SizeBin]]:
+    """The bins from the first that holds files on, each with the size that it lies above."""
+    above = 0
+    for each in result.bins:
+        if each.share_up_to:
+            yield above, each
+        above = each.up_to_bytes
 
 
 def line(result: Sizes) -> str:

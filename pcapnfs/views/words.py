@@ -219,6 +219,11 @@ def warning(trust: Trust) -> str:
     told, closed = lacks(trust), sealed(trust)
     if closed:
         closed.append("The figures are those of the rest.")
+    if trust.mostly_cut_short:
+        cut, whole = units.count(trust.cut_short), units.count(trust.rpc_calls + trust.rpc_replies)
+        closed.append(
+            f"{cut} of {whole} messages were cut (tcpdump -s): what lay beyond is not known."
+        )
     if trust.forgotten_files:
         closed.append(forgotten(trust.forgotten_files))
     if not told:
@@ -495,6 +500,11 @@ def _fragments(capture: Capture) -> str:
     )
 
 
+def protocol_name(protocol: str) -> str:
+    """A protocol as people say it: `3` is NFSv3; side programs keep their names."""
+    return f"NFSv{protocol}" if protocol[:1].isdigit() else escape(protocol)
+
+
 def aside(took_s: float | None, words: str = "") -> str:
     """What calls took, in brackets behind them; nothing where that is not known."""
     return f" ({units.duration(took_s)}{words})" if took_s else ""
@@ -548,14 +558,14 @@ def moved(files: Files) -> str:
     )
 
 
-_UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)"
+_UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mhd]\b)"
 
 
 def quantities_held(text: str, *, blank: str, thin: str) -> str:
     """A sentence with other blanks where no line may end.
 
-    That is between a number and its unit, between the parts of a duration (1 m 5 s), between groups
-    of digits, and between `frame` or `uid` and its number.
+    That is between a number and its unit, between the parts of a duration (1 m 5 s, 4 d 5 h),
+    between groups of digits, and between `frame` or `uid` and its number.
 
     Args:
         text: The sentence.
@@ -564,7 +574,7 @@ def quantities_held(text: str, *, blank: str, thin: str) -> str:
     """
     text = re.sub(rf"(?<=\d){units.THIN_SPACE}(?=\d)", thin, text)
     text = re.sub(rf"(?<=\d) (?={_UNIT})", blank, text)
-    text = re.sub(rf"(?<=\d{blank}[mh]) (?=\d+{blank}[ms]\b)", blank, text)
+    text = re.sub(rf"(?<=\d{blank}[mhd]) (?=\d+{blank}[hms]\b)", blank, text)
     return re.sub(r"\b(frames?|uid) (?=\d)", rf"\1{blank}", text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.data.layouts import Layouts, layouts
 from tests.unit.rows import Row, call, operation, trace_of
 
@@ -43,6 +44,7 @@ def test_data_over_the_connection_that_asks_is_told_apart(role: str | None) -> N
                 through_bytes=120,
                 apart=1,
                 frames=(5, 7),
+                vain=Spared(1, 0.001, 0.009, (3,)),
             ),
         )
 

@@ -30,6 +30,25 @@ def at(number: int, s: float, op: str, srt_ms: float = 1, **columns: object) -> 
     return call(number, op, srt_ms, **(times | columns))
 
 
+def test_a_call_that_the_server_does_not_have_lists_nothing() -> None:
+    """Clients ask with attributes first, and then without."""
+    calls = [at(1, 0.0, "READDIRPLUS", file=1), at(2, 0.1, "READDIR", file=1)]
+    for status, counted in ((10004, (0, 1)), (13, (1, 0))):
+        operations = [
+            operation(1, "READDIRPLUS", file=1, status=status),
+            operation(2, "READDIR", file=1),
+        ]
+        with trace_of(
+            meta(end_ns=START_NS + 1000 * MILLISECOND),
+            calls=calls,
+            operations=operations,
+            files=FILES,
+        ) as trace:
+            (pair,) = listing_costs(trace)
+        assert (pair.plus_calls, pair.plus_unsupported) == counted
+        assert pair.plain_calls == 1
+
+
 def told(
     *calls: Row, plus: bool = False, version: int = 3, names_of: Sequence[Row] = ()
 ) -> ListingCosts:

@@ -555,3 +555,15 @@ def test_writes_are_continued_by_the_next_at_their_end() -> None:
     assert (seen.writes, seen.write_bytes, seen.writes_continued) == (7, 4096, 2)
     assert (seen.writes_sync, seen.files_sync, seen.writes_unstable) == (2, 1, 2)
     assert (seen.reads, seen.read_bytes) == (0, None)
+
+
+def test_a_write_that_is_committed_first_is_not_continued() -> None:
+    """A program that calls fsync() after each write shows nothing of wsize."""
+    client = Client()
+    for offset in (0, 4096, 8192, 12288):
+        client.call("WRITE", 2, offset=offset, requested=4096, stable_requested="UNSTABLE")
+        if offset < 8192:
+            client.call("COMMIT", 2, offset=0, requested=0)
+    client.call("COMMIT", 3)
+    seen = client.seen()
+    assert (seen.writes, seen.write_bytes, seen.writes_continued) == (4, 4096, 1)

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from pcapnfs.analyses.by_file.costs import Sort
+from pcapnfs.analyses.by_file.patterns import patterns
 from pcapnfs.analyses.by_file.perfile import perfile
 from pcapnfs.analyses.caching.cache import cache
 from pcapnfs.errors import UsageError
@@ -190,3 +191,26 @@ def test_the_total_is_the_same_whatever_is_shown(trace: Trace) -> None:
 def test_every_order_gives_every_file(trace: Trace) -> None:
     for sort in get_args(Sort):
         assert {row.path for row in perfile(trace, sort=sort).files} == {"d/a", "d", "e"}
+
+
+def test_stable_calls_are_not_none_where_some_do_not_tell() -> None:
+    calls = [
+        call(1, "WRITE", 4, file=1, stability="stable"),
+        call(2, "CLOSE", 1, file=2),
+        call(3, "COMPOUND", 9, stability="unknown"),
+    ]
+    with trace_of(files=[file(1, "a"), file(2, "b")], calls=calls) as opened:
+        every = perfile(opened)
+        assert (every.listed.stable_calls, every.without_file.stable_calls) == (1, None)
+        assert every.total.stable_calls == 1
+        assert perfile(opened, match="b").listed.stable_calls == 0
+        folded = patterns(opened, top=1)
+        assert (folded.without_file.stable_calls, folded.total.stable_calls) == (None, 1)
+        assert folded.others.stable_calls == 1 - (folded.shown.stable_calls or 0)
+    with trace_of(files=[file(2, "b")], calls=calls[1:]) as opened:
+        assert perfile(opened).total.stable_calls is None
+        assert patterns(opened).others.stable_calls == 0
+        assert (patterns(opened).total.stable_calls, perfile(opened).listed.stable_calls) == (
+            None,
+            0,
+        )

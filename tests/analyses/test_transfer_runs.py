@@ -53,6 +53,28 @@ def test_reads_have_their_own_limit() -> None:
     assert runs.writes.calls == 0
 
 
+def commit(number: int, status: int = 0) -> list[Row]:
+    """A COMMIT of 4 ms."""
+    return [
+        call(number, "COMMIT", 4, file=1, stability="stable"),
+        operation(number, "COMMIT", file=1, status=status, stability="stable"),
+    ]
+
+
+def test_who_commits_each_write_has_not_cut_it_to_size() -> None:
+    """A program that calls fsync() after each write, whatever wsize is."""
+    steps = [
+        step for place in range(4) for step in (move(2 * place + 1, place), commit(2 * place + 2))
+    ]
+    runs = found(LIMIT, *steps)
+    assert (runs.writes.calls, runs.writes.in_runs, runs.continued) == (4, 0, 0)
+    assert runs.writes.merged == NONE
+    # READs do not mind, and a COMMIT that was refused made sure of nothing.
+    reads = found(LIMIT, move(1, 0, "READ"), commit(2), move(3, 1, "READ"))
+    assert reads.reads.merged.calls == 1
+    assert found(LIMIT, move(1, 0), commit(2, status=5), move(3, 1)).continued == 1
+
+
 def test_what_is_read_behind_the_end_of_a_file_or_refused_is_in_no_run() -> None:
     first, end, refused = (move(number, number - 1, "READ") for number in range(1, 4))
     of_end, of_refused = {**end[1], "count": 0}, {**refused[1], "status": 5}

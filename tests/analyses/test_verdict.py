@@ -81,6 +81,26 @@ def test_stable_calls_as_fast_as_from_memory() -> None:
     assert found(rtt_s=0.02, persist_s=0.008, stable_s=0.028).storage == "disk"
 
 
+def test_data_that_waits_is_no_memory() -> None:
+    """Servers in user space store data before they answer, and names when the kernel likes."""
+    usual = replace(DISK, costs=replace(DISK.costs, rtt_s=0.0012, persist_s=0.0025))
+    evidence = replace(usual, stable_s=0.0013, small_s=0.0012)
+    told = verdict(replace(evidence, data_s=0.0095))
+    assert told.storage == "data"
+    # All of it is persistence: it is no chance that these calls took longer.
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["persistence"] == pytest.approx(4000 * 0.0025)
+    assert "what stores data waits" in told.sentence
+    assert "async export" not in told.sentence
+    # What a copy in memory takes, and a clock that ticks, tell nothing.
+    assert verdict(replace(evidence, data_s=0.0021)).storage == "memory"
+    assert verdict(replace(evidence, data_s=0.0095, tick_s=0.01)).storage != "data"
+    # Of a long path medians differ by more than a millisecond.
+    far = replace(evidence, costs=replace(usual.costs, rtt_s=0.0200), stable_s=0.0201, small_s=0.02)
+    assert verdict(replace(far, data_s=0.0240)).storage == "memory"
+    assert verdict(replace(far, data_s=0.0260)).storage == "data"
+
+
 def test_a_few_slow_calls_are_no_storage() -> None:
     """Usual stable calls are as fast as small ones: a busy server delays some of both."""
     evidence = replace(DISK, costs=replace(DISK.costs, persist_s=0.002), stable_s=0.0015)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -15,8 +16,9 @@ import duckdb
 import pytest
 
 import pcapnfs
+from pcapnfs import _core
 from pcapnfs.cli import app as app_module
-from pcapnfs.cli import failures
+from pcapnfs.cli import failures, without_nfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
@@ -226,10 +228,21 @@ def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
     told = capsys.readouterr()
     assert told.out == ""
     assert (
-        "no NFS call in it (packets: 18 rpc, 2 tcp; calls: 1 portmap2; not decoded: 1 encrypted); "
+        "no NFS call in it (packets: 18 RPC, 2 TCP; calls: 1 portmap2; not decoded: 1 encrypted); "
         "what TLS seals cannot be read" in told.err
     )
     assert "--port" in told.err
+
+
+def test_whatever_is_in_it_is_told_in_words() -> None:
+    codes = {row["code"] for row in json.loads(_core.reasons())}
+    assert set(without_nfs.UNDECODED) == codes
+    assert all("_" not in words for words in without_nfs.KINDS.values())
+    source = (ROOT / "core" / "src" / "packet" / "mod.rs").read_text(encoding="utf-8")
+    others = source[source.rindex("others! {") :].partition("\n}")[0]
+    kinds = set(re.findall(r'^    \w+ = "(\w+)",$', others, re.M))
+    assert len(kinds) > 5
+    assert kinds | {"rpc", "tcp", "udp"} == set(without_nfs.KINDS)
 
 
 def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
@@ -293,6 +306,18 @@ def test_a_capture_without_a_command_is_told_which_to_begin_with(
     )
     assert run(["no such file"]) == 2
     assert "No such command" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["redact", "annotate"])
+def test_a_capture_without_a_file_to_write_is_told_so(
+    capture: Path, capsys: Printed, command: str
+) -> None:
+    assert run([command, str(capture)]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"the file to write is missing: pcapnfs {command} {capture} OUT\n"
+    )
+    assert run([command, "no such file"]) == 2
+    assert "Missing argument" in capsys.readouterr().err
 
 
 def test_a_query_that_is_missing_or_wrong_exits_with_2(capture: Path, capsys: Printed) -> None:
@@ -506,6 +531,25 @@ def test_where_the_database_gives_up_the_advice_is_of_this_tool(
     assert told.startswith("Out of Memory Error: ")
     assert "PRAGMA" not in told
     assert len(told) < 160
+
+
+def test_a_directory_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
+    script = "import os, sys; os.chdir(sys.argv.pop(1)); os.rmdir(os.getcwd()); " + SCRIPT
+    for arguments in (["decode", "a.pcap", "-o", "b.nfstrace"], ["report", "-o", "c.html", "-"]):
+        (tmp_path / "gone").mkdir(exist_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / "gone"), *arguments],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 1
+        assert done.stderr == (
+            "pcapnfs: the directory in which pcapnfs runs is gone; change to another one\n"
+        )
 
 
 def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:

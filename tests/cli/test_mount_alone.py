@@ -103,7 +103,7 @@ def test_one_that_is_asked_for_another_service_has_nothing_of_a_mount(
     tmp_path: Path, capsys: Printed
 ) -> None:
     assert run(["summarize", _asked_for(tmp_path, _NLM)]) == 1
-    assert "no NFS call in it (packets: 3 udp; calls: 1 portmap2)" in capsys.readouterr().err
+    assert "no NFS call in it (packets: 3 UDP; calls: 1 portmap2)" in capsys.readouterr().err
 
 
 def test_connections_that_came_to_nothing_beside_a_mount_are_told(

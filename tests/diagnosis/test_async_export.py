@@ -23,6 +23,13 @@ def test_stable_calls_as_fast_as_others_are_told_with_the_risk() -> None:
     assert "lost" in seen.why
 
 
+def test_where_data_waits_only_names_and_attributes_are_fast() -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips", **FAST, storage="data"))
+    assert seen.title == "Names and attributes are changed as fast as in memory, though data waits"
+    assert seen.seen.endswith("Those that store data (COMMIT, stable WRITEs) took longer.")
+    assert not any("exportfs" in str(advice) for advice in seen.advice)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.data.layouts import Layouts
+from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.data_through_mds import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
@@ -37,6 +39,16 @@ def test_layouts_that_the_server_does_not_give() -> None:
     (seen,) = seen_by(RULE, nothing(layouts=(replace(THROUGH, granted=0),)))
     assert seen.confidence == "certain"
     assert "why it gives no layouts" in seen.advice[0].action
+
+
+def test_what_it_costs_to_ask_for_layouts_that_are_never_given() -> None:
+    pair = replace(THROUGH, vain=Spared(4, 0.08, 0.01, (5,)))
+    (seen,) = seen_by(RULE, nothing(layouts=(replace(pair, granted=0),)))
+    assert seen.seen.endswith(" 4 calls for nothing else took 80.0 ms.")
+    assert seen.claims == (Claim("unstable", 0.08), Claim("client", 0.01))
+    # Where some are given, asking is worth it.
+    (seen,) = seen_by(RULE, nothing(layouts=(pair,)))
+    assert seen.claims == ()
 
 
 @pytest.mark.parametrize("changes", [{"through": 29}, {"apart": 31}, {"through": 0}])

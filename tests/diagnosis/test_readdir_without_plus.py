@@ -46,6 +46,19 @@ def test_half_of_the_entries_asked_for_is_too_much() -> None:
     assert seen.about == ("10.0.0.2", "10.0.0.1")
 
 
+def test_a_server_without_readdirplus_is_told_and_no_mount_option_advised() -> None:
+    without = replace(PLAIN, plus_calls=0, plus_unsupported=2)
+    (seen,) = seen_by(RULE, nothing(listing_costs=(without,)))
+    assert "The server answered 2 READDIRPLUSes that it has no such call" in seen.seen
+    advice = str(seen.advice)
+    assert "No mount option helps" in advice
+    assert "nordirplus" not in advice
+    assert "rdirplus=force" not in advice
+    # One of several servers behind an address may have it.
+    (seen,) = seen_by(RULE, nothing(listing_costs=(replace(without, plus_calls=1),)))
+    assert "nordirplus" in str(seen.advice)
+
+
 def test_the_mount_that_lists_so_is_named_where_it_is_told_from_others() -> None:
     plain = replace(MOUNT, verdicts=(verdict("nordirplus"),))
     told = mounted(verdict("nordirplus"), listing_costs=(PLAIN,))

@@ -37,9 +37,31 @@ LOSSY = TcpStalls(
     frames=(5, 9, 11),
 )
 
+LATE = replace(LOSSY, client_resent=55, server_resent=46, spurious=101, stalls=32)
+"""All had arrived, both ways: a machine that did not get to run."""
+
 CUT = replace(
     LOSSY, client_resent=4, server_resent=0, stalls=1, time_s={"unstable": 25.0}, longest_s=25.0
 )
+
+
+def test_what_had_arrived_both_ways_was_late_and_not_lost() -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(LATE,)))
+    assert seen.title == "TCP sent again what had arrived: it was late, and not lost"
+    assert seen.confidence == "likely"
+    assert "steal time" in seen.advice[0].action
+    assert "ethtool" not in str(seen.advice)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"server_resent": 0, "spurious": 55}, {"spurious": 90}, {"client_resent": 4, "spurious": 50}],
+    ids=["one way loses answers", "some were lost", "too few"],
+)
+def test_what_may_have_been_lost_is_told_as_lost(changes: dict[str, int]) -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(LATE, **changes),)))  # type: ignore[arg-type]
+    assert seen.title == "TCP had to send segments again"
+    assert "ethtool" in seen.advice[0].action
 
 
 def test_what_never_reaches_the_client_is_told_first_of_all() -> None:

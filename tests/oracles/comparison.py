@@ -59,11 +59,16 @@ class Differences:
 def decoded(files: Iterable[Path]) -> dict[Key, Exchange]:
     """Every call that pcapnfs finds."""
     with pcapnfs.open([str(path) for path in files]) as trace:
-        operations, executed = _operations(trace, "true"), _operations(trace, "executed")
-        rows = trace.sql(
-            "select call_frame, xid, call, program, version, procedure, reply_frame, srt, status "
-            "from calls"
-        ).fetchall()
+        return decoded_of(trace)
+
+
+def decoded_of(trace: pcapnfs.Trace) -> dict[Key, Exchange]:
+    """Every call of a trace."""
+    operations, executed = _operations(trace, "true"), _operations(trace, "executed")
+    rows = trace.sql(
+        "select call_frame, xid, call, program, version, procedure, reply_frame, srt, status "
+        "from calls"
+    ).fetchall()
     found = {
         (row[0], row[1]): Exchange(
             program=row[3],

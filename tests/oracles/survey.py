@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pcapnfs
-from pcapnfs.analyses.captured.trust import trust
-from pcapnfs.cli.without_nfs import demand_nfs
+from pcapnfs import columns
+from pcapnfs.analyses.captured import trust
+from pcapnfs.cli import without_nfs
 from tests.oracles.corpus import Capture, corpus_path, lab_captures, other_captures
 from tests.oracles.incomplete import INCOMPLETE, pattern_for
 
@@ -24,6 +25,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "captures.md"
 
 NO_CAPTURES = (".json", ".md", ".ref")
 """Files of the corpus that belong to captures and are none."""
+
+READS = columns.together(trust.READS, without_nfs.READS)
+"""The columns that are asked for here."""
 
 FOLDERS = {
     "lab": "A Linux client and server (kernels 6.1 and 6.12), with the kernels' own counters.",
@@ -80,8 +84,8 @@ def row(name: str, files: Iterable[Path]) -> Row:
     """Decode one capture."""
     paths = [str(path) for path in files]
     try:
-        with pcapnfs.open(paths) as trace:
-            said = trust(trace)
+        with pcapnfs.open(paths, columns=READS) as trace:
+            said = trust.trust(trace)
             protocols = trace.sql("select protocol, count(*) from calls group by 1 order by 1")
             return Row(
                 name=name,
@@ -102,7 +106,7 @@ def row(name: str, files: Iterable[Path]) -> Row:
 def _refusal(trace: pcapnfs.Trace, paths: list[str]) -> str | None:
     """The sentence with which the commands refuse a capture that holds no NFS."""
     try:
-        demand_nfs(trace)
+        without_nfs.demand_nfs(trace)
     except pcapnfs.CaptureError as error:
         return _nameless(str(error), paths)
     return None

@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.captured.trust import Trust, trust
+from pcapnfs.analyses.times.operations import OperationTimes, operation_times
+from pcapnfs.analyses.times.stability import Stability, stability
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
@@ -46,13 +49,13 @@ def made(folder: Path, **options: Value) -> tuple[Path, Truth]:
 
 
 def assert_read_as_written(path: Path, truth: Truth) -> None:
-    """Call by call to the nanosecond, file by file, and in the figures of `summarize`."""
+    """Call by call to the nanosecond, file by file, and in figures that `summarize` has."""
     with pcapnfs.open(path) as trace:
         found = trace.sql(
             "select xid, op, stability, call_time, reply_time, srt from calls"
         ).fetchall()
         files = pcapnfs.perfile(trace, top=0)
-        summary = pcapnfs.summarize(trace)
+        trusted, operations, split = figures(trace)
     assert {row[0]: row[1:] for row in found} == {
         call.xid: (
             call.operation, call.stability, call.call_ns, call.reply_ns,
@@ -63,10 +66,10 @@ def assert_read_as_written(path: Path, truth: Truth) -> None:
     assert {
         file.path: (file.calls, file.stable_calls, round(file.time_s * S)) for file in files.files
     } == {file.path: (file.calls, file.stable_calls, file.srt_ns) for file in truth.files}
-    assert summary.trust.matched == len(truth.calls)
-    assert (summary.trust.unanswered, summary.trust.undecoded) == (0, 0)
+    assert trusted.matched == len(truth.calls)
+    assert (trusted.unanswered, trusted.undecoded) == (0, 0)
     by_name: dict[str, list[int]] = {}
-    for row in summary.operations:
+    for row in operations:
         sums = by_name.setdefault(row.op, [0, 0, 0])
         sums[0] += row.calls
         sums[1] += row.stable_calls
@@ -75,10 +78,15 @@ def assert_read_as_written(path: Path, truth: Truth) -> None:
         row.operation: [row.calls, row.stable_calls, row.srt_ns] for row in truth.operations
     }
     stable = [call for call in truth.calls if call.stability == "stable"]
-    assert summary.stability.stable.calls == len(stable)
-    assert summary.stability.stable.sum_s == pytest.approx(
+    assert split.stable.calls == len(stable)
+    assert split.stable.sum_s == pytest.approx(
         sum(call.reply_ns - call.call_ns for call in stable) / S, abs=1e-9
     )
+
+
+def figures(trace: pcapnfs.Trace) -> tuple[Trust, tuple[OperationTimes, ...], Stability]:
+    """What `summarize` says of all calls, without all else that it says."""
+    return trust(trace), operation_times(trace), stability(trace)
 
 
 # Truth --------------------------------------------------------------------------------------------
@@ -102,6 +110,9 @@ def test_times_and_counts_are_the_truth(
         tmp_path, version=version, rtt_ns=rtt_ns, persist_ns=persist_ns, threads=threads, files=16
     )
     assert_read_as_written(path, truth)
+    with pcapnfs.open(path) as trace:
+        summary = pcapnfs.summarize(trace)
+        assert (summary.trust, summary.operations, summary.stability) == figures(trace)
     shortest = min(
         call.reply_ns - call.call_ns for call in truth.calls if call.stability == "stable"
     )

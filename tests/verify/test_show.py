@@ -150,7 +150,7 @@ def test_so_many_calls_of_a_frame_are_shown(tmp_path: Path) -> None:
 def test_the_command_shows_a_screen_and_writes_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", str(V3), "1932"]) == 0
     told = capsys.readouterr()
-    assert told.out.startswith("3 CREATE on d03/f0038, 10.0.0.11 → 10.0.0.1, uid 0, NFS3_OK")
+    assert told.out.startswith("NFSv3 CREATE on d03/f0038, 10.0.0.11 → 10.0.0.1, uid 0, NFS3_OK")
     assert "\ncall in frame 1932\n" in told.out
     assert "Procedure: CREATE (8)" in told.out
     assert told.err == ""

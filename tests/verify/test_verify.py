@@ -13,13 +13,14 @@ import pytest
 import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
-from pcapnfs.synth.builder import Capture, damage
+from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.verify import ours, tool
 from pcapnfs.verify.compare import compare
 from pcapnfs.verify.messages import Message, messages
 from pcapnfs.verify.verification import Verification, settings, verify
+from tests.decoded import MS, T
 from tests.oracles.corpus import require_corpus
 from tests.oracles.survey import captures
 from tests.oracles.tshark import require_tshark
@@ -207,6 +208,18 @@ def test_a_file_that_is_damaged_is_compared_to_its_end(tmp_path: Path) -> None:
     assert result.unexplained == 0
     assert result.tshark_calls == result.calls > 1_000
     assert result.stopped is None
+
+
+def test_one_xid_for_the_pieces_of_a_file_is_explained(tmp_path: Path) -> None:
+    """A client that makes its xids of the time has one for all that it asks within a second."""
+    talk = Conversation()
+    for piece in range(4):
+        sent = T + piece * 2 * MS
+        talk.call(7, sent, *nfs3.read(b"handle", piece * 4096, 4096))
+        talk.reply(7, sent + MS, nfs3.results.read(bytes(4096)))
+    result = verified(talk.capture().write(tmp_path / "pieces.pcap"))
+    assert (result.calls, result.tshark_calls, result.unexplained) == (4, 1, 0)
+    assert {each.reason for each in result.differences} == {"xid_again"}
 
 
 def test_standard_input_cannot_be_read_again() -> None:

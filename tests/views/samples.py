@@ -1200,6 +1200,7 @@ def poor_report() -> Report:
 def comparison() -> Comparison:
     before = ComparedRun(
         captures=("captures/2026-11/client1-sync-export.pcap",),
+        start="2026-11-21T03:42:14.000000000Z",
         run_s=30.0,
         known=True,
         files=200,

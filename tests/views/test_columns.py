@@ -63,6 +63,19 @@ def test_drops_columns_by_priority_then_shortens() -> None:
     assert render(FittedTable(COLUMNS, ROWS), 20).splitlines()[0].split() == ["name", "kept"]
 
 
+def test_names_the_columns_that_say_something_and_had_no_room() -> None:
+    def told(rows: list[list[str]], width: int, *, naming: bool = True) -> list[str]:
+        table = FittedTable(COLUMNS, rows, naming=naming)
+        return " ".join(render(table, width).split("No room")[1:]).split()
+
+    both = "for second, first to go: a wider terminal or --json shows them.".split()
+    assert told(ROWS, 20) == both
+    assert told(ROWS, 30) == "for first to go: a wider terminal or --json shows them.".split()
+    assert told(ROWS, 80) == told(ROWS, 20, naming=False) == []
+    nothing = [["a/very/long/path", "1 234", "0", "0 s"]]
+    assert told(nothing, 20) == []
+
+
 def test_leaves_out_columns_without_content() -> None:
     rows = [["a", "1", "", "2"], ["b", "3", "", "4"]]
     assert render(FittedTable(COLUMNS, rows), 80).splitlines()[0].split() == [

@@ -328,3 +328,29 @@ def test_captures_are_told_without_the_directories_that_all_are_in(
     runs = {"before": before, "after": after}
     named = {run: replace(getattr(result, run), captures=paths) for run, paths in runs.items()}
     assert differences.captures(replace(result, **named)) == told
+
+
+def test_captures_that_may_be_the_wrong_way_round_are_told() -> None:
+    result = samples.comparison()
+
+    def told(start: str | None) -> list[str]:
+        other = replace(result, after=replace(result.after, start=start))
+        return [line for line in differences.remarks(other) if "captured first" in line]
+
+    assert told("2026-11-21T03:20:00.000000000Z") == [
+        "AFTER was captured first, at 2026-11-21 03:20:00, and BEFORE at 2026-11-21 03:42:14 UTC: "
+        "if they are the wrong way round, name them in the other order."
+    ]
+    for start in (result.before.start, "2026-11-22T00:00:00.000000000Z", "@9999999999999.0", None):
+        assert told(start) == []
+
+
+def test_patterns_that_begin_alike_can_be_told_apart_on_a_narrow_screen() -> None:
+    result = samples.comparison()
+    (row, *_) = result.patterns.patterns
+    begun = "LOOKUP! OPEN(create) SETATTR WRITE[FILE_SYNC] CLOSE LISTXATTRS GETATTR"
+    both = tuple(replace(row, pattern=f"{begun} {end}") for end in ("OPEN CLOSE", "REMOVE"))
+    changed = replace(result, patterns=replace(result.patterns, patterns=both))
+    text = " ".join(samples.render(compare.screen(changed), 80).split())
+    for each in both:
+        assert each.pattern in text

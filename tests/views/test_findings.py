@@ -214,3 +214,22 @@ def test_data_at_risk_come_first_and_what_costs_most_of_the_time_second() -> Non
         "To do first",
         "Costs more ",
     ]
+
+
+def test_a_risk_behind_a_command_does_not_run_into_it() -> None:
+    """Who copies the command must see where it ends, and finds no full stop in it."""
+    cause = "what is cut off is lost."
+    told = [
+        findings.with_risk(Advice(action, cause), str)
+        for action in ("Mount it.", "tcpdump -s 64 'x'")
+    ]
+    assert told == [f"Mount it. Risk: {cause}", "tcpdump -s 64 'x' (risk: what is cut off is lost)"]
+    assert findings.with_risk(Advice("ls"), str) == "ls"
+
+
+def test_the_clocks_of_several_clients_are_called_that() -> None:
+    """Else 17.7 s of a capture of 8.87 s look like a mistake."""
+    result = samples.findings()
+    told = findings.in_a_sentence(result.findings, replace(result.judged, clients=2))
+    assert " that the clocks of 2 clients add up to (" in told
+    assert "clients" not in findings.in_a_sentence(result.findings, result.judged)

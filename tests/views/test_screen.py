@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from pcapnfs.analyses.by_file.costs import Total
+from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.mounts.software import Changed, Kind, Software
 from pcapnfs.record import replace
 from pcapnfs.views import (
@@ -182,6 +183,41 @@ def test_each_client_of_a_verdict_begins_a_line_of_its_own(width: int) -> None:
     assert [line for line in lines if line in starts] == starts
     estimated = samples.render(estimate.screen(result.model), width)
     assert all(start in estimated for start in starts)
+
+
+def test_calls_that_the_service_times_leave_out_are_told() -> None:
+    """The first lines count them: two totals that differ must not stand there without a reason."""
+    summary = samples.summary()
+
+    def told(trust: Trust) -> list[str]:
+        text = samples.render(screen.summary(replace(summary, trust=trust)), 80)
+        return re.findall("Not in it: (.*)", text)
+
+    assert told(summary.trust) == []
+    trust = replace(summary.trust, rpc_calls=10_003, matched=10_001, unanswered=2)
+    assert told(trust) == ["1 call of a server to a client, 2 calls without a reply."]
+
+
+def test_the_root_of_the_export_is_more_than_a_dot() -> None:
+    root = replace(samples.perfile(), files=(samples.file_cost("."),))
+    assert "\n. (export root) " in samples.render(perfile.files(root), 80)
+    grouped = replace(samples.pergroup(), by="directory")
+    first = replace(grouped.groups[0], group=".")
+    text = samples.render(perfile.groups(replace(grouped, groups=(first,))), 80)
+    assert "\n. (export root) " in text
+    assert ". (export root)\n" in samples.render(sequence.screen(samples.sequence(".")), 80)
+
+
+def test_standard_input_is_told_by_its_name() -> None:
+    summary = samples.summary()
+    piped = replace(summary, capture=replace(summary.capture, files=("-",)))
+    assert samples.render(screen.summary(piped), 80).startswith("standard input\n")
+
+
+def test_a_sequence_does_not_repeat_the_name_of_its_file() -> None:
+    own, other = (samples.sequence("src/main.c", name) for name in ("main.c", "other.c"))
+    assert "  name\n" not in samples.render(sequence.screen(own), 200)
+    assert re.search("  name *\n", samples.render(sequence.screen(other), 200))
 
 
 def test_nothing_hostile_reaches_the_terminal() -> None:

@@ -360,3 +360,15 @@ def test_packets_that_were_mixed_up_are_told() -> None:
         "1 packet stands behind others that came later, and was taken in order of time; frame "
         "numbers are those of the file. Wireshark needs reordercap for that."
     )
+
+
+def test_that_most_messages_were_cut_is_told_above_every_screen() -> None:
+    """Else `sizes` and others only say that nothing is known, and not why."""
+    trust = replace(
+        samples.trust(), rpc_calls=10, rpc_replies=10, undecoded_reasons={"truncated": 10}
+    )
+    assert warning(trust) == (
+        "Trust: 10 of 20 messages were cut (tcpdump -s): what lay beyond is not known."
+    )
+    assert warning(replace(trust, undecoded_reasons={"truncated": 9})) == ""
+    assert warning(replace(trust, undecoded_reasons={"malformed": 10})) == ""

@@ -99,11 +99,18 @@ mod tests {
 
     use super::*;
 
+    /// A text that tells by each of its bytes which of them it is, and of which text.
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let byte = |at: u32, seed: u32| (at ^ seed).wrapping_mul(0x9e37_79b1).to_be_bytes()[0];
+        (0..4000_u32, any::<u32>())
+            .prop_map(move |(length, seed)| (0..length).map(|at| byte(at, seed)).collect())
+    }
+
     proptest! {
         /// Against a text in memory of its own.
         #[test]
         fn an_object_has_the_text_that_it_was_given_last(
-            steps in prop::collection::vec((0..9_u32, prop::collection::vec(any::<u8>(), 0..4000)), 1..50),
+            steps in prop::collection::vec((0..9_u32, text()), 1..50),
         ) {
             let (mut texts, mut plain) = (Texts::default(), vec![None; 8]);
             (0..8).for_each(|_| texts.add());

@@ -51,6 +51,10 @@ LEFT_OUT_ROLES = ("pseudo", "absent", "untold")
 tells: an object that has such a name may be another one by its handle."""
 
 
+UNTOLD = "stability = 'unknown'"
+"""SQL: nothing tells whether a call was stable."""
+
+
 class Total(Record):
     """A group of calls."""
 
@@ -59,18 +63,20 @@ class Total(Record):
     is known, but there are calls that do not tell."""
     calls: int
     """Calls."""
-    stable_calls: int
-    """Those of them that were stable."""
+    stable_calls: int | None
+    """Those of them that were stable; None when none is known to be, and of some it is not
+    known."""
     time_s: float
     """Sum of their service times, seconds."""
 
     @classmethod
     def of(cls, parts: Collection[Costly], *, files: int | None) -> Total:
         """Add up what `files` files cost; `parts` are these files, or groups of them."""
+        stable = sum(part.stable_calls or 0 for part in parts)
         return cls(
             files=files,
             calls=sum(part.calls for part in parts),
-            stable_calls=sum(part.stable_calls for part in parts),
+            stable_calls=known(stable, unless=any(part.stable_calls is None for part in parts)),
             time_s=sum(part.time_s for part in parts),
         )
 
@@ -83,8 +89,8 @@ class Costly(Protocol):
         """Calls."""
 
     @property
-    def stable_calls(self) -> int:
-        """Those of them that were stable."""
+    def stable_calls(self) -> int | None:
+        """Those of them that were stable; None where that is not known."""
 
     @property
     def time_s(self) -> float:
@@ -220,18 +226,23 @@ def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
         with {OWNED}, {OBJECTS}, {PLACED},
         costs as (
             select file, count(*) as calls, count(*) filter (stability = 'stable') as stable_calls,
-                   sum(srt) as time
+                   sum(srt) as time, bool_or({UNTOLD}) as untold
             from owned group by file
         )
         select coalesce(place, 'without_file'), count(placed.file), sum(calls),
-               sum(stable_calls), sum(time)
+               sum(stable_calls), sum(time), coalesce(bool_or(untold), false)
         from placed full join costs using (file) group by 1
         """,
         selection.parameters(),
     )
     found = {
-        place: Total(integer(files), integer(calls), integer(stable), seconds(time) or 0.0)
-        for place, files, calls, stable, time in rows
+        place: Total(
+            integer(files),
+            integer(calls),
+            known(integer(stable), unless=some_untold),
+            seconds(time) or 0.0,
+        )
+        for place, files, calls, stable, time, some_untold in rows
     }
     places = ("listed", "not_matched", "left_out", "without_file")
     parts = {place: found.get(place, Total(0, 0, 0, 0.0)) for place in places}

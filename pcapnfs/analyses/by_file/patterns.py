@@ -18,7 +18,7 @@ from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import arrays, given, order, owners, parts, paths
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file import steps
-from pcapnfs.analyses.by_file.costs import Total
+from pcapnfs.analyses.by_file.costs import UNTOLD, Total
 from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
@@ -179,10 +179,14 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     unless = untold(trace).unplaced
     among_shown = sum(each.files for each in classes)
     shown = Total.of(classes, files=among_shown)
+    calls = total.calls - without_file.calls - shown.calls
+    stable = sum(each.stable_calls or 0 for each in (without_file, shown))
     others = Total(
         files=files - among_shown,
-        calls=total.calls - without_file.calls - shown.calls,
-        stable_calls=total.stable_calls - without_file.stable_calls - shown.stable_calls,
+        calls=calls,
+        stable_calls=known(
+            (total.stable_calls or 0) - stable, unless=total.stable_calls is None and calls > 0
+        ),
         time_s=total.time_s - without_file.time_s - shown.time_s if files > among_shown else 0.0,
     )
     return Patterns(
@@ -293,19 +297,22 @@ def _asked(cursor: duckdb.DuckDBPyConnection, query: str, files: Iterable[int]) 
 def _totals(trace: Trace) -> tuple[Total, Total]:
     """All calls of clients, and those on no file; files are not counted here."""
     (row,) = trace.rows(
-        """
-        select count(*), count(*) filter (stability = 'stable'), sum(srt),
+        f"""
+        select count(*), count(*) filter (stability = 'stable'),
+               coalesce(bool_or({UNTOLD}), false), sum(srt),
                count(*) filter (file is null),
                count(*) filter (file is null and stability = 'stable'),
+               coalesce(bool_or({UNTOLD}) filter (file is null), false),
                sum(srt) filter (file is null)
         from calls where not callback
         """
     )
-    calls, stable, time, no_file, no_file_stable, no_file_time = row
-    return (
-        Total(0, integer(calls), integer(stable), seconds(time) or 0.0),
-        Total(0, integer(no_file), integer(no_file_stable), seconds(no_file_time) or 0.0),
-    )
+
+    def total(calls: object, stable: object, some_untold: bool, time: object) -> Total:
+        told = known(integer(stable), unless=some_untold)
+        return Total(0, integer(calls), told, seconds(time) or 0.0)
+
+    return total(*row[:4]), total(*row[4:])
 
 
 def _class(

@@ -55,7 +55,8 @@ FRAMES = 3
 """Frames of messages that were not decoded, of each reason: enough to look at."""
 
 MOST = 0.5
-"""A pause that takes so much of the capture is told: what the time went into rests on it."""
+"""A pause that takes so much of the capture is told: what the time went into rests on it. So is it
+if of so many messages only the beginning is there."""
 
 LEAST_PAUSE_S = 10
 """Shorter ones are usual in captures that are short themselves."""
@@ -213,6 +214,16 @@ class Trust(Record):
         return self.sealed.mostly or _directions.mostly(self.calls_alone, self.rpc_calls)
 
     @property
+    def cut_short(self) -> int:
+        """Messages that were cut at the snaplen, so that they could not be read to their end."""
+        return self.undecoded_reasons.get("truncated", 0)
+
+    @property
+    def mostly_cut_short(self) -> bool:
+        """Whether most messages were: names, sizes and outcomes may be missing anywhere."""
+        return self.cut_short > 0 and self.cut_short >= MOST * (self.rpc_calls + self.rpc_replies)
+
+    @property
     def mostly_unseen(self) -> bool:
         """Whether most calls or their replies cannot even be seen, as under TLS, or cut off.
 
@@ -245,90 +256,57 @@ class Trust(Record):
 @once
 def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""
-    calls, matched, retransmitted, assumed, negative = trace.rows(
-        """
-        select count(*), count(reply_frame),
-               count(*) filter (
-                   transmissions > 1 or call in (select call from notes where reason = $late)
-               ),
-               count(*) filter (assumed),
-               count(*) filter (srt < 0)
-        from calls
-        """,
-        {"late": LATE_RETRANSMISSION},
-    )[0]
+    calls, noted, payload = _calls(trace), _noted(trace), _payload(trace)
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
     alone, apart = directions(trace), clocks_apart(trace)
-    noted = trace.rows(
-        f"""
-        select reason, count(*), min(frame::bigint, {FRAMES})
-        from notes group by reason order by count(*) desc, reason
-        """
-    )
-    reasons: dict[str, int] = {reason: messages for reason, messages, _ in noted}
-    undecoded = {
-        reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
-    }
-    orphans = reasons.get(ORPHAN_REPLY, 0)
-    missing, seen, truncated, kept, segments = trace.rows(
-        """
-        select sum(missing_bytes), sum(client_bytes::hugeint + server_bytes), sum(truncated_bytes),
-               sum(client_bytes::bigint + server_bytes::bigint - truncated_bytes::bigint)
-                   filter (truncated_bytes > 0),
-               sum(client_segments + server_segments) filter (truncated_bytes > 0)
-        from connections
-        """
-    )[0]
-    dropped = [
-        file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
-    ]
-    untimed = sum(file.untimed_packets for file in trace.meta.files)
-    mistimed = sum(file.mistimed_packets for file in trace.meta.files)
-    set_back = [file for file in trace.meta.files if file.set_back]
-    set_forward = [file for file in trace.meta.files if file.set_forward]
-    damaged = sum(file.damage is not None for file in trace.meta.files)
-    pause = _untold_pause(trace)
-    lost = integer(missing) - alone.missing_bytes
-    without = orphans - orphans_at_start - alone.replies
+    files, pause = trace.meta.files, _untold_pause(trace)
+    dropped = [file.dropped_packets for file in files if file.dropped_packets is not None]
+    untimed = sum(file.untimed_packets for file in files)
+    mistimed = sum(file.mistimed_packets for file in files)
+    damaged = sum(file.damage is not None for file in files)
+    set_back = [file for file in files if file.set_back]
+    set_forward = [file for file in files if file.set_forward]
+    orphans = noted.messages.get(ORPHAN_REPLY, 0)
+    lost_bytes = payload.missing_bytes - alone.missing_bytes
+    without_call = orphans - orphans_at_start - alone.replies
     return Trust(
-        rpc_calls=calls,
-        rpc_replies=matched + orphans,
-        matched=matched,
-        matched_share=matched / calls if calls else None,
-        unanswered=calls - matched,
+        rpc_calls=calls.all,
+        rpc_replies=calls.matched + orphans,
+        matched=calls.matched,
+        matched_share=calls.matched / calls.all if calls.all else None,
+        unanswered=calls.all - calls.matched,
         unanswered_at_end=unanswered_at_end,
         orphan_replies=orphans,
         orphan_replies_at_start=orphans_at_start,
         calls_alone=alone.calls,
         replies_alone=alone.replies,
-        retransmitted_calls=retransmitted,
-        duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
-        assumed_outcomes=assumed,
-        negative_times=negative,
+        retransmitted_calls=calls.retransmitted,
+        duplicate_replies=noted.messages.get(DUPLICATE_REPLY, 0),
+        assumed_outcomes=calls.assumed,
+        negative_times=calls.negative,
         clocks_apart_s=apart.least_s,
         times_untold=times_untold(trace),
         clock_tick_s=clock(trace).tick_s,
         clock_stands=clock(trace).stands,
-        undecoded=sum(undecoded.values()),
-        undecoded_reasons=undecoded,
-        undecoded_frames={
-            reason: tuple(dict.fromkeys(frames))
-            for reason, _, frames in noted
-            if reason in undecoded
-        },
+        undecoded=sum(noted.undecoded.values()),
+        undecoded_reasons=noted.undecoded,
+        undecoded_frames=noted.frames,
         sealed=sealing(trace),
-        missing_bytes=integer(missing),
+        missing_bytes=payload.missing_bytes,
         bytes_alone=alone.missing_bytes,
-        truncated_bytes=integer(truncated),
-        kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
-        truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
+        truncated_bytes=payload.truncated_bytes,
+        kept_bytes=payload.kept_bytes,
+        truncated_packets=sum(file.truncated_packets for file in files),
         dropped_packets=sum(dropped) if dropped else None,
         untimed_packets=untimed,
         mistimed_packets=mistimed,
-        late_packets=sum(file.late_packets for file in trace.meta.files),
+        late_packets=sum(file.late_packets for file in files),
         forgotten_files=trace.meta.forgotten_files,
-        lacking_share=max(_share(lost, integer(seen) + lost), _share(without, calls + orphans))
-        if calls
+        lacking_share=max(
+            _share(lost_bytes, payload.seen_bytes + lost_bytes),
+            _share(without_call, calls.all + orphans),
+        )
+        if calls.all
         else None,
         set_back=sum(file.set_back for file in set_back),
         set_back_s=sum(file.set_back_ns for file in set_back) / NANOSECONDS,
@@ -340,10 +318,10 @@ def trust(trace: Trace) -> Trust:
         untold_pause_frame=pause.untold_pause_frame if pause else None,
         damaged_files=damaged,
         complete=not (
-            calls - matched
+            calls.all - calls.matched
             or orphans
-            or undecoded
-            or missing
+            or noted.undecoded
+            or payload.missing_bytes
             or untimed
             or mistimed
             or damaged
@@ -351,6 +329,99 @@ def trust(trace: Trace) -> Trust:
             or apart.least_s is not None
             or clock(trace).untold
         ),
+    )
+
+
+class _Calls(Record):
+    """Calls, counted."""
+
+    all: int
+    """All of them."""
+    matched: int
+    """Those whose reply was found."""
+    retransmitted: int
+    """Those that were sent more than once, before or after their reply."""
+    assumed: int
+    """Those whose status is not in the capture."""
+    negative: int
+    """Those whose reply stands before them."""
+
+
+def _calls(trace: Trace) -> _Calls:
+    ((everything, matched, retransmitted, assumed, negative),) = trace.rows(
+        """
+        select count(*), count(reply_frame),
+               count(*) filter (
+                   transmissions > 1 or call in (select call from notes where reason = $late)
+               ),
+               count(*) filter (assumed),
+               count(*) filter (srt < 0)
+        from calls
+        """,
+        {"late": LATE_RETRANSMISSION},
+    )
+    return _Calls(everything, matched, retransmitted, assumed, negative)
+
+
+class _Noted(Record):
+    """Messages that were noted, by the code of the reason."""
+
+    messages: Mapping[str, int]
+    """All of them, the most frequent reasons first."""
+    frames: Mapping[str, tuple[int, ...]]
+    """Of those that were not decoded to their end, the first frames."""
+
+    @property
+    def undecoded(self) -> dict[str, int]:
+        """Those that were not decoded to their end, in that order."""
+        return {reason: self.messages[reason] for reason in self.frames}
+
+
+def _noted(trace: Trace) -> _Noted:
+    rows = trace.rows(
+        f"""
+        select reason, count(*), min(frame::bigint, {FRAMES})
+        from notes group by reason order by count(*) desc, reason
+        """
+    )
+    return _Noted(
+        messages={reason: messages for reason, messages, _ in rows},
+        frames={
+            reason: tuple(dict.fromkeys(frames))
+            for reason, _, frames in rows
+            if reason not in COUNTED_APART
+        },
+    )
+
+
+class _Payload(Record):
+    """Payload bytes of all connections."""
+
+    missing_bytes: int
+    """Sent, and not in the capture."""
+    seen_bytes: int
+    """In the capture, with those past the snaplen."""
+    truncated_bytes: int
+    """Past the snaplen."""
+    kept_bytes: float | None
+    """Kept of a segment or datagram where any was cut, mean; None where none was."""
+
+
+def _payload(trace: Trace) -> _Payload:
+    ((missing, seen, truncated, kept, segments),) = trace.rows(
+        """
+        select sum(missing_bytes), sum(client_bytes::hugeint + server_bytes), sum(truncated_bytes),
+               sum(client_bytes::bigint + server_bytes::bigint - truncated_bytes::bigint)
+                   filter (truncated_bytes > 0),
+               sum(client_segments + server_segments) filter (truncated_bytes > 0)
+        from connections
+        """
+    )
+    return _Payload(
+        missing_bytes=integer(missing),
+        seen_bytes=integer(seen),
+        truncated_bytes=integer(truncated),
+        kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
     )
 
 

@@ -75,6 +75,9 @@ def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
         yield mount, {"max_read": None, "max_write": None, "withheld": True}
 
 
+WRITE = moves.KINDS.index("WRITE")
+"""The place of a WRITE among the moves."""
+
 _SIZED = f"""
     create temp table sized as
     with asking as materialized (
@@ -82,13 +85,16 @@ _SIZED = f"""
                unstable_asked as unstable, null as cookie, null as operation, null as plus
         from {moves.TABLE} where what < {moves.COMMIT}
         union all
+        select call, position, file, what, false, false, null, null, null, null, null, null
+        from {moves.TABLE} where what = {moves.COMMIT} and executed and status = 0
+        union all
         select call, position, file, null, false, true, requested, null, null, cookie, op, plus
         from operations where {among("op", LISTING)}
     )
     select mount, version, call_time, call_frame, asking.*
     from asking join calls using (call) where not callback
 """
-"""Operations that say how much they ask for."""
+"""Operations that say how much they ask for, and COMMITs."""
 
 _LISTINGS = f"""
     with listings as (
@@ -112,8 +118,9 @@ _TRANSFERS = f"""
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued,
                requested = lead(requested) over next as as_large
         from sized
-        where not listing and requested is not null
-        window next as (partition by mount, file, what
+        where not listing and (requested is not null or what = {moves.COMMIT})
+        -- A COMMIT is in the way of the WRITEs before and behind it.
+        window next as (partition by mount, file, if(what = {moves.COMMIT}, {WRITE}, what)
                         order by call_time, call_frame, call, position)
     ),
     largest as (
@@ -139,5 +146,5 @@ _TRANSFERS = f"""
                filter (not reading and requested = largest) as write_frames,
            arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
                filter (not reading and continued and not unstable) as sync_frames
-    from transfers join largest using (mount, reading) group by mount
+    from transfers join largest using (mount, reading) where requested is not null group by mount
 """

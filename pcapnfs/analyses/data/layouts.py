@@ -15,6 +15,9 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -22,8 +25,9 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    shares.READS,
     columns.of(
-        calls="call client server connection callback call_frame",
+        calls="call client server connection callback call_frame op",
         operations="call op executed status_name count",
         connections="connection server_port role",
     ),
@@ -62,12 +66,15 @@ class Layouts(Record):
     """Its READs and WRITEs to data servers; where nothing tells which these are, to any other."""
     frames: tuple[int, ...]
     """Frames of the first of these READs and WRITEs, or of layouts asked for."""
+    vain: Spared = spared.NONE
+    """Calls for a layout and nothing else that got none."""
 
 
 def layouts(trace: Trace) -> tuple[Layouts, ...]:
     """Put together, for each client and server, the most data through it first."""
     if not NEEDS.met(trace):
         return ()
+    shares.register(trace)
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(_LAYOUTS, {"examples": EXAMPLES}).fetchall()
     return tuple(
@@ -81,8 +88,9 @@ def layouts(trace: Trace) -> tuple[Layouts, ...]:
             through_bytes=integer(moved),
             apart=integer(apart),
             frames=tuple(frames),
+            vain=spared.of_row(vain),
         )
-        for client, server, asked, granted, statuses, through, moved, apart, frames in rows
+        for client, server, asked, granted, statuses, through, moved, apart, frames, *vain in rows
     )
 
 
@@ -90,10 +98,10 @@ def layouts(trace: Trace) -> tuple[Layouts, ...]:
 # of them are then known, and other servers are none.
 _LAYOUTS = f"""
     with done as materialized (
-        select client, server, server_port, role, op, status_name, count, call_frame,
-               op = 'LAYOUTGET' as layout
+        select call, client, server, server_port, role, op, status_name, count, call_frame,
+               op = 'LAYOUTGET' as layout, op = main as alone
         from operations join (
-                 select calls.call, client, server, connection, call_frame
+                 select calls.call, client, server, connection, call_frame, calls.op as main
                  from calls where not callback
              ) as sent using (call)
              left join (
@@ -122,6 +130,12 @@ _LAYOUTS = f"""
         select client, count(*) as calls, count(*) filter (by_layout) as by_layout
         from moving where through is null group by client
     ),
+    vain as (
+        select client, server, {spared.columns("true", "vain")}
+        from done join shares using (call)
+        where layout and alone and status_name <> 'NFS4_OK'
+        group by client, server
+    ),
     told as (
         select client, server, count(*) as asked,
                count(*) filter (status_name = 'NFS4_OK') as granted,
@@ -132,8 +146,9 @@ _LAYOUTS = f"""
     select client, server, asked, granted, coalesce(list_sort(list_distinct(refused)), []),
            coalesce(data.calls, 0), coalesce(data.bytes, 0),
            coalesce(case when known then others.by_layout else others.calls end, 0),
-           coalesce(data.frames, told.frames)
-    from told left join data using (client, server) left join others using (client)
+           coalesce(data.frames, told.frames), {spared.names("vain")}
+    from told left join data using (client, server) left join vain using (client, server)
+         left join others using (client)
          left join (
              select client, server, bool_and(known) as known from asking group by client, server
          ) as beginning using (client, server)

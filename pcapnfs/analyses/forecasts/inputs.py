@@ -55,7 +55,7 @@ def missing_of(measured: Measurement, given: Overrides) -> tuple[str, ...]:
         for code, lacks in (
             ("files", not measured.files and not by_file),
             ("rtt", measured.rtt_s is None),
-            (UNREAD, measured.unread and given.syncops_per_file is None),
+            (UNREAD, measured.outcomes_untold and given.syncops_per_file is None),
             (FEW, stable > 0 and measured.persist_s is None and given.persist_s is None),
         )
         if lacks
@@ -183,7 +183,7 @@ def inputs_of(
             "persist_s": measured.persist_s,
             "files": None if measured.files is None else float(measured.files),
         }
-        if measured.unread:
+        if measured.outcomes_untold:
             told["syncops_per_file"] = None
     return tuple(
         Input(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs.analyses.captured.sealing import MOST
 from pcapnfs.analyses.captured.untold import known
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
@@ -98,6 +99,8 @@ class Measurement(Record):
     """Mean service time of the stable calls as the client saw it, seconds; None without any."""
     stable_median_s: float | None
     """Median of the same; None without any."""
+    data_median_s: float | None
+    """The same of those that store data (`STORE_DATA`); None with fewer than 30."""
     timed_once: int
     """Stable calls that show persistence (`sums.timed`) and were sent once."""
     kinds: tuple[KindOfStable, ...]
@@ -212,9 +215,15 @@ class Measurement(Record):
         return self.waited_s / self.busy_s if self.busy_s else 1.0
 
     @property
+    def outcomes_untold(self) -> bool:
+        """Whether most calls do not tell whether they were stable, and none of the others was."""
+        unknown = self.unknown_calls >= MOST * self.calls > 0
+        return self.unread or (unknown and not self.stable_calls)
+
+    @property
     def known_stable_calls(self) -> int | None:
         """Stable calls; None where none is known of most calls."""
-        return known(self.stable_calls, unless=self.unread)
+        return known(self.stable_calls, unless=self.outcomes_untold)
 
     @property
     def persist_s(self) -> float | None:

@@ -44,6 +44,7 @@ from pcapnfs.analyses.times.budget import book
 from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
+    data_median_s,
     kinds_of_stable,
     round_trip,
 )
@@ -171,6 +172,7 @@ def measure(
         path=network,
         stable_mean_s=float(timed.mean()) if len(timed) else None,
         stable_median_s=median(timed) if len(timed) else None,
+        data_median_s=data_median_s(timed, calls.operation[calls.timed], calls.operations),
         timed_once=int((calls.timed & calls.once).sum()),
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
         absorbs=None if apart else storage_clock.absorbs(calls),

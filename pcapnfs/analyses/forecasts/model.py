@@ -393,6 +393,7 @@ def _evidence(
     return Evidence(
         costs=costs,
         stable_s=moved(measured.stable_median_s) if told else None,
+        data_s=moved(measured.data_median_s) if told else None,
         small_s=moved(measured.small_median_s),
         forecast=True,
         few=measured.stable_calls if FEW in missing else None,

@@ -90,8 +90,8 @@ class Verdict(Record):
     storage: str | None
     """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
     a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
-    write cache that survives a power failure), `mixed` (most as from memory, some far slower); None
-    where no call is stable."""
+    write cache that survives a power failure), `data` (as from memory, but what stores data waits),
+    `mixed` (most as from memory, some far slower); None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts, largest first."""
     client: str | None = None
@@ -195,6 +195,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             longer_calls=measured.longer.calls,
             full=measured.longer.full,
             stable_s=measured.stable_median_s if told else None,
+            data_s=measured.data_median_s if told else None,
             small_s=measured.small_median_s,
             forecast=False,
             few=None if told or not measured.stable_calls else measured.stable_calls,
@@ -373,6 +374,7 @@ def _evidence(clock: ClientClock) -> Evidence:
     return Evidence(
         costs=costs,
         stable_s=clock.stable_median_s if clock.few is None else None,
+        data_s=clock.data_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
         forecast=False,
         few=clock.few,

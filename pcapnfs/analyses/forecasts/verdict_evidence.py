@@ -38,6 +38,14 @@ FAST_DIFFERENCE_S = 0.0003
 FAST_RATIO = 1.5
 """And when it takes less than so many round trips, it may not have been on any storage at all."""
 
+DATA_DIFFERENCE_S = 0.001
+"""From so much on, calls that store data (`STORE_DATA`) wait for storage though others are as fast
+as small ones: to copy a mebibyte in memory takes less …"""
+
+DATA_RATIO = 0.25
+"""… if that is as much of a small call as the medians of two kinds of calls differ on a long
+path."""
+
 MIXED = 4.0
 """Where stable calls are as fast as others in the median, but wait for storage as long as a disk
 takes and for so many round trips on average, storage was slow for some of them: a busy server or
@@ -92,6 +100,7 @@ STORAGE = {
     "slow": "several disk accesses a call, or a busy disk",
     "flash": "faster than a disk turns",
     "memory": "as fast as from memory: an async export, or a log device or protected write cache",
+    "data": "what stores data waits, names and attributes are changed as fast as in memory",
     "mixed": "most were as fast as from memory, and some took far longer: slow for a while, or for "
     "some files",
 }
@@ -111,6 +120,8 @@ class Evidence(Record):
     """It is about a run that was not measured."""
     few: int | None
     """Stable calls, where they are too few for a mean; None where they are not."""
+    data_s: float | None = None
+    """Median service time of the stable calls that store data; None where they are too few."""
     transfer_s: float = 0.0
     """The part of what calls take beyond both that was moving their bytes."""
     waiting_s: float = 0.0
@@ -177,12 +188,23 @@ def storage_of(evidence: Evidence) -> str | None:
         small = _small_s(evidence)
         more = evidence.stable_s - small + evidence.tick_s
         if more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small:
+            if _waits_for_data(evidence):
+                return "data"
             slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
             return "mixed" if slow else "memory"
     persist = costs.persist_s
     if persist < ROTATION_S[0]:
         return "flash"
     return "disk" if persist <= ROTATION_S[1] else "slow"
+
+
+def _waits_for_data(evidence: Evidence) -> bool:
+    """Whether calls that store data take longer than small ones."""
+    if evidence.data_s is None:
+        return False
+    small = _small_s(evidence)
+    more = evidence.data_s - small - evidence.tick_s
+    return more >= max(DATA_DIFFERENCE_S, DATA_RATIO * small)
 
 
 def typical_share(evidence: Evidence) -> float:
@@ -327,7 +349,7 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
     """What the storage looks like, or that calls queued for it, or for a thread."""
     if _round_trip_queues(evidence):
         return ", or until the server had done others: calls queue there"
-    return f": {STORAGE[storage]}" if storage in ("disk", "slow", "mixed") else ""
+    return f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else ""
 
 
 def _round_trip_queues(evidence: Evidence) -> bool:

@@ -108,7 +108,7 @@ class ListingCosts(Record):
     places: tuple[str, ...]
     """The directories with most of them; paths, not escaped."""
     plus_calls: int
-    """Calls that listed with attributes."""
+    """Calls that listed with attributes, but for those that are not supported."""
     plus_entries: int
     """Entries in their replies; without `.` and `..`."""
     plus_objects: int
@@ -120,6 +120,8 @@ class ListingCosts(Record):
     plus_extra_s: float
     """What they took of the clock beyond the median of GETATTR, LOOKUP and ACCESS for each,
     seconds."""
+    plus_unsupported: int = 0
+    """READDIRPLUSes answered that the server has no such call (NOTSUPP)."""
 
     @property
     def spared(self) -> tuple[Spared, Spared]:
@@ -160,6 +162,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
         found = paths.most(cursor, most, PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
+        unsupported = dict(cursor.execute(_UNSUPPORTED).fetchall())
     return tuple(
         ListingCosts(
             client=mounts[mount][0],
@@ -173,6 +176,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             untyped=spared.of_row(values[8:12]),
             places=tuple(found.get(mount, ())),
             plus_calls=integer(plus),
+            plus_unsupported=unsupported.get(mount, 0),
             plus_entries=integer(plus_entries),
             plus_objects=integer(objects),
             touched=integer(touched),
@@ -197,8 +201,10 @@ _LISTED = f"""
     select mount, version, call, position, directory, call_frame, reply_frame, reply_time, plus,
            untyped, entries
     from {listings.TABLE}
-    where directory is not null and version >= 3 and reply_time is not null
+    where directory is not null and version >= 3 and reply_time is not null and not unsupported
 """
+
+_UNSUPPORTED = f"select mount, count(*) from {listings.TABLE} where unsupported group by mount"
 
 _TOLD = """
     create temp table told as

@@ -26,6 +26,9 @@ READS = columns.of(
 LISTING = ("READDIR", "READDIRPLUS")
 """Operations that list."""
 
+NOT_SUPPORTED = 10004
+"""NFS3ERR_NOTSUPP (RFC 1813 section 2.6)."""
+
 FOLLOW_UP_S = 30.0
 """How long after the listing, or after a call about another entry, one about an entry counts as
 caused by it."""
@@ -35,6 +38,7 @@ TABLE = "listings"
 `call_time`, `reply_frame`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls
 and operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL
 where that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown;
+`unsupported`, whether the server answered that it does not list so;
 `srt` and `reply_bytes` of calls that did nothing else, else NULL."""
 
 
@@ -77,6 +81,7 @@ _ASKED = f"""
     create temp table asked as
     select call, position, op, file as directory,
            plus, {_ASKS_NO_TYPE} as asks_no_type,
+           coalesce(op = 'READDIRPLUS' and status = {NOT_SUPPORTED}, false) as unsupported,
            cookie, case when status > 0 then coalesce(entries, 0) else entries end as entries,
            requested
     from operations where {among("op", LISTING)}
@@ -87,7 +92,7 @@ _LISTINGS = f"""
     select asked.call, position, mount, version, asked.directory,
            {with_attributes("asked.op", "version")} as plus,
            asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
-           cookie, entries, requested, call_frame, call_time, reply_frame, reply_time,
+           unsupported, cookie, entries, requested, call_frame, call_time, reply_frame, reply_time,
            case when calls.op = asked.op then srt end as srt,
            case when calls.op = asked.op then reply_bytes end as reply_bytes
     from asked join calls using (call)

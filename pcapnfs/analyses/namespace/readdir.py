@@ -386,7 +386,7 @@ _BY_DIRECTORY = f"""
                case when directory is not null
                     then count(*) filter (before and not plus) end as lost,
                case when directory is not null
-                    then count(*) filter (not before and plus) end as won,
+                    then count(*) filter (not before and plus and not unsupported) end as won,
                directory is null as unplaced,
                directory is null or count(entries) = 0 or count(plus) < count(*) as untold
         from turns group by directory

@@ -116,6 +116,26 @@ def kinds_of_stable(
     )
 
 
+STORE_DATA = ("COMMIT", "WRITE")
+"""Stable operations that put a file's data on stable storage; the others change names and
+attributes."""
+
+
+def data_median_s(
+    service_s: Floats, operation: NDArray[np.int16], operations: tuple[str, ...]
+) -> float | None:
+    """Median service time of the stable calls that store data, s; None with fewer than 30.
+
+    Args:
+        service_s: Service times of stable calls as the client saw them, seconds.
+        operation: Which of `operations` each is.
+        operations: Names of the stable operations.
+    """
+    places = [place for place, name in enumerate(operations) if name in STORE_DATA]
+    stored = service_s[np.isin(operation, places)]
+    return median(stored) if len(stored) >= LEAST_CALLS else None
+
+
 SENT_ONCE = 0.5
 """Share of some calls that were sent once, below which they do not show what a call takes: most of
 their time is that until they were sent again."""

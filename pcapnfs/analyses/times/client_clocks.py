@@ -23,6 +23,7 @@ from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
     KindOfStable,
+    data_median_s,
     kinds_of_stable,
     mostly_resent,
     persistence,
@@ -89,6 +90,8 @@ class ClientClock(Record):
     """Mean service time of the stable calls as the client saw it, seconds; None without any."""
     stable_median_s: float | None
     """Median of the same; None without any."""
+    data_median_s: float | None
+    """The same of those that store data (`STORE_DATA`); None with fewer than 30."""
     kinds: tuple[KindOfStable, ...]
     """Persistence by kind of stable call, longest sum first."""
     lost_s: Mapping[str, float]
@@ -328,6 +331,7 @@ def client_clocks(
                 usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,
                 stable_median_s=median(service) if len(service) else None,
+                data_median_s=data_median_s(service, line.operation[timed], line.operations),
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
                 lost_s=known.lost_s.get(client, {}),
                 longer_s=known.longer_s.get(client, {}),

@@ -46,34 +46,59 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
-    """Its stable calls take no longer than others."""
+    """Its stable calls take no longer than others, but for those that store data."""
+    data_waits = found.verdict is not None and found.verdict.storage == "data"
     return Observed(
         severity="note",
-        title="Changes are answered as fast as from memory: async export, or protected cache?",
+        title="Names and attributes are changed as fast as in memory, though data waits"
+        if data_waits
+        else "Changes are answered as fast as from memory: async export, or protected cache?",
         seen=f"The median of {units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(stable_s)}, a call that needs no storage "
-        f"{units.duration(usual_s)}.",
-        why="No disk is that fast. Either the server has a write cache that survives a power "
-        "failure (NVRAM, battery, flash with capacitors), and all is well; or it answers before "
-        "the data is safe (export option async, a disk cache that says so too early), and what it "
-        "has acknowledged is lost when it fails, without any client being told.",
-        advice=(
-            Advice(
-                "On the server, look for async in exportfs -v; on an appliance, ask whether its "
-                "cache is protected and its battery is in order."
-            ),
-            Advice(
-                "Where the data matters and nothing protects it, export with sync (/etc/exports, "
-                "then exportfs -ra).",
-                "every create, remove, rename, setattr and commit then waits for the disk.",
-            ),
-        ),
+        f"{units.duration(usual_s)}."
+        + (" Those that store data (COMMIT, stable WRITEs) took longer." if data_waits else ""),
+        why=_WHY_NAMES if data_waits else _WHY,
+        advice=_NAMES if data_waits else _CHANGES,
         confidence="possible",
         data=bound.data(found),
         frames=found.fastest,
         about=found.about,
     )
 
+
+_WHY = (
+    "No disk is that fast. Either the server has a write cache that survives a power failure "
+    "(NVRAM, battery, flash with capacitors), and all is well; or it answers before the data is "
+    "safe (export option async, a disk cache that says so too early), and what it has "
+    "acknowledged is lost when it fails, without any client being told."
+)
+
+_CHANGES = (
+    Advice(
+        "On the server, look for async in exportfs -v; on an appliance, ask whether its cache is "
+        "protected and its battery is in order."
+    ),
+    Advice(
+        "Where the data matters and nothing protects it, export with sync (/etc/exports, then "
+        "exportfs -ra).",
+        "every create, remove, rename, setattr and commit then waits for the disk.",
+    ),
+)
+
+_WHY_NAMES = (
+    "An async export, or a protected cache for all, would answer COMMIT as fast. Either names and "
+    "attributes have a faster place of their own (a log on flash or NVRAM), and all is well; or "
+    "the server waits for its disks only where data is to be stored, as servers in user space do "
+    "(NFS-Ganesha, unfs3 and others on a local file system): what was created, renamed or removed "
+    "last may be undone when it fails, without any client being told."
+)
+
+_NAMES = (
+    Advice(
+        "Where programs rely on it (mail queues, databases and builds that rename), find out from "
+        "the server's documentation whether it stores names and attributes before it answers."
+    ),
+)
 
 RULE = Rule(
     id="async_export",

@@ -85,7 +85,8 @@ def _seen(found: Bottleneck, cause: Cause) -> str:
         idle += f", without {units.duration(waited_s)} of waiting for locks"
     if found.about:
         return f"No call was under way for {idle}."
-    return f"From the first call to the last reply, no call was under way for {idle}."
+    # Not of the protocols beside it, which mount: `network` has these, too.
+    return f"From the first call of NFS to the last reply, no call was under way for {idle}."
 
 
 RULE = Rule(

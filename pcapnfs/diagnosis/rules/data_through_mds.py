@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -33,7 +34,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity="warning",
             title="pNFS is not used: data moves through the metadata server",
-            seen=_seen(pair),
+            seen=_seen(pair) + _vain(pair, refused=refused),
             why="All data then passes one server and one link, which pNFS is to spare. "
             + (
                 "The server gives no layouts: its file system has none, or not now."
@@ -47,6 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             confidence="certain" if refused else "likely",
             data=units.counted(moved, "READ or WRITE", "READs and WRITEs"),
             frames=pair.frames,
+            claims=left_out(pair.vain) if refused else (),
             about=(pair.client, pair.server),
         )
 
@@ -59,6 +61,16 @@ def _seen(pair: Layouts) -> str:
         f"layouts; it got {units.count(pair.granted)} of {units.count(pair.asked)}"
     )
     return text + (f" ({', '.join(pair.statuses)})." if pair.statuses else ".")
+
+
+def _vain(pair: Layouts, *, refused: bool) -> str:
+    """What it cost to ask for nothing."""
+    if not refused or not pair.vain.calls:
+        return ""
+    return (
+        f" {units.counted(pair.vain.calls, 'call')} for nothing else took "
+        f"{units.duration(pair.vain.time_s)}."
+    )
 
 
 _USING = Advice(

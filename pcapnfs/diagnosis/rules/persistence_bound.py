@@ -36,6 +36,8 @@ STORAGE = {
     "one.",
     "flash": "That is faster than a disk turns.",
     "memory": "That is as fast as from memory.",
+    "data": "What stores data (COMMIT, stable WRITEs) waits; names and attributes are changed as "
+    "fast as in memory.",
     "mixed": "Most were as fast as from memory, and some took far longer: storage was slow for a "
     "while, or for some files.",
 }
@@ -90,7 +92,10 @@ def _storage(
         return
     claims = (Claim("stable", found.storage_s),)
     median = found.stable_median_s or 0.0
-    uncached = median - found.rtt_s > values[DIFFERENCE.name] or found.verdict.storage == "mixed"
+    uncached = median - found.rtt_s > values[DIFFERENCE.name] or found.verdict.storage in (
+        "data",
+        "mixed",
+    )
     if not (named or uncached):
         return
     slow = uncached or median > values[RATIO.name] * found.rtt_s

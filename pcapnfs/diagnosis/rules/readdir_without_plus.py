@@ -51,7 +51,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.asked_entries)} of them were then asked for one by one (LOOKUP, "
             f"GETATTR), most of them in {wording.places(pair.places)}. "
             f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
-            f"{_by_part(material, pair)}{_spared(pair)}{_believed(material, pair)}{_later(pair)}",
+            f"{_unsupported(pair)}{_by_part(material, pair)}{_spared(pair)}"
+            f"{_believed(material, pair)}{_later(pair)}",
             why=_why(pair),
             advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
             calls=pair.fewer,
@@ -62,6 +63,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _unsupported(pair: ListingCosts) -> str:
+    """That the server has no READDIRPLUS."""
+    if not pair.plus_unsupported:
+        return ""
+    calls = units.counted(pair.plus_unsupported, "READDIRPLUS", "READDIRPLUSes")
+    return f"The server answered {calls} that it has no such call (NFS3ERR_NOTSUPP). "
 
 
 def _by_part(material: Material, pair: ListingCosts) -> str:
@@ -145,6 +154,25 @@ def _advice(pair: ListingCosts, *, linux: bool) -> Iterator[Advice]:
             f"live longer: mount with acregmin=30. {CHANGE}",
             "changes by other clients are seen up to 30 s later.",
         )
+    if pair.plus_unsupported and not pair.plus_calls:
+        yield _SERVER
+    else:
+        yield from _asking(pair, only_4=only_4, linux=linux)
+    yield Advice(
+        "In the program: do not stat entries of which only the name or type is needed (find "
+        "without -ls, ls without -l and --color)."
+    )
+
+
+_SERVER = Advice(
+    "Turn READDIRPLUS on at the server, if it has a switch for it, or serve these files with one "
+    "that has the call (unfs3, for one, has not). No mount option helps: a client that is told so "
+    "lists without attributes from then on."
+)
+
+
+def _asking(pair: ListingCosts, *, only_4: bool, linux: bool) -> Iterator[Advice]:
+    """How to have the client ask for attributes."""
     heeded = " Linux obeys it with NFSv4, too." if only_4 else ""
     never = (
         ""
@@ -165,10 +193,6 @@ def _advice(pair: ListingCosts, *, linux: bool) -> Iterator[Advice]:
             "If the server refuses READDIRPLUS (NFS3ERR_NOTSUPP), turn it on there; some file "
             "servers have a switch."
         )
-    yield Advice(
-        "In the program: do not stat entries of which only the name or type is needed (find "
-        "without -ls, ls without -l and --color)."
-    )
 
 
 def _later(pair: ListingCosts) -> str:

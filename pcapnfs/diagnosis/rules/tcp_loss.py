@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
@@ -42,6 +42,10 @@ CUT = Threshold(
     "RFC 6298 section 5.5: the timer doubles, from 200 ms in practice: four losses in a row",
 )  # fmt: skip
 
+Case: TypeAlias = Literal["undelivered", "cut", "held", "late", "lost"]
+"""What the segments that were sent again tell: that answers do not reach the client, that nothing
+got through for a while, that losses hold a transfer down, that nothing was lost, or neither."""
+
 TRIES = 15
 """As often Linux sends a segment again before it takes the connection for broken (tcp_retries2)."""
 
@@ -62,15 +66,16 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if (few and not cut and not held) or by_another_clock(material, pair):
             continue
         claims = by_row(_time_s(pair, held))
-        sure = lost >= 10 * values[LEAST.name] and not cut and not held
+        case = _case(pair, cut=cut, held=bool(held))
+        sure = lost >= 10 * values[LEAST.name] and not cut and not held and case != "late"
         grave = cut or lost >= values[GRAVE.name] * pair.segments
         yield Observed(
             severity=_severity(pair, by_cost(material, claims), grave=grave),
             at_most="problem",
-            title=_title(pair, cut=cut, held=bool(held)),
+            title=_TITLES[case],
             seen=_seen(pair, vain, held, cut=cut),
-            why=_why(pair, cut=cut, held=bool(held)),
-            advice=_advice(material, pair, held, cut=cut),
+            why=_WHYS[case],
+            advice=_advice(material, pair, held, case),
             confidence="certain" if sure else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
@@ -110,12 +115,14 @@ def _seen(pair: TcpStalls, vain: int, held: Sequence[LossRate], *, cut: bool) ->
 
 
 def _advice(
-    material: Material, pair: TcpStalls, held: Sequence[LossRate], *, cut: bool
+    material: Material, pair: TcpStalls, held: Sequence[LossRate], case: Case
 ) -> tuple[Advice, ...]:
-    if pair.undelivered:
+    if case == "undelivered":
         return MTU_OF_ANSWERS, _AT_CLIENT
-    if cut:
+    if case == "cut":
         return _CUT
+    if case == "late":
+        return _RUN
     one_link = (_ONE_LINK,) if _on_one(pair) else ()
     return *one_link, *(_held_advice(material, held) if held else _LOSS)
 
@@ -145,20 +152,48 @@ def _undelivered(pair: TcpStalls) -> str:
     )
 
 
-def _title(pair: TcpStalls, *, cut: bool, held: bool) -> str:
-    if pair.undelivered:
-        return "What the server sends does not reach the client"
-    if cut:
-        return "The path let nothing through for a while"
-    return "Lost segments hold the transfer down" if held else "TCP had to send segments again"
+ARRIVED = 0.9
+"""Of segments sent again, the part from which on they had all arrived before. Where segments are
+lost, that is so of those alone whose answer was lost: of half of them."""
+
+LATE = 5
+"""Such segments of each end. Where one way alone loses, the receiver of what is lost sends all
+again for nothing, and nothing of the sender's goes by twice."""
+
+_WHY_LATE = (
+    "Each end had what the other one sent again, and no loss does that to both. Answers came, but "
+    "later than the sender's timer (200 ms and more): a host, or what forwards between them, did "
+    "not get to run, or a queue held them. Calls waited for that, and not for what was sent again."
+)
+
+_RUN = (
+    Advice(
+        "Look for what stands still at that time: processors of both hosts (mpstat, steal time of "
+        "virtual machines, other machines on the same hypervisor), a virtual machine that is "
+        "paused for snapshots or moved, firewalls and VPN gateways at their limit."
+    ),
+    Advice(
+        "If no host stands still, look for a queue: a link or shaper that other traffic fills "
+        "(ping at that time takes as long), Wi-Fi. Cables and error counters come last."
+    ),
+)
 
 
-def _why(pair: TcpStalls, *, cut: bool, held: bool) -> str:
+def _late(pair: TcpStalls) -> bool:
+    """Whether both ends had nearly all that was sent to them again."""
+    resent = pair.client_resent + pair.server_resent
+    return min(pair.client_resent, pair.server_resent) >= LATE and pair.spurious >= ARRIVED * resent
+
+
+def _case(pair: TcpStalls, *, cut: bool, held: bool) -> Case:
+    """Which case it is; `held`: lost segments hold a transfer down."""
     if pair.undelivered:
-        return _WHY_UNDELIVERED
+        return "undelivered"
     if cut:
-        return _WHY_CUT
-    return _WHY_HELD if held else _WHY
+        return "cut"
+    if held:
+        return "held"
+    return "late" if _late(pair) else "lost"
 
 
 def _time_s(pair: TcpStalls, held: Sequence[LossRate]) -> Mapping[str, float]:
@@ -290,6 +325,23 @@ _WHY_CUT = (
     "one of the two hosts stood still. Calls wait for TCP's next try, up to twice as long as the "
     "path was cut."
 )
+
+
+_TITLES: Mapping[Case, str] = {
+    "undelivered": "What the server sends does not reach the client",
+    "cut": "The path let nothing through for a while",
+    "held": "Lost segments hold the transfer down",
+    "late": "TCP sent again what had arrived: it was late, and not lost",
+    "lost": "TCP had to send segments again",
+}
+
+_WHYS: Mapping[Case, str] = {
+    "undelivered": _WHY_UNDELIVERED,
+    "cut": _WHY_CUT,
+    "held": _WHY_HELD,
+    "late": _WHY_LATE,
+    "lost": _WHY,
+}
 
 
 def _on_one(pair: TcpStalls) -> str:

@@ -11,8 +11,8 @@ from pcapnfs import units
 from pcapnfs.views.budget import SHORT, title
 from pcapnfs.views.report import svg
 from pcapnfs.views.report.blocks import told
-from pcapnfs.views.screen import protocol_name
-from pcapnfs.views.sizes import amount
+from pcapnfs.views.sizes import amount, spanned
+from pcapnfs.views.words import protocol_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -295,12 +295,13 @@ def _frame(title: str, panel: _Panel, steps: Sequence[tuple[float, str]]) -> lis
 
 
 def sizes(found: Sizes) -> str:
-    """A bar for each bin."""
+    """A bar for each bin from the first that holds files on."""
     left, row = 110.0, 20.0
-    most = max(each.files for each in found.bins)
+    bins = [each for _, each in spanned(found)]
+    most = max(each.files for each in bins)
     scale = svg.linear(0.0, float(most), 0.0, WIDTH - left - 130)
     parts = []
-    for place, each in enumerate(found.bins):
+    for place, each in enumerate(bins):
         y = place * row
         parts.append(svg.text(left - 8, y + 14, f"≤ {amount(each.up_to_bytes)}", text_anchor="end"))
         width = max(scale(float(each.files)), 1.0) if each.files else 0.0
@@ -314,7 +315,7 @@ def sizes(found: Sizes) -> str:
         f"{units.counted(found.files, 'file')} by size, each bin up to twice the size of the one "
         f"before; the median is {amount(found.p50_bytes)}.",
         WIDTH,
-        row * len(found.bins) + 2,
+        row * len(bins) + 2,
         *parts,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.text import rooted
 from pcapnfs.views import changed_figures, clients_compared, differences
 from pcapnfs.views.patterns import KINDS
 from pcapnfs.views.report.blocks import (
@@ -254,7 +255,7 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
             time(row.p95_after_s),
             Cell("" if row.shift_s is None else changed_figures.signed(row.shift_s), row.shift_s),
             share(row.p),
-            words(row.verdict),
+            words(differences.VERDICTS.get(row.verdict, row.verdict)),
         )
         for row in result.operations
     ]
@@ -279,7 +280,7 @@ def _files(result: Comparison) -> tuple[Block, ...]:
     )
     rows = (
         (
-            name(row.path),
+            name(rooted(row.path)),
             count(row.calls_before),
             count(row.calls_after),
             count(row.stable_before),

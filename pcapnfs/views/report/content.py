@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.text import source
 from pcapnfs.views.report import (
     clock,
     happened,
@@ -50,5 +51,5 @@ def title(report: Report) -> str:
     if not files:
         return "trace"
     # A path says where the capture lay; what it is called is enough here.
-    name = files[0].rstrip("/").rpartition("/")[2]
+    name = source(files[0].rstrip("/").rpartition("/")[2])
     return f"{told(name, 60)}{more}"

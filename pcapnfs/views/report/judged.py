@@ -92,8 +92,7 @@ def _facts(found: Finding) -> Iterator[tuple[str, str]]:
     yield "Seen", quoted(found.evidence)
     yield "Why", quoted(found.why)
     for place, advice in enumerate(found.advice):
-        risk = "" if advice.risk is None else f" Risk: {quoted(advice.risk)}"
-        yield "Do" if not place else "", f"{quoted(advice.action)}{risk}"
+        yield "Do" if not place else "", view.with_risk(advice, quoted)
     yield "Sure", f"{found.confidence}; {quoted(found.data)}"
     also = f", also {', '.join(found.also)}" if found.also else ""
     yield "Rule", f"{found.id}{also} ({quoted(found.origin)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.text import rooted
 from pcapnfs.views import caching, listings
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Facts, Paragraph, Section, quoted
@@ -99,7 +100,7 @@ def _directories(found: Readdir) -> Block:
 
     def row(each: DirectoryListing) -> list[Cell]:
         return [
-            blocks.name(each.path),
+            blocks.name(rooted(each.path)),
             blocks.count(each.readdirplus_calls),
             blocks.count(each.readdir_calls),
             blocks.count(each.unknown_calls),
@@ -167,7 +168,7 @@ def _files(found: Cache) -> Block:
 
     def row(each: FileCache) -> list[Cell]:
         return [
-            blocks.name(each.path),
+            blocks.name(rooted(each.path)),
             blocks.name(each.client if several else ""),
             blocks.total(each.revalidations),
             blocks.count(each.unchanged),

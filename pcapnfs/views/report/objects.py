@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units, wireshark
+from pcapnfs.text import rooted
 from pcapnfs.views import patterns as patterns_view
 from pcapnfs.views import sizes as sizes_view
 from pcapnfs.views.parts import frames
@@ -125,7 +126,7 @@ def _pattern(each: PatternClass) -> list[Cell]:
         blocks.mean(each.calls_per_file),
         blocks.mean(each.stable_per_file),
         blocks.time(each.time_per_file_s or None),
-        blocks.name(slow.path),
+        blocks.name(rooted(slow.path)),
         Cell(frames(slow.first_frame, slow.last_frame), slow.first_frame),
     ]
 
@@ -152,7 +153,7 @@ def _costs(found: PerFile) -> Block:
 
 def _cost(each: FileCost) -> list[Cell]:
     return [
-        blocks.name(each.path),
+        blocks.name(rooted(each.path)),
         blocks.size(each.size_bytes),
         blocks.total(each.calls),
         blocks.count(each.stable_calls),
@@ -199,7 +200,7 @@ def _sequence(file: FileSequence) -> Fold:
         if frame is not None
     }
     return Fold(
-        told(file.path),
+        told(rooted(file.path)),
         (
             blocks.table("Calls in order of time", columns, rows, more=more),
             Filter(wireshark.frames(numbers)),
@@ -250,14 +251,21 @@ def _fits(found: Sizes) -> Block:
 
 
 def _bins(found: Sizes) -> Block:
-    columns = [Column("up to"), Column("files"), Column("of files"), Column("up to here")]
+    columns = [
+        Column("above"),
+        Column("up to"),
+        Column("files"),
+        Column("of files"),
+        Column("up to here"),
+    ]
     rows = [
         [
+            Cell(sizes_view.amount(above) if above else "", above),
             Cell(sizes_view.amount(each.up_to_bytes), each.up_to_bytes),
             blocks.count(each.files),
             blocks.share(each.share),
             Cell(units.share(each.share_up_to), each.share_up_to),
         ]
-        for each in found.bins
+        for above, each in sizes_view.spanned(found)
     ]
     return blocks.table("Files by size", columns, rows)

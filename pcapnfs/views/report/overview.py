@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.text import some
+from pcapnfs.text import some, source
 from pcapnfs.views import estimate
 from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
-from pcapnfs.views.screen import protocol_name
 from pcapnfs.views.software import line as software_line
-from pcapnfs.views.words import no_verdict, trust_sentences
+from pcapnfs.views.words import no_verdict, protocol_name, trust_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,11 +58,11 @@ def trust(report: Report) -> Section:
 
 
 def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
-    yield "Captures", _names(capture.files)
+    yield "Captures", _names(tuple(map(source, capture.files)))
     facts = [told(capture.format or "no format"), units.counted(capture.packets, "packet")]
     yield "Read", ", ".join([*facts, units.size(capture.bytes)])
     if capture.duration_s is not None and capture.start is not None:
-        start = told(capture.start[:19].replace("T", " "))
+        start = told(units.moment(capture.start))
         yield "Time", f"{units.duration(capture.duration_s)} from {start} UTC"
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols[:NAMED])
     yield "Calls", f"{units.count(calls)} ({protocols or 'none'})"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.views.report import blocks, charts
 from pcapnfs.views.report.blocks import Block, Cell, Column, Fold, Paragraph, Picture, Section
-from pcapnfs.views.screen import STABILITY_ROWS, protocol_name
-from pcapnfs.views.words import aside
+from pcapnfs.views.screen import STABILITY_ROWS, left_out
+from pcapnfs.views.words import aside, protocol_name
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.times.distributions import Spreads
@@ -55,6 +55,8 @@ def stability(report: Report) -> Section:
                 "note",
             )
         )
+    if told := left_out(found, report.summary.trust):
+        parts.append(Paragraph(told, "note"))
     return Section("stability", "What had to be on stable storage", tuple(parts), ("stable", "srt"))
 
 

@@ -9,7 +9,7 @@ from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S
 from pcapnfs.trace import Trace
 from tests.analyses.model.runs import TIMES, connection, ends, objects, run, slowed
-from tests.unit.rows import MILLISECOND, trace_of
+from tests.unit.rows import MILLISECOND, Row, trace_of
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -61,6 +61,26 @@ def test_calls_of_unknown_outcome_may_be_stable_or_not() -> None:
     # Of the same storage, what they took is known.
     same = by_name["measured"]
     assert same.low_s == pytest.approx(same.forecast_s, rel=0.02)
+
+
+def test_that_most_outcomes_were_cut_is_no_run_without_stable_calls() -> None:
+    """No forecast with given files either: it would be one of stable calls that cost nothing."""
+    calls = run(stable=("CREATE", "SETATTR"), small=("LOOKUP",))
+
+    def cut(share: int) -> list[Row]:
+        return [
+            {**row, "stability": "unknown"} if number % 10 < share else row
+            for number, row in enumerate({**row, "stability": "unstable"} for row in calls)
+        ]
+
+    with trace_of(files=objects(), calls=cut(5)) as trace:
+        found = model(trace)
+        assert (found.stable_calls, found.syncops_per_file) == (None, None)
+        assert found.missing == ("outcomes",)
+        assert model(trace, Overrides(syncops_per_file=0)).missing == ()
+    with trace_of(files=objects(), calls=cut(4)) as trace:
+        found = model(trace)
+        assert (found.stable_calls, found.missing) == (0, ())
 
 
 def test_a_few_slow_calls_may_have_waited_for_the_storage() -> None:

@@ -1,4 +1,7 @@
 //! READs, or WRITEs, of a file each of which begins where the one before ended.
+//!
+//! A COMMIT ends a run of WRITEs: who makes sure of what was written before going on has not cut it
+//! to size.
 
 use std::sync::Arc;
 
@@ -63,7 +66,13 @@ impl Runs {
     pub(super) fn visit(&mut self, key: Key, transfers: &[Transfer]) {
         for what in [What::Read, What::Write] {
             let mut open: Option<Open> = None;
-            for transfer in transfers.iter().filter(|transfer| transfer.what == what) {
+            for transfer in transfers {
+                if what == What::Write && transfer.what == What::Commit && transfer.is.done {
+                    self.found.extend(open.take().map(|open| open.run));
+                }
+                if transfer.what != what {
+                    continue;
+                }
                 let Some(start) = transfer.start.filter(|_| transfer.requested > 0 && transfer.is.main)
                 else {
                     continue;

@@ -48,7 +48,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title=title,
             seen=_seen(pair),
             why=why,
-            advice=(*advice, _HARD) if _asked(pair) == "files" and not pair.lossy else advice,
+            advice=(*advice, _HARD)
+            if _asked(pair) == "files" and not pair.lossy and advice not in _NUMBERED
+            else advice,
             calls=pair.calls,
             confidence="possible" if pair.lossy or damaged else "likely",
             data=units.counted(pair.asked, "call"),
@@ -116,6 +118,8 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             "server gave any is not known.",
             (Advice("Capture without loss, and look whether they are answered then."),),
         )
+    if pair.same_xid == pair.calls:
+        return _NUMBERED
     asked = _asked(pair)
     if pair.datagrams:
         return _over_udp(pair, asked)
@@ -195,6 +199,22 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             else _SEE[asked],
         ),
     )
+
+
+_NUMBERED = (
+    "The server takes calls for ones that it has answered",
+    "Each has the transaction id (xid) of another call on its connection, which was answered "
+    "before. Servers keep what they answered by this number, to know a call that is sent again: "
+    "one with a number of before gets no answer, or that of the other call (RFC 5531 section 9).",
+    (
+        Advice(
+            "Use another client, or a newer version of this one: each call needs a number of its "
+            "own. Some client libraries make it of the time in seconds, or begin anew with the "
+            "same one."
+        ),
+    ),
+)
+"""Title, reason and advice where the client numbers several calls alike."""
 
 
 def _over_udp(pair: Unanswered, asked: str) -> tuple[str, str, tuple[Advice, ...]]:

@@ -45,7 +45,7 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError, UsageError
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 from pcapnfs.text import sentence
 
 INTERRUPTED = 130
@@ -271,8 +271,11 @@ def run(arguments: Sequence[str]) -> int:
             return INTERRUPTED
         if isinstance(error.__cause__, BrokenPipeError):
             return output.NO_READER  # Of a pipe that was named, as /dev/stdout.
-        # Who reads a capture from standard input knows it by no name.
-        output.tell(re.sub("^-: ", "standard input: ", sentence(error.shell)))
+        words = sentence(error.shell)
+        if isinstance(error, CaptureError):
+            # Who reads a capture from standard input knows it by no name.
+            words = re.sub("^-: ", "standard input: ", words)
+        output.tell(words)
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

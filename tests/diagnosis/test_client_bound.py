@@ -13,8 +13,8 @@ def test_time_without_calls_is_told_and_not_claimed() -> None:
     (seen,) = seen_by(RULE, bound_by("client"))
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "certain", ())
     assert seen.seen == (
-        "From the first call of NFS to the last reply, no call was under way for 6.00 s, 60.0 % of the "
-        "run."
+        "From the first call of NFS to the last reply, no call was under way for 6.00 s, 60.0 % of "
+        "the run."
     )
 
 

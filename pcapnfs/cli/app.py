@@ -158,12 +158,14 @@ def _demand_output(arguments: Sequence[str]) -> None:
     Raises:
         UsageError: There is no other name.
     """
-    if len(arguments) == 2 and arguments[0] in ("annotate", "redact"):
-        command, capture = arguments
-        if os.path.exists(capture):
-            raise UsageError(
-                f"the file to write is missing: pcapnfs {command} {shlex.quote(capture)} OUT"
-            )
+    if len(arguments) != 2:
+        return
+    command, capture = arguments
+    out = {"annotate": "OUT.pcapng", "redact": "OUT.pcap"}.get(command)
+    if out is not None and os.path.exists(capture):
+        raise UsageError(
+            f"the file to write is missing: pcapnfs {command} {shlex.quote(capture)} {out}"
+        )
 
 
 def main() -> int:

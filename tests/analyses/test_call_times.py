@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pcapnfs.analyses.times.call_times import round_trip
+from pcapnfs.analyses.times.call_times import data_median_s, round_trip
 from pcapnfs.analyses.wire.network_path import Way
 
 
@@ -39,3 +39,13 @@ def test_calls_that_are_often_slow_make_one() -> None:
 @pytest.mark.parametrize(("rtt", "source"), [(None, "none"), (9.0, "gaps")])
 def test_where_tcp_tells_no_network_it_is_all_there_is(rtt: float | None, source: str) -> None:
     assert says([0.3] * 32 + [50.0, 50.0], rtt, source)[1] == "calls"
+
+
+def test_what_stores_data_has_a_median_of_its_own() -> None:
+    operations = ("COMMIT", "CREATE", "WRITE")
+    of_each = np.array([0] * 20 + [1] * 50 + [2] * 10, np.int16)
+    times = np.array([0.008] * 20 + [0.001] * 50 + [0.004] * 10)
+    assert data_median_s(times, of_each, operations) == pytest.approx(0.008)
+    # Fewer than thirty tell nothing, nor do names and attributes alone.
+    assert data_median_s(times[1:], of_each[1:], operations) is None
+    assert data_median_s(times[20:70], of_each[20:70], operations) is None

@@ -50,6 +50,14 @@ def test_a_call_waits_until_the_last_packet_of_its_connection() -> None:
     assert asked(connection(1, 30), connection(2, 60_000)) == []
 
 
+@pytest.mark.parametrize(("xid", "counted"), [(7, 1), (8, 0)])
+def test_a_call_with_the_xid_of_one_that_was_answered(xid: int, counted: int) -> None:
+    calls = [{**CALLS[0], "xid": xid}, CALLS[1]]
+    with trace_of(calls=calls, connections=[connection(1, 60_000)]) as trace:
+        (pair,) = unanswered(trace)
+    assert pair.same_xid == counted
+
+
 def test_one_that_was_sent_again_until_the_last_of_either_side() -> None:
     (pair,) = asked(connection(1, 30), connection(2, 60_020), transmissions=2)
     assert (pair.repeated, pair.resent, pair.longest_s) == (1, 0, 60.0)

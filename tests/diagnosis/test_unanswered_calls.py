@@ -36,6 +36,15 @@ SILENT = Unanswered(
 )
 
 
+def test_calls_that_are_numbered_like_others() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, same_xid=3),)))
+    assert seen.title == "The server takes calls for ones that it has answered"
+    assert "dmesg" not in str(seen.advice)
+    # One of several may be chance.
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, same_xid=2),)))
+    assert seen.title == "The server stopped answering"
+
+
 def test_a_server_that_stops_answering() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(SILENT,)))
     assert seen.title == "The server stopped answering"

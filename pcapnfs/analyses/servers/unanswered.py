@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     silent_calls.READS,
-    columns.of(calls="client server callback program call_time reply_time", files="file path"),
+    columns.of(
+        calls="call client server connection callback program xid call_time reply_time",
+        files="file path",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -81,6 +84,8 @@ class Unanswered(Record):
     """What they took of the clock, seconds."""
     frames: tuple[int, ...]
     """Frames of the first of them."""
+    same_xid: int = 0
+    """Those with the xid of another call on their connection that was answered before."""
 
 
 def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
@@ -118,6 +123,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             longest_s=seconds(row["longest"]) or 0.0,
             time_s=seconds(row["share"]) or 0.0,
             frames=tuple(row["frames"]),
+            same_xid=integer(row["same_xid"]),
         )
         for row, of_row in zip(rows, told, strict=True)
     )
@@ -150,8 +156,18 @@ _PAIRS = """
         )
         group by client, server
     ),
+    numbered as (
+        select calls.call, calls.connection, calls.xid, call_time
+        from calls semi join silent using (call)
+    ),
+    taken as (
+        select distinct numbered.call
+        from numbered join calls using (connection, xid)
+        where calls.reply_time < numbered.call_time and not callback
+    ),
     named as (
-        select silent.*, coalesce(share, 0) as share, coalesce(file, directory) as shown
+        select silent.*, call in (from taken) as same_xid, coalesce(share, 0) as share,
+               coalesce(file, directory) as shown
         from silent left join shares using (call)
     ),
     kinds as (
@@ -169,7 +185,8 @@ _PAIRS = """
            count(*) filter (named.unreceived > 0) as unreceived,
            any_value(of_connections.unreceived_bytes) as unreceived_bytes,
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
-           count(*) filter (cut_short) as cut_short, bool_and(transport = 'UDP') as datagrams,
+           count(*) filter (cut_short) as cut_short,
+           count(*) filter (same_xid) as same_xid, bool_and(transport = 'UDP') as datagrams,
            any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,
            list_sort(list_distinct(
                list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames

@@ -112,6 +112,8 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
     asked = _asked(pair)
     if pair.lossy:
         return _PERHAPS_NOT_CAPTURED
+    if pair.same_xid == pair.calls:
+        return _NUMBERED
     if pair.datagrams:
         return _over_udp(pair, asked)
     if _unreceived(pair):
@@ -128,6 +130,22 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
         "answer: all of its threads wait for something, its storage hangs, or it was stopped.",
         advice=(_HANGING if asked == "files" else _SEE[asked],),
     )
+
+
+_NUMBERED = Explanation(
+    title="The server takes calls for ones that it has answered",
+    why="Each has the transaction id (xid) of another call on its connection, which was answered "
+    "before. Servers keep what they answered by this number, to know a call that is sent again: "
+    "one with a number of before gets no answer, or that of the other call (RFC 5531 section 9).",
+    advice=(
+        Advice(
+            "Use another client, or a newer version of this one: each call needs a number of its "
+            "own. Some client libraries make it of the time in seconds, or begin anew with the "
+            "same one."
+        ),
+    ),
+)
+"""Where the client numbers several calls alike."""
 
 
 def _over_udp(pair: Unanswered, asked: str) -> Explanation:
@@ -204,7 +222,8 @@ def _not_answering(pair: Unanswered) -> str:
 
 def _on_the_mount(pair: Unanswered) -> tuple[Advice, ...]:
     """What is to stay as it is while the server does not answer for files."""
-    return (_HARD,) if _asked(pair) == "files" and not pair.lossy else ()
+    explained = pair.lossy or pair.same_xid == pair.calls
+    return (_HARD,) if _asked(pair) == "files" and not explained else ()
 
 
 def _asked(pair: Unanswered) -> str:

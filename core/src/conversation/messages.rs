@@ -72,7 +72,7 @@ impl Messages {
 
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It only says who takes it.
+    #[expect(clippy::inline_always, reason = "it only says who takes it")]
     pub(super) fn take(
         &mut self,
         id: ConnectionId,
@@ -282,7 +282,7 @@ impl Messages {
 
     /// Who asks whom in a call, whose connection may be new.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It has one caller.
+    #[expect(clippy::inline_always, reason = "it has one caller")]
     fn asking(&mut self, caller: Side, header: &Call<'_>, answered: bool, parties: &mut Parties) -> Asking {
         let callback = program::is_for_client(header.program, header.procedure);
         let client = if callback { caller.other() } else { caller };
@@ -301,7 +301,7 @@ impl Messages {
     /// Learns what a call and its reply tell for others: of files, of the connection, of servers. Where
     /// their operations belong is in `placed` then.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It has one caller.
+    #[expect(clippy::inline_always, reason = "it has one caller")]
     fn learn(&mut self, asking: &Asking, header: &Call<'_>, walk: &Walk<'_>, parties: &mut Parties) {
         let of_nfs = matches!(header.program, program::NFS | program::NFSACL);
         self.nfs_calls += u64::from(asking.callback || of_nfs);
@@ -405,7 +405,7 @@ struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It has one caller.
+    #[expect(clippy::inline_always, reason = "it has one caller")]
     fn of(reply: &'a Record<'_>, credential: &Credential<'_>) -> Self {
         let mut c = reply.cursor();
         match ReplyStatus::of_message(&mut c) {

@@ -151,7 +151,7 @@ impl Conversations {
     ///
     /// It comes to the same; but nothing is put together here, so that there is no memory to account for.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, so that the piece stays in registers.
+    #[expect(clippy::inline_always, reason = "into the decode's loop, so that the piece stays in registers")]
     pub(crate) fn go_on(&mut self, id: ConnectionId, side: Side, piece: &mut Piece<'_>) -> bool {
         let Some(conversation) = self.by_id.get_mut(id) else { return false };
         let Conversation { readers, parties, .. } = conversation;

@@ -377,7 +377,7 @@ impl Entries {
     }
 
     /// Takes out everything that belongs to connections that are `gone`.
-    #[allow(clippy::vec_box)] // The boxes are handed on as they are.
+    #[expect(clippy::vec_box, reason = "the boxes are handed on as they are")]
     pub(super) fn extract(&mut self, gone: impl Fn(ConnectionId) -> bool) -> Vec<Box<Request>> {
         let mut requests = Vec::new();
         for table in [&mut self.recent, &mut self.earlier, &mut self.long_waiting] {

@@ -174,14 +174,14 @@ struct Waiting {
     serial: u64,
     /// Calls and replies of which only the beginning was kept, because so much was waiting.
     shortened: u64,
-    #[allow(clippy::vec_box)] // The boxes themselves are used again.
+    #[expect(clippy::vec_box, reason = "the boxes themselves are used again")]
     spare: Vec<Box<Request>>,
 }
 
 impl Waiting {
     /// What is kept of a new call.
     #[inline]
-    #[allow(clippy::unnecessary_box_returns)] // The boxes themselves are used again.
+    #[expect(clippy::unnecessary_box_returns, reason = "the boxes themselves are used again")]
     fn request(
         &mut self,
         key: Key,

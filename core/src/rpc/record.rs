@@ -650,7 +650,7 @@ impl RecordReader {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Once a message; it is short but for what seldom happens.
+    #[expect(clippy::inline_always, reason = "once a message; it is short but for what seldom happens")]
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
         let (mark, have) = &mut self.mark;
         if let (0, Some(whole)) = (*have, piece.bytes.first_chunk()) {

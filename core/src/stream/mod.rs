@@ -21,6 +21,8 @@ pub(crate) mod by_id;
 
 mod connection;
 
+mod direction;
+
 mod repeated;
 
 mod state;
@@ -125,7 +127,7 @@ impl Connections {
     ///
     /// It comes to what [`Connections::segment`] does; the piece of the stream is left to the caller.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn next(&mut self, plain: &Plain<'_>, stamp: Stamp) -> Option<(ConnectionId, Side, &Connection)> {
         let (one, other) = (plain.source, plain.destination);
         let id = *self.recent.get(self.place(one, other))?;

@@ -244,6 +244,9 @@ impl State {
             }
         }
         other.receive(acknowledged, stamp.time_ns);
+        if other.leaves_out(acknowledged) {
+            connection.unreceived.of_mut(side.other()).acknowledged(acknowledged, stamp.time_ns);
+        }
         true
     }
 
@@ -334,6 +337,9 @@ impl State {
                 }
             }
             direction.acknowledge(acknowledged, stamp);
+            if direction.leaves_out(acknowledged) {
+                self.connection.unreceived.of_mut(side.other()).acknowledged(acknowledged, stamp.time_ns);
+            }
             if direction.assembler.next().is_none() {
                 self.connection.counts.of_mut(side.other()).missing_bytes = direction.unheard_bytes();
             }
@@ -641,6 +647,13 @@ impl Direction {
             self.acknowledged = Some(acknowledged);
             self.timer_ns = time_ns;
         }
+    }
+
+    /// Whether an acknowledgement, the highest so far, leaves out some of what was sent.
+    #[inline]
+    fn leaves_out(&self, acknowledged: SeqNumber) -> bool {
+        self.assembler.next().is_some_and(|next| acknowledged.ahead_of(next) < 0)
+            && self.acknowledged == Some(acknowledged)
     }
 
     /// The byte at `sequence` is sent for the first time: where nothing else is under way, the sender's timer

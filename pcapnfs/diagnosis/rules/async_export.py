@@ -59,12 +59,12 @@ def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
         "has acknowledged is lost when it fails, without any client being told.",
         advice=(
             Advice(
-                "On the server, look for async in exportfs -v; on an appliance, ask whether its "
-                "cache is protected and its battery is in order."
+                "On a Linux server, look for async in exportfs -v; on an appliance, ask whether "
+                "its cache is protected and its battery is in order."
             ),
             Advice(
-                "Where the data matters and nothing protects it, export with sync (/etc/exports, "
-                "then exportfs -ra).",
+                "Where the data matters and nothing protects it, export with sync (Linux: "
+                "/etc/exports, then exportfs -ra).",
                 "every create, remove, rename, setattr and commit then waits for the disk.",
             ),
         ),

@@ -151,7 +151,7 @@ impl Stages {
         dissector.pass();
         let mut piece = Piece::of(&plain.part, stamp);
         if piece.length > 0
-            && !conversations.go_on(id, side, &mut piece)
+            && !conversations.go_on(id, connection, side, &mut piece)
             && !conversations.event(id, connection, side, Event::Piece(piece))
         {
             connections.ignore(id);

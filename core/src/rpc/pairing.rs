@@ -195,6 +195,7 @@ impl Waiting {
         self.shortened += u64::from(shortened);
         (request.connection, request.caller) = (key.connection(), key.caller());
         (request.transmissions, request.digest) = (1, digest);
+        request.end = record.end();
         request
     }
 
@@ -546,6 +547,7 @@ impl Pairing {
                 self.waiting.end(&request);
                 request.connection = key.connection();
                 request.transmissions += 1;
+                request.end = None;
                 return Some(Found::Request(request));
             }
             if found.is_some() {

@@ -81,6 +81,12 @@ impl Record<'_> {
         }
     }
 
+    /// Where it ends in the stream, or at least its last fragment whose place is known.
+    #[inline]
+    pub fn end(&self) -> Option<SeqNumber> {
+        self.place.last().map(|fragment| fragment.sequence.advance(fragment.length()))
+    }
+
     /// The length that a cursor takes it to have.
     pub fn total(&self) -> usize {
         if self.open { OPEN_END } else { self.length }

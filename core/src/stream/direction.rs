@@ -149,6 +149,13 @@ impl Direction {
         }
     }
 
+    /// Whether an acknowledgement, the highest so far, leaves out some of what was sent.
+    #[inline]
+    pub(super) fn leaves_out(&self, acknowledged: SeqNumber) -> bool {
+        self.assembler.next().is_some_and(|next| acknowledged.ahead_of(next) < 0)
+            && self.acknowledged == Some(acknowledged)
+    }
+
     /// The byte at `sequence` is sent for the first time: where nothing else is under way, the sender's timer
     /// starts.
     #[inline]

@@ -15,6 +15,8 @@ pub mod course;
 
 pub mod timing;
 
+pub mod unreceived;
+
 pub mod vain;
 
 pub(crate) mod by_id;

@@ -205,6 +205,9 @@ impl State {
             }
         }
         other.receive(acknowledged, stamp.time_ns);
+        if other.leaves_out(acknowledged) {
+            connection.unreceived.of_mut(side.other()).acknowledged(acknowledged, stamp.time_ns);
+        }
         true
     }
 
@@ -385,6 +388,9 @@ impl State {
             }
         }
         direction.acknowledge(acknowledged, stamp);
+        if direction.leaves_out(acknowledged) {
+            self.connection.unreceived.of_mut(side.other()).acknowledged(acknowledged, stamp.time_ns);
+        }
         if direction.assembler.next().is_none() {
             self.connection.counts.of_mut(side.other()).missing_bytes = direction.unheard_bytes();
         }

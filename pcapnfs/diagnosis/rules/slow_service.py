@@ -183,29 +183,30 @@ _WHY = {
 """Why it matters, by kind of calls."""
 
 _LOOK = Advice(
-    "On the server, look at the processor (mpstat, steal time of a virtual machine), nfsd threads "
-    "(/proc/net/rpc/nfsd, threads in /etc/nfs.conf) and disks (iostat -x)."
+    "On the server, look at its processor, the threads of its NFS service and its disks (Linux: "
+    "mpstat, and steal time of a virtual machine; /proc/net/rpc/nfsd, and threads in "
+    "/etc/nfs.conf; iostat -x)."
 )
 
 _BY_KIND = {
     "small": Advice(
-        "If only the first access is slow, memory for inodes and directories helps (more of it, "
-        "lower vm.vfs_cache_pressure)."
+        "If only the first access is slow, memory for inodes and directories helps (more of it; "
+        "Linux: lower vm.vfs_cache_pressure)."
     ),
     "read": Advice(
         "If READs alone are slow, it is the disks: faster ones, more read-ahead, or a larger cache."
     ),
     "write": Advice(
-        "If WRITEs alone are slow, disks do not keep up with what is written: look at Dirty and "
-        "Writeback in the server's /proc/meminfo while it runs."
+        "If WRITEs alone are slow, disks do not keep up with what is written: look at what waits "
+        "to be written while it runs (Linux: Dirty and Writeback in /proc/meminfo)."
     ),
 }
 """What else can be done, by kind of calls."""
 
 _THREADS = Advice(
-    "On the server, look at the number of nfsd threads first (/proc/fs/nfsd/threads, threads in "
-    "/etc/nfs.conf): one alone works on one call at a time. If there are more, it is one disk that "
-    "takes requests as they come (iostat -x)."
+    "On the server, look at the number of threads of its NFS service first (Linux: "
+    "/proc/fs/nfsd/threads, and threads in /etc/nfs.conf): one alone works on one call at a time. "
+    "If there are more, it is one disk that takes requests as they come (Linux: iostat -x)."
 )
 
 _LOOK_OTHER = Advice(

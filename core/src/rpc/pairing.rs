@@ -45,8 +45,14 @@ const EARLY_LIMIT: usize = 4096;
 /// `SHORT_CALL`, and are marked with `pending_limit`.
 const EARLY_BYTES_LIMIT: usize = 16 << 20;
 
-/// How long a reply is held for its call: clocks of two capture ports, or a hole given up late.
+/// How long a reply is held for its call in any case, and how much earlier than its call it may be: clocks
+/// of two capture ports.
 const EARLY_NS: i64 = 1_000_000_000;
+
+/// How long it is held as long as there are few, so that half of their memory is free: a hole in a call is
+/// given up when more comes on its connection, which after the last call may be as late as the renewal of a
+/// lease or TCP's keepalive.
+const HELD_NS: i64 = 120_000_000_000;
 
 /// A reply that was captured before its call by no more than this is taken for its reply: a host that
 /// captures takes packets out of the queues of its network card in any order, a few milliseconds at a
@@ -155,8 +161,11 @@ pub struct Pairing {
     /// answered since.
     long_waiting: VecDeque<(Key, u64)>,
     early: HashMap<Key, Kept, RandomState>,
-    early_order: VecDeque<Key>,
+    /// In the order in which they came, with the time; also some that found their calls.
+    early_order: VecDeque<(Key, i64)>,
     early_bytes: usize,
+    /// Replies in whose place another one with the same xid came much later.
+    outlived: Vec<(Key, Kept)>,
     /// Pairs found, and how many calls had a reply before them by more than `DISORDER_NS`.
     order_seen: (u64, u64),
     /// Replies that gave way to others before their time was over.
@@ -257,7 +266,7 @@ impl Pairing {
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let key = Key::new(origin.connection, origin.side, head.xid);
         let (hash, digest) = (self.entries.hash(key), self.digest(record, head, origin.renewed.as_ref()));
-        let alone = self.early.is_empty()
+        let alone = (self.early.is_empty() || !self.early.contains_key(&key))
             && (origin.siblings.is_empty() || !self.entries.may_hold(digest))
             && (origin.newer || self.entries.find(hash, key).is_none());
         if !alone {
@@ -379,8 +388,12 @@ impl Pairing {
         let Some(reply) = self.early.get(&key) else { return false };
         let (pairs, far) = &mut self.order_seen;
         *pairs += 1;
-        if call.time_ns.saturating_sub(reply.last.time_ns) <= DISORDER_NS {
+        let earlier_ns = call.time_ns.saturating_sub(reply.last.time_ns);
+        if earlier_ns <= DISORDER_NS {
             return true;
+        }
+        if earlier_ns > EARLY_NS {
+            return false;
         }
         *far += 1;
         *pairs <= HABIT.0 || *far * HABIT.1 >= *pairs
@@ -394,9 +407,13 @@ impl Pairing {
         let shortened = kept.fill(record, None, room);
         self.waiting.shortened += u64::from(shortened);
         self.early_bytes += kept.size();
-        match self.early.insert(key, kept) {
-            None => self.early_order.push_back(key),
-            Some(twin) => self.early_bytes = self.early_bytes.saturating_sub(twin.size()),
+        if let Some(twin) = self.early.insert(key, kept) {
+            self.early_bytes = self.early_bytes.saturating_sub(twin.size());
+            if record.last.time_ns.saturating_sub(twin.last.time_ns) > EARLY_NS {
+                self.outlived.push((key, twin));
+            }
+        } else {
+            self.early_order.push_back((key, record.last.time_ns));
         }
         ReplyOutcome::Early
     }
@@ -459,18 +476,21 @@ impl Pairing {
 
     /// The next early reply whose call will not come any more.
     pub fn overdue_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
-        while let Some(key) = self.early_order.front().copied() {
+        if let Some((key, reply)) = self.outlived.pop() {
+            return Some((key.connection(), key.xid(), reply));
+        }
+        while let Some((key, since_ns)) = self.early_order.front().copied() {
+            let held_ns = now.time_ns.saturating_sub(since_ns);
             let full = self.early.len() > EARLY_LIMIT;
-            let expired = self
-                .early
-                .get(&key)
-                .is_none_or(|reply| full || now.time_ns.saturating_sub(reply.last.time_ns) > EARLY_NS);
-            if !expired {
+            let half_full =
+                self.early_order.len() > EARLY_LIMIT / 2 || self.early_bytes > EARLY_BYTES_LIMIT / 2;
+            let expired = held_ns > if half_full { EARLY_NS } else { HELD_NS };
+            if !full && !expired {
                 return None;
             }
             self.early_order.pop_front();
             if let Some(reply) = self.take_early(key) {
-                self.displaced += u64::from(full);
+                self.displaced += u64::from(!expired);
                 return Some((key.connection(), key.xid(), reply));
             }
         }
@@ -506,7 +526,10 @@ impl Pairing {
 
     /// At the end: the next reply without call.
     pub fn next_orphan(&mut self) -> Option<(ConnectionId, u32, Kept)> {
-        while let Some(key) = self.early_order.pop_front() {
+        if let Some((key, reply)) = self.outlived.pop() {
+            return Some((key.connection(), key.xid(), reply));
+        }
+        while let Some((key, _)) = self.early_order.pop_front() {
             if let Some(reply) = self.take_early(key) {
                 return Some((key.connection(), key.xid(), reply));
             }

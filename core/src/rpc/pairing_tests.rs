@@ -274,9 +274,53 @@ fn a_damaged_xid_does_not_make_a_reply_of_a_call_that_comes_much_later() {
     let now = in_order(&mut pairing, 0..20, 0);
     assert!(matches!(reply_at(&mut pairing, 100, now), ReplyOutcome::Early), "its xid should be 19");
     let now = in_order(&mut pairing, 20..120, now);
-    let (connection, xid, orphan) = pairing.overdue_reply(at(now + EARLY_NS)).unwrap();
+    let (connection, xid, orphan) = pairing.overdue_reply(at(now + HELD_NS)).unwrap();
     assert_eq!((connection, xid, orphan.last), (1, 100, at(20_000_000)));
     assert_eq!(pairing.next_unanswered().map(|(call, _)| call), None);
+}
+
+/// The call has a hole, which is given up with what comes next on its connection.
+#[test]
+fn a_reply_is_held_for_a_call_that_is_complete_a_minute_later() {
+    let mut pairing = Pairing::default();
+    assert!(matches!(reply_at(&mut pairing, 1, 1_000_000), ReplyOutcome::Early));
+    assert!(pairing.overdue_reply(at(60_000_000_000)).is_none());
+    let outcome = call_at(&mut pairing, 1, &[], 1, at(0));
+    assert!(matches!(outcome, CallOutcome::Answered { .. }));
+}
+
+#[test]
+fn a_call_with_the_xid_of_a_reply_that_is_held_may_be_another() {
+    let mut pairing = Pairing::default();
+    assert!(matches!(reply_at(&mut pairing, 1, 0), ReplyOutcome::Early));
+    let outcome = call_at(&mut pairing, 1, &[], 1, at(EARLY_NS + 1));
+    assert!(matches!(outcome, CallOutcome::New));
+    assert_eq!(pairing.overdue_reply(at(HELD_NS + 1)).map(|(_, xid, _)| xid), Some(1));
+}
+
+#[test]
+fn a_reply_with_the_xid_of_one_that_is_held_does_not_hide_it() {
+    let mut pairing = Pairing::default();
+    for time_ns in [0, 10 * EARLY_NS] {
+        assert!(matches!(reply_at(&mut pairing, 1, time_ns), ReplyOutcome::Early));
+    }
+    let told =
+        std::iter::from_fn(|| pairing.overdue_reply(at(11 * EARLY_NS)).or_else(|| pairing.next_orphan()));
+    assert_eq!(told.map(|(_, _, reply)| reply.last.time_ns).collect::<Vec<i64>>(), [0, 10 * EARLY_NS]);
+}
+
+#[test]
+fn replies_are_held_longer_as_long_as_they_are_few() {
+    let mut pairing = Pairing::default();
+    for xid in 0..EARLY_LIMIT as u32 {
+        assert!(matches!(reply_at(&mut pairing, xid, 0), ReplyOutcome::Early));
+    }
+    assert!(pairing.overdue_reply(at(EARLY_NS)).is_none());
+    let mut given_up = 0;
+    while pairing.overdue_reply(at(EARLY_NS + 1)).is_some() {
+        given_up += 1;
+    }
+    assert_eq!((given_up, pairing.displaced), (EARLY_LIMIT / 2, 0), "half of the room is free, nothing lost");
 }
 
 #[test]

@@ -137,7 +137,7 @@ enum Doubt {
     Nothing,
     /// It was found by a search, and what follows must confirm it.
     Found,
-    /// So it was, and it is complete and ended with its segment: the next one must confirm it.
+    /// So it was, and it is complete and ended with its segment or a gap: the next one must confirm it.
     Ended,
 }
 
@@ -323,13 +323,16 @@ impl RecordReader {
             if length > 0 {
                 self.state = State::Searching;
             }
-            // What follows a message found by a search is lost as well: only its pair can confirm it.
-            if inside == rest && last && (!self.tentative() || self.confirmed(stamp.frame, peer)) {
-                return Some(self.complete());
+            if inside == rest && last {
+                if !self.tentative() || self.confirmed(stamp.frame, peer) {
+                    return Some(self.complete());
+                }
+                self.doubt = Doubt::Ended;
             }
         }
         if length > 0 {
             self.state = State::Searching;
+            // What follows a message found by a search is lost as well: only its pair can confirm it.
             if self.is_known(stamp.frame, peer) {
                 // The next mark is lost, and with it where the message ends.
                 self.hole.get_or_insert(Reason::Missing);

@@ -482,6 +482,20 @@ fn a_message_found_at_the_end_of_a_segment_must_be_confirmed_by_what_follows() {
 }
 
 #[test]
+fn so_must_one_whose_end_is_missing() {
+    let inner = call_with(3, &[9; 60]);
+    let (head, tail) = inner.split_at(70);
+    let segment = [&[0x11; 30], head].concat();
+    for (after, xids) in [(null_call(4), &[3, 4][..]), (vec![0x11; 40], &[])] {
+        let mut reader = RecordReader::new(true);
+        assert!(take(&mut reader, &segment, 1, &NOTHING).is_empty());
+        assert!(reader.gap(tail.len(), stamp(2), &NOTHING).is_none());
+        let found = take(&mut reader, &after, 3, &NOTHING);
+        assert_eq!(found.iter().map(|record| record[3]).collect::<Vec<u8>>(), xids);
+    }
+}
+
+#[test]
 fn what_is_no_message_is_told_at_once() {
     let mut reader = RecordReader::new(true);
     take(&mut reader, &null_call(1), 1, &NOTHING);

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import Record
@@ -158,6 +159,8 @@ class Evidence(Record):
     """The clients' own data made it longer: it filled a link."""
     queue_s: float = 0.0
     """What of a round trip was a wait until the server was done with other calls."""
+    stable: StableCalls = StableCalls()
+    """What stable calls hold, and whether they waited for others."""
     bounded: bool = False
     """The round trip is an upper bound."""
     held_down: LossRate | None = None
@@ -192,7 +195,7 @@ def storage_of(evidence: Evidence) -> str | None:
                 return "data"
             slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
             return "mixed" if slow else "memory"
-    persist = costs.persist_s
+    persist = costs.persist_s / evidence.stable.operations
     if persist < ROTATION_S[0]:
         return "flash"
     return "disk" if persist <= ROTATION_S[1] else "slow"
@@ -349,7 +352,12 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
     """What the storage looks like, or that calls queued for it, or for a thread."""
     if _round_trip_queues(evidence):
         return ", or until the server had done others: calls queue there"
-    return f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else ""
+    if evidence.stable.crowded and storage in ("disk", "slow", "mixed"):
+        return ", or until other calls were done, which were under way when most of them came"
+    held = ""
+    if evidence.stable.several:
+        held = f", {evidence.stable.operations:.1f} stable operations in each"
+    return held + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else "")
 
 
 def _round_trip_queues(evidence: Evidence) -> bool:

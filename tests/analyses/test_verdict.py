@@ -185,6 +185,19 @@ def test_what_is_unknown_takes_no_more_than_there_is() -> None:
     assert times["unknown"] == pytest.approx(6.0)
 
 
+def test_what_was_late_is_not_called_lost() -> None:
+    costs = replace(DISK.costs, other_s=0.05)
+    stood = replace(DISK, costs=costs, transfer_s=4.0, lost_s=40.0)
+    assert "lost segments" in verdict(stood).sentence
+    told = verdict(replace(stood, late=True)).sentence
+    assert "late segments" in told
+    assert "and nothing was lost" in told
+    assert "lost segments" not in told
+    cut = verdict(replace(stood, late=True, cut_s=39.0)).sentence
+    assert "lost segments" in cut
+    assert "let nothing through" in cut
+
+
 def test_what_calls_stood_still_for_lost_segments_is_not_the_servers() -> None:
     evidence = replace(DISK, costs=replace(DISK.costs, other_s=0.05), transfer_s=4.0, lost_s=40.0)
     told = verdict(evidence)

@@ -174,6 +174,8 @@ class Measurement(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    late: bool = False
+    """What was sent again had arrived before at both ends (`tcp_stalls.late`), of every client."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""
     capture_s: float = 0.0

@@ -63,7 +63,7 @@ from pcapnfs.analyses.wire.late_connections import unreached_s
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
-from pcapnfs.analyses.wire.tcp_stalls import lost_by_client
+from pcapnfs.analyses.wire.tcp_stalls import late_clients, lost_by_client
 from pcapnfs.analyses.wire.vain_connections import asked_in_vain_s
 from pcapnfs.record import replace
 
@@ -140,7 +140,7 @@ def measure(
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
     booked = booked or book(found)
     several, held = len(calls.clients) > 1, ack_waits_by_client(trace)
-    more = more_operations(trace)
+    more, late = more_operations(trace), late_clients(trace)
     if several or each:
         known_of = ByClient(
             ways=network.ways,
@@ -155,6 +155,7 @@ def measure(
             loss_rates=loss_rates_by_client(trace),
             ack_waits=held,
             more_operations=more,
+            late=late,
         )
         clocks = client_clocks(
             found,
@@ -216,6 +217,7 @@ def measure(
             logged_in.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
         ),
         queue_s=queue,
+        late=bool(late) and all(late.values()),
         stable=stable_calls(
             timed, calls.idle_s[calls.timed] == 0, int(calls.stable.sum()), sum(more.values())
         ),

@@ -122,6 +122,8 @@ class ClientClock(Record):
     """Its transfers that lost segments hold down, that with most of the clock first."""
     ack_waits: AckWaits = AckWaits()
     """Its calls that were answered late since the server waited for ACKs."""
+    late: bool = False
+    """What was sent again had arrived before at both ends (`tcp_stalls.late`)."""
     stable: StableCalls = StableCalls()
     """What its stable calls hold, and whether they waited for others."""
 
@@ -257,6 +259,8 @@ class ByClient(Record):
     """Its transfers that lost segments hold down."""
     ack_waits: Mapping[str, AckWaits]
     """Its calls that were answered late since the server waited for ACKs."""
+    late: Mapping[str, bool]
+    """Whether what was sent again was late, and not lost; of those with any."""
     more_operations: Mapping[str, int]
     """Stable operations of its stable calls beyond one each."""
 
@@ -350,6 +354,7 @@ def client_clocks(
                 queue_s=queue,
                 loss_rates=known.loss_rates.get(client, ()),
                 ack_waits=known.ack_waits.get(client, AckWaits()),
+                late=known.late.get(client, False),
                 stable=stable_calls(
                     service,
                     line.idle_s[timed] == 0,

@@ -1,4 +1,8 @@
-"""The typed face of the decoder, which is written in Rust."""
+"""The typed face of the decoder, which is written in Rust.
+
+What is taken and given by walks, and by what goes over intervals, stands in `pcapnfs/walks.py`, the
+only module that calls them. Times are integer nanoseconds.
+"""
 
 from collections.abc import Callable
 from typing import Protocol, Self, final
@@ -49,7 +53,9 @@ class Batch:
     """Rows of one table, or of a walk, handed over as an Arrow stream."""
 
     @property
-    def table(self) -> str: ...
+    def table(self) -> str:
+        """The table's name (docs/tables.md), or the walk's."""
+
     @property
     def rows(self) -> int: ...
     @property
@@ -60,7 +66,12 @@ class Batch:
 
 @final
 class Decoder:
-    """Reads captures from first to last packet."""
+    """Reads captures from first to last packet.
+
+    `columns` names those that are decoded, by table; None: all. `files_bytes` is what may be taken
+    by what is known of files, in bytes; beyond it those that were of use longest ago are forgotten.
+    ReadError where a file cannot be opened or is no capture; `finish` tells of one that breaks off.
+    """
 
     def __new__(
         cls,
@@ -69,13 +80,19 @@ class Decoder:
         columns: dict[str, set[str]] | None = None,
         files_bytes: int | None = None,
     ) -> Self: ...
-    def next(self) -> list[Batch] | None: ...
-    def progress(self) -> tuple[int, int]: ...
+    def next(self) -> list[Batch] | None:
+        """Rows of the packets that follow, none where these gave none; None at the end."""
+
+    def progress(self) -> tuple[int, int]:
+        """Bytes read so far, and in all (0: unknown)."""
+
     def captures(self) -> list[str]:
         """The files as they were named, in the order in which `finish` tells of them, which has
         replacement characters for bytes of their names that are no UTF-8."""
 
-    def finish(self) -> str: ...
+    def finish(self) -> str:
+        """What was read and what was not, as JSON (`pcapnfs/meta.py`); complete once `next` gave
+        None."""
 
 @final
 class Writer:
@@ -175,14 +192,23 @@ def redact(
     ports: list[int] = ...,
     progress: Callable[[float], None] | None = None,
     files_bytes: int | None = None,
-) -> str: ...
+) -> str:
+    """Write captures without names and data into `to`, a file; what was replaced, as JSON.
+
+    `scratch` is another file, for what is to be known before. Both are there already. `packing` is
+    none, gzip or zstd. `progress` is called with the part that is done, 0 to 1. ReadError as of
+    `Decoder`; OSError where writing fails.
+    """
+
 def annotate(
     paths: list[str],
     to: str,
     comments: dict[int, list[str]],
     packing: str = "none",
     progress: Callable[[float], None] | None = None,
-) -> str: ...
+) -> str:
+    """Write captures with comments, by number of the frame, as `redact` does; how many, as JSON."""
+
 def equal_shares(
     intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
     parts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
@@ -214,9 +240,20 @@ def under_way(
     rows: _Rows, groups: dict[int, int], longest: int
 ) -> list[tuple[int | None, tuple[int, int, int, int]]]: ...
 def levels(rows: _Rows, groups: dict[int, int], most: int, latest: int) -> dict[int, list[int]]: ...
-def joined(batches: list[Batch]) -> Batch: ...
-def schema() -> str: ...
-def operations() -> str: ...
-def attributes() -> str: ...
-def reasons() -> str: ...
-def version() -> str: ...
+def joined(batches: list[Batch]) -> Batch:
+    """Batches of one table as one; ValueError where there are none, or of several tables."""
+
+def schema() -> str:
+    """The tables and their columns, as JSON (`pcapnfs/schema.py`)."""
+
+def operations() -> str:
+    """The operation table, as JSON."""
+
+def attributes() -> str:
+    """The attributes of NFSv4, as JSON."""
+
+def reasons() -> str:
+    """The reasons for which messages are not decoded, as JSON."""
+
+def version() -> str:
+    """The version of the decoder, which is that of the package."""

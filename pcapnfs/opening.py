@@ -235,6 +235,8 @@ def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyC
     # Where it expects few rows, DuckDB compares each with all alike of the other table; and it may
     # expect few where a filter leaves all.
     connection.execute("set asof_loop_join_threshold = 0")
+    # It would stand in what a program of a few lines (python -c) writes to standard output.
+    connection.execute("set enable_progress_bar = false")
     connection.execute("set wal_autocheckpoint = ?", [LOG])
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")

@@ -204,6 +204,40 @@ class Trace:
                 f"that takes {-(-least >> 20)}M"
             )
 
+    @contextlib.contextmanager
+    def room_for(self, rows: int) -> Iterator[None]:
+        """Have the database leave memory for rows of one file, which a walk holds all at once.
+
+        Raises:
+            UsageError: A limit that was asked for is too low for them.
+        """
+        if self._limit is None:
+            yield
+            return
+        if self._demanded:
+            self._demand_for(self._limit, rows)
+        size = limits.beside_rows(self._limit, rows)
+        with contextlib.closing(self.cursor()) as cursor:
+            ((before, more),) = cursor.execute(_SET_HIGHER, [size]).fetchall()
+            if more and not self._locked:
+                cursor.execute("set global memory_limit = ?", [f"{size}B"])
+            try:
+                yield
+            finally:
+                if more and not self._locked:
+                    cursor.execute("set global memory_limit = ?", [before])
+
+    @staticmethod
+    def _demand_for(limit: int, rows: int) -> None:
+        """Refuse a limit that is too low for so many rows at once."""
+        least = limits.needed_at_once(rows)
+        if max(limit, limits.LEAST_BYTES) < least:
+            raise UsageError(
+                f"a limit of {units.size(limit)} is too little for the "
+                f"{units.counted(rows, 'row')} of one file, which are gone over at once: "
+                f"that takes {-(-least >> 20)}M"
+            )
+
     def _files(self) -> int:
         """Files, and names looked for in vain, that calls were about."""
         ((files,),) = self.rows("select count(*) from files where not listed_only")
@@ -453,6 +487,11 @@ def let_go(holds: Sequence[Hold]) -> None:
     for held in holds:
         held.let_go(placement.sweep)
 
+
+_SET_HIGHER = """
+    select current_setting('memory_limit'),
+           parse_formatted_bytes(current_setting('memory_limit')) > ?
+"""
 
 _OPTIMIZERS = "select name from duckdb_optimizers()"
 

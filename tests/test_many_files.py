@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 import pcapnfs
-from pcapnfs import temporary
+from pcapnfs import memory, temporary
 from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.by_file.pergroup import pergroup
 from pcapnfs.comparison import side
@@ -40,6 +40,9 @@ ROWS = {
     """,
 }
 """The columns of a file, and of a call on it, but for what it does and to which."""
+
+ALLOWED = "select current_setting('memory_limit')"
+"""What the database may take."""
 
 ALIKE = {"op": "['GETATTR', 'ACCESS'][1 + number % 2]", "file": "number"}
 """Each file has one call, of two kinds."""
@@ -114,6 +117,40 @@ def test_a_limit_that_cannot_be_kept_is_refused_at_once(demanded: bool) -> None:
         else:
             assert not pcapnfs.summarize(trace).patterns.classes
         assert pcapnfs.perfile(trace).listed.files == 0
+
+
+@pytest.mark.parametrize("of_one", [True, False])
+@pytest.mark.parametrize("demanded", [True, False])
+def test_a_file_with_more_calls_than_memory_is_refused(
+    of_one: bool, demanded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls cannot be divided, as those of many files are."""
+    number = 100_000
+    monkeypatch.setattr(memory, "ROW_BYTES", 4 << 10)
+    monkeypatch.setattr(memory, "LEAST_WALKED_CALLS", 1 << 14)
+    monkeypatch.setattr(memory, "WALKED_PART", 64)
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    calls = ROWS["calls"].format(op="'GETATTR'", file="0" if of_one else "number")
+    connection.execute(f"insert into files by name ({_rows(ROWS['files'], number)})")
+    connection.execute(f"insert into calls by name ({_rows(calls, number)})")
+    told = replace(meta(), calls=number)
+    with closing(Trace(connection, told, directory, limit=128 << 20, demanded=demanded)) as trace:
+        assert trace.walked < number
+        if of_one and demanded:
+            refused = r"128 MiB is too little for the 100\D000 rows of one file, .* takes 433M$"
+            with pytest.raises(UsageError, match=refused):
+                pcapnfs.patterns(trace)
+        else:
+            found = pcapnfs.patterns(trace)
+            assert found.total.calls == number
+
+
+def test_the_database_leaves_room_for_the_calls_of_a_file_and_gets_it_back(fewer: Trace) -> None:
+    fewer.cursor().execute("set global memory_limit = '200MiB'")
+    with fewer.room_for(100_000):
+        assert fewer.rows(ALLOWED) == [("64.0 MiB",)]
+    assert fewer.rows(ALLOWED) == [("200.0 MiB",)]
 
 
 @pytest.mark.parametrize(("by", "groups"), [("directory", FILES // 100), ("client", 1)])

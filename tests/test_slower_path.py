@@ -18,9 +18,11 @@ from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.record import replace
 from pcapnfs.synth.builder import Capture
 from pcapnfs.synth.simulation import network
+from pcapnfs.synth.simulation.exchange import Pause, Slot, Work
+from pcapnfs.synth.simulation.filesystem import Node
 from pcapnfs.synth.simulation.network import MSS, Segment, Wire
 from pcapnfs.synth.simulation.options import Options
-from pcapnfs.synth.simulation.run import Simulation
+from pcapnfs.synth.simulation.run import Simulation, _Thread
 
 pytest.importorskip("pcapnfs._core")
 
@@ -190,6 +192,73 @@ def full_link(options: Options, mbits: int, window: int) -> Capture:
     run = Simulation(options)
     run._connections[1].up = FullLink(run._connections[1].up, mbits * 10**6, window)
     return run.run()[0]
+
+
+class FileByFile(Simulation):
+    """Copies one file after the other: its WRITEs side by side, then a COMMIT behind them."""
+
+    def _whole(self) -> Work:
+        options, server = self.options, self._client.server
+        directory = yield from server.mkdir((yield from server.mount()), "copy")
+        for number in range(options.files):
+            node = yield from server.create(directory, f"file{number}")
+            waited_for = [AT_ONCE]
+
+            def some(first: int, waited_for: list[int] = waited_for, node: Node = node) -> Work:
+                for offset in range(first, options.size, AT_ONCE * options.wsize):
+                    yield from server.write(node, offset, options.wsize, stable=False)
+                waited_for[0] -= 1
+
+            for part in range(AT_ONCE):
+                thread = _Thread(some(part * options.wsize), Slot(1 + part), 1)
+                self._start(thread, self._now_ns)
+            while waited_for[0]:
+                yield Pause(MS // 20)
+            yield from server.commit(node)
+
+
+AT_ONCE = 8
+"""WRITEs that are under way side by side."""
+
+DRAINING = Options(
+    files=12, size=2 << 20, wsize=1 << 17, bandwidth=10**10, rtt_ns=1 * MS, persist_ns=10 * MS
+)
+
+
+@pytest.mark.parametrize("vantage", ["client", "between"])
+@pytest.mark.parametrize(("mbits", "window"), [(20, 1 << 19), (50, 1 << 20)])
+def test_a_link_that_is_full_file_by_file_is_no_slow_server(
+    mbits: int, window: int, vantage: str, tmp_path: Path
+) -> None:
+    """Its queue is gone each time that a COMMIT has come through: answers are quick then."""
+    run = FileByFile(replace(DRAINING, vantage=vantage))
+    run._connections[1].up = FullLink(run._connections[1].up, mbits * 10**6, window)
+    findings, causes, _ = told(run.run()[0], tmp_path)
+    found = findings["slower_path"]
+    assert found.title == "The link to the server was full for a while"
+    assert (found.confidence, found.severity) == ("certain", "problem")
+    assert "slow_service" not in findings
+    assert (causes.get("server") or 0) < 0.05
+    assert (causes["path"] or 0) + (causes.get("transfer") or 0) > 0.9
+
+
+@pytest.mark.parametrize("service_ms", [20, 100])
+def test_a_slow_server_is_no_full_link(service_ms: int, tmp_path: Path) -> None:
+    run = FileByFile(replace(DRAINING, service_ns=service_ms * MS))
+    findings, causes, _ = told(run.run()[0], tmp_path)
+    assert "slower_path" not in findings
+    assert not causes.get("path")
+
+
+def test_reads_that_fill_the_link_to_the_client_are_no_longer_path_to_the_server(
+    tmp_path: Path,
+) -> None:
+    """The server's acknowledgements wait behind its replies."""
+    run = Simulation(replace(COPY, workload="cachedread", rounds=1, rsize=1 << 19))
+    run._connections[1].down = FullLink(run._connections[1].down, 50 * 10**6, 1 << 20)
+    findings, causes, _ = told(run.run()[0], tmp_path)
+    assert "slower_path" not in findings
+    assert (causes["transfer"] or 0) > 0.7
 
 
 def from_part(capture: Capture, part: float) -> Capture:

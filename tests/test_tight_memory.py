@@ -60,3 +60,15 @@ def test_a_join_stays_within_the_memory_of_the_database() -> None:
     assert sums == free_sums == [0] * 20
     assert taken < 90
     assert free_taken > taken + 40, "DuckDB spares this by itself: trace.LAVISH is not needed"
+
+
+def test_the_database_draws_no_progress_where_results_go() -> None:
+    """It takes `python -c`, and what is typed into Python, for somebody who looks on."""
+    script = (
+        "from pathlib import Path\n"
+        "from pcapnfs.opening import connect\n"
+        "for asked in (one := connect((), Path('.'))), one.cursor():\n"
+        "    print(asked.execute(\"select current_setting('enable_progress_bar')\").fetchall())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[(False,)]\n" * 2

@@ -24,7 +24,7 @@ type Arrays = (PyBuffer<i64>, PyBuffer<i64>, PyBuffer<i32>);
 /// belong to; what `given` holds (shares of intervals, of parts, time in which any of a group was open)
 /// is added to. They are read where they are, which nobody else may do meanwhile: Python's lock stays.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 pub(crate) fn equal_shares(
     py: Python<'_>,
     intervals: Arrays,
@@ -49,7 +49,7 @@ pub(crate) fn equal_shares(
 
 /// Rounds shares so that those of each group add up to its total; adds them to `rounded`.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 pub(crate) fn rounded_shares(
     py: Python<'_>,
     shares: PyBuffer<f64>,
@@ -66,7 +66,7 @@ pub(crate) fn rounded_shares(
 
 /// Adds to `found` the shorter one of the gaps beside each interval.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 pub(crate) fn pauses(
     py: Python<'_>,
     intervals: Arrays,
@@ -82,7 +82,7 @@ pub(crate) fn pauses(
 
 /// Puts intervals in order of begin; adds their places to `order`, the gaps before them to `gaps`.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 pub(crate) fn in_order(
     py: Python<'_>,
     intervals: Arrays,
@@ -98,7 +98,7 @@ pub(crate) fn in_order(
 
 /// Adds to `found` how many intervals of its group were open when each began.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 pub(crate) fn open_at_begin(
     py: Python<'_>,
     intervals: Arrays,

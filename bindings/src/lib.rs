@@ -79,7 +79,7 @@ struct Decoder {
 impl Decoder {
     #[new]
     #[pyo3(signature = (paths, ports=Vec::new(), columns=None, files_bytes=None))]
-    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -132,7 +132,7 @@ struct Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (directory, columns=None, brief=false))]
-    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
     fn new(directory: PathBuf, columns: Option<Choice>, brief: bool) -> PyResult<Self> {
         let keep = if brief { parquet::Keep::Briefly } else { parquet::Keep::Long };
         let writer = parquet::Writer::create(&directory, columns.as_ref(), keep)
@@ -140,7 +140,7 @@ impl Writer {
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
 
-    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
     fn write(&self, py: Python<'_>, batches: Vec<PyRef<'_, Batch>>) -> PyResult<()> {
         let batches: Vec<&Batch> = batches.iter().map(|batch| &**batch).collect();
         py.detach(|| {
@@ -290,7 +290,7 @@ fn reasons() -> String {
 
 /// Batches of one table as one.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 fn joined(batches: Vec<PyRef<'_, Batch>>) -> PyResult<Batch> {
     let mut all = batches.iter().flat_map(|batch| batch.all().cloned());
     let (Some(first), Some(table)) = (all.next(), batches.first().map(|batch| batch.table)) else {

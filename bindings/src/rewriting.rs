@@ -18,7 +18,7 @@ use crate::file;
 #[pyo3(signature = (
     paths, to, scratch, key, strict=false, packing="none", ports=Vec::new(), progress=None, files_bytes=None
 ))]
-#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // As `_core.pyi` has them.
+#[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "as `_core.pyi` has them")]
 pub(crate) fn redact(
     py: Python<'_>,
     paths: Vec<PathBuf>,
@@ -53,7 +53,7 @@ fn redacted(report: &Report) -> Value {
 /// Writes captures with comments.
 #[pyfunction]
 #[pyo3(signature = (paths, to, comments, packing="none", progress=None))]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 pub(crate) fn annotate(
     py: Python<'_>,
     paths: Vec<PathBuf>,

@@ -206,7 +206,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes `length` bytes that mean this, without padding.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
+    #[expect(clippy::inline_always, reason = "the kind is known to each caller, and of no use to most")]
     pub fn take_as(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
         if let Some((head, tail)) = self.rest.split_at_checked(length) {
             self.rest = tail;
@@ -315,7 +315,7 @@ impl<'a> Cursor<'a> {
 
     /// A fixed-size array of bytes that mean this.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
+    #[expect(clippy::inline_always, reason = "the kind is known to each caller, and of no use to most")]
     pub fn array_as<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N]> {
         if let Some((head, tail)) = self.rest.split_first_chunk::<N>() {
             self.rest = tail;
@@ -420,7 +420,7 @@ impl<'a> Cursor<'a> {
 
     /// XDR variable-length opaque data, or a string, that means this.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
+    #[expect(clippy::inline_always, reason = "the kind is known to each caller, and of no use to most")]
     pub fn opaque_as(&mut self, kind: Kind, limit: usize) -> Result<&'a [u8]> {
         if let Some((head, tail)) = self.rest.split_first_chunk()
             && let length = u32::from_be_bytes(*head) as usize

@@ -7,7 +7,7 @@ macro_rules! wire_enum {
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         $vis struct $name(pub u32);
 
-        #[allow(missing_docs)] // The names are the RFC's own.
+        #[expect(missing_docs, reason = "the names are the RFC's own")]
         impl $name {
             $(pub const $constant: Self = Self($value);)+
 

@@ -2,7 +2,12 @@
 //!
 //! The corpus is found through `PCAPNFS_CORPUS`, or in `../shared/corpus` beside the repository.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "what fails here fails the test"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The operation table is whole, in order, and the only one.
 
-#![allow(clippy::expect_used)] // A source that is not there is a broken tree.
+#![expect(clippy::expect_used, reason = "a source that is not there is a broken tree")]
 
 use std::collections::HashSet;
 use std::fs;

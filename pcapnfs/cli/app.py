@@ -45,7 +45,7 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError, UsageError
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 from pcapnfs.text import sentence
 
 INTERRUPTED = 130
@@ -158,12 +158,14 @@ def _demand_output(arguments: Sequence[str]) -> None:
     Raises:
         UsageError: There is no other name.
     """
-    if len(arguments) == 2 and arguments[0] in ("annotate", "redact"):
-        command, capture = arguments
-        if os.path.exists(capture):
-            raise UsageError(
-                f"the file to write is missing: pcapnfs {command} {shlex.quote(capture)} OUT"
-            )
+    if len(arguments) != 2:
+        return
+    command, capture = arguments
+    out = {"annotate": "OUT.pcapng", "redact": "OUT.pcap"}.get(command)
+    if out is not None and os.path.exists(capture):
+        raise UsageError(
+            f"the file to write is missing: pcapnfs {command} {shlex.quote(capture)} {out}"
+        )
 
 
 def main() -> int:
@@ -271,8 +273,11 @@ def run(arguments: Sequence[str]) -> int:
             return INTERRUPTED
         if isinstance(error.__cause__, BrokenPipeError):
             return output.NO_READER  # Of a pipe that was named, as /dev/stdout.
-        # Who reads a capture from standard input knows it by no name.
-        output.tell(re.sub("^-: ", "standard input: ", sentence(error.shell)))
+        words = sentence(error.shell)
+        if isinstance(error, CaptureError):
+            # Who reads a capture from standard input knows it by no name.
+            words = re.sub("^-: ", "standard input: ", words)
+        output.tell(words)
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -183,6 +183,12 @@ TOLD = 3
 
 def _slower(path: SlowerPath, *, named: bool) -> str:
     whose = f" ({escape(path.client)}, {escape(path.server)})" if named else ""
+    if path.late_calls:
+        return (
+            f"{_when(path)} {units.counted(path.late_calls, 'call')} had not reached the "
+            f"{path.side} after {units.duration(path.rtt_s)} (median), where a round trip takes "
+            f"{units.duration(path.usual_s)}{whose}."
+        )
     return (
         f"{_when(path)} a round trip to the {path.side} "
         f"{'took' if path.known else 'may have taken'} {units.duration(path.rtt_s)}, "
@@ -196,6 +202,11 @@ def _when(path: SlowerPath) -> str:
 
 def _slow_evidence(path: SlowerPath) -> str:
     """What it rests on that a path was longer."""
+    if path.late_calls:
+        return (
+            f"{_when(path)}, to the {path.side}: {units.counted(path.late_calls, 'call')} that the "
+            f"{path.side} had not received when it acknowledged less; {path.confidence}."
+        )
     told = []
     if path.acks:
         undelayed = f" ({units.count(path.undelayed)} not delayed)"

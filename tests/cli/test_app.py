@@ -308,14 +308,25 @@ def test_a_capture_without_a_command_is_told_which_to_begin_with(
     assert "No such command" in capsys.readouterr().err
 
 
+def test_standard_input_that_cannot_be_read_is_called_that() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pcapnfs", "summarize", "-"],
+        input=b"",
+        capture_output=True,
+        cwd=ROOT,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"pcapnfs: standard input: an empty file")
+
+
 @pytest.mark.parametrize("command", ["redact", "annotate"])
 def test_a_capture_without_a_file_to_write_is_told_so(
     capture: Path, capsys: Printed, command: str
 ) -> None:
     assert run([command, str(capture)]) == 2
-    assert capsys.readouterr().err.endswith(
-        f"the file to write is missing: pcapnfs {command} {capture} OUT\n"
-    )
+    told = capsys.readouterr().err
+    assert f"the file to write is missing: pcapnfs {command} {capture} OUT.pcap" in told
     assert run([command, "no such file"]) == 2
     assert "Missing argument" in capsys.readouterr().err
 

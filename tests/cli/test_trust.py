@@ -101,5 +101,5 @@ def test_a_single_reply_does_not_tell_of_a_direction(tmp_path: Path, capsys: Pri
     replace(replies, frames=replies.frames[-5:]).write(path)
     assert run(["summarize", str(path)]) == 1
     told = capsys.readouterr().err
-    assert "reply_without_call" in told
+    assert "whose call is not in the capture" in told
     assert "only what servers sent" not in told

@@ -64,7 +64,7 @@ def test_a_server_that_works_on_one_call_at_a_time_is_told_as_one() -> None:
         "one queue: of 600 calls that came while others were under way 6 were answered before one "
         "that had come earlier, where some 30 would have been if each took that time by itself."
     )
-    assert "nfsd threads first" in seen.advice[0].action
+    assert "threads of its NFS service first (Linux: " in seen.advice[0].action
     kind = Kind("Chimera NFSv4.1 (dCache.ORG)", "implementation", 1, ("10.0.0.1",), 1)
     (seen,) = seen_by(RULE, replace(in_turn(IN_TURN), software=Software(servers=(kind,))))
     assert "side by side" in seen.advice[0].action
@@ -139,7 +139,7 @@ def test_a_server_that_is_not_linux_has_no_nfsd() -> None:
     assert len(seen.advice) == 4
     elsewhere = replace(kind, addresses=("10.0.0.9",))
     (seen,) = seen_by(RULE, replace(material, software=Software(servers=(elsewhere,))))
-    assert "nfsd threads" in seen.advice[0].action
+    assert "(Linux: mpstat" in seen.advice[0].action
 
 
 def test_a_server_that_waited_for_acks_was_not_slow() -> None:

@@ -30,6 +30,14 @@ LONGER = SlowerPath(
 )
 
 
+def test_calls_that_came_late_are_told_with_what_shows_it() -> None:
+    late = replace(LONGER, acks=0, turns=0, full=0, soon=0, late_calls=320, full_bytes_per_s=6e6)
+    (seen,) = seen_by(RULE, nothing(slower_paths=(late,)))
+    assert seen.title == "The link to the server was full for a while"
+    assert "320 calls had not reached the server after 60.0 ms (median), as acknowl" in seen.seen
+    assert seen.data == "320 late calls on 1 connection"
+
+
 def test_it_says_when_and_by_what_it_is_known() -> None:
     (seen,) = seen_by(RULE, nothing(slower_paths=(LONGER,)))
     assert seen.title == "The path to the server was longer for a while"

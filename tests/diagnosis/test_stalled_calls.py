@@ -56,6 +56,22 @@ def test_a_rare_operation_has_no_median() -> None:
     )
 
 
+@pytest.mark.parametrize("silence_s", [None, 2.0, 2.999, 4.0])
+def test_a_clock_that_was_set_would_look_the_same_where_all_was_silent(
+    silence_s: float | None,
+) -> None:
+    material = found(ONE)
+    material = replace(material, trust=replace(material.trust, silence_s=silence_s))
+    (seen,) = seen_by(RULE, material)
+    assert ("had the clock of the capturing host been set forward" in seen.seen) == (
+        silence_s == 2.999
+    )
+    assert seen.confidence == "likely"
+    rests = replace(material.trust, untold_pause_s=3.0)
+    (seen,) = seen_by(RULE, replace(material, trust=rests))
+    assert "set forward" not in seen.seen, "then it is said of all that rests on that pause"
+
+
 def test_several_are_told_together() -> None:
     several = replace(
         ONE,

@@ -102,6 +102,16 @@ def test_a_walk_that_has_its_turn_alone_may_be_longer() -> None:
     assert memory.walked(8 * GB, calls) == memory.WALKED_CALLS
 
 
+def test_the_database_leaves_room_for_the_rows_of_one_file() -> None:
+    for rows in (10**5, 10**6, 10**7):
+        least = memory.needed_at_once(rows)
+        for limit in range(128 << 20, 8 * GB, 64 << 20):
+            database = memory.beside_rows(limit, rows)
+            assert database >= memory.LEAST_DATABASE_BYTES
+            held = memory.DECODING_BYTES + database + rows * memory.ROW_BYTES
+            assert (held <= limit + memory.BEYOND_BYTES) == (limit >= least)
+
+
 def test_half_of_what_the_machine_has_free(system: Path) -> None:
     assert memory.default_limit() == 4 * GB
     (system / "meminfo").unlink()

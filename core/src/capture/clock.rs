@@ -106,7 +106,7 @@ impl Clock {
 
     /// Takes the next packet's time, if it is near that of the packet before, as nearly all are.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub(super) fn goes_on(&mut self, time_ns: i64) -> bool {
         let usual = near(time_ns, self.last_ns);
         if usual {

@@ -126,21 +126,21 @@ impl Merge {
     /// The part of the files, as they are stored, that was read so far, 0 to 1; 0 where their size is not known. For
     /// progress.
     pub fn done(&self) -> f64 {
-        #[allow(clippy::cast_precision_loss)] // Progress.
+        #[expect(clippy::cast_precision_loss, reason = "a share for the eye")]
         if self.total == 0 { 0.0 } else { (self.consumed() as f64 / self.total as f64).min(1.0) }
     }
 
     /// The next packet and its file, where it is at hand and usual, as nearly all are; else it is left to
     /// [`Merge::next`].
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn at_hand(&mut self) -> Option<(usize, Packet<'_>)> {
         let index = self.current.filter(|_| self.rival.is_none())?;
         Some((index, self.inputs.get_mut(index)?.reader.as_mut()?.at_hand()?))
     }
 
     /// The next packet, or the end of a file; `None` when all have ended.
-    #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
+    #[expect(clippy::should_implement_trait, reason = "it lends, which `Iterator` cannot")]
     pub fn next(&mut self) -> Option<Next<'_>> {
         let index = match self.turn()? {
             Ok(index) => index,

@@ -37,7 +37,7 @@ impl Parser {
 
     /// The next packet, if the window holds all of it and it is usual, as nearly all are.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub(super) fn at_hand(&mut self, window: &mut Window) -> Option<Record> {
         match self {
             Self::Pcap(pcap) => pcap.at_hand(window),

@@ -162,7 +162,7 @@ impl Pcap {
 
     /// The next packet, if the window holds all of it and it is usual and not empty, as nearly all are.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub(super) fn at_hand(&self, window: &mut Window) -> Option<Record> {
         let ahead = window.at_hand()?;
         let header = self.layout.header(ahead)?;
@@ -299,7 +299,7 @@ impl Pcap {
 
     /// Passes over a packet that the window holds.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     fn record(&self, header: &PacketHeader, window: &mut Window) -> Record {
         let (captured, wire_length) = (header.captured as usize, header.wire_length());
         let start = window.position() + self.layout.packet_header;

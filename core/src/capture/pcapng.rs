@@ -251,7 +251,7 @@ impl Pcapng {
     /// The next packet, if the window holds all of its block, and that is as nearly all are: an enhanced
     /// packet, little-endian, and credible.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub(super) fn at_hand(&mut self, window: &mut Window) -> Option<Record> {
         let ahead = window.at_hand()?;
         let header = ahead.first_chunk::<ENHANCED_HEADER>()?;

@@ -22,7 +22,7 @@ use crate::rpc::pairing::{CallOutcome, Kept, Origin, Pairing, ReplyOutcome, Requ
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
-use crate::stream::{ConnectionId, Side};
+use crate::stream::{Connection, ConnectionId, Side};
 use crate::table::{Exchange, Tables};
 
 /// Ports learnt from portmappers and from calls that were answered; beyond it those that were learnt
@@ -40,8 +40,6 @@ pub(super) struct Messages {
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) unread: Unread,
-    /// When either side of the connection whose messages come last sent a segment again.
-    pub(super) resent_ns: i64,
     pub(super) roles: Roles,
     /// Ports at which RPC is expected at any host.
     ports: Vec<u16>,
@@ -72,23 +70,23 @@ impl Messages {
 
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It only says who takes it.
+    #[expect(clippy::inline_always, reason = "it only says who takes it")]
     pub(super) fn take(
         &mut self,
-        id: ConnectionId,
+        (id, connection): (ConnectionId, &Connection),
         parties: &mut Parties,
         side: Side,
         record: &Record<'_>,
     ) -> Result<bool, DecodeError> {
         self.records_cut += u64::from(record.limit == Reason::RecordLimit);
         if let Some(xid) = xid_of_reply(record.bytes) {
-            return Ok(self.take_reply(id, parties, side, record, xid));
+            return Ok(self.take_reply((id, connection), parties, side, record, xid));
         }
         if let Some(head) = Head::of_call(record.bytes) {
-            self.take_call(id, parties, side, record, &head);
+            self.take_call((id, connection), parties, side, record, &head);
             return Ok(true);
         }
-        self.take_other(id, parties, side, record)
+        self.take_other((id, connection), parties, side, record)
     }
 
     /// Takes a call that breaks off within its head, or what is no message.
@@ -96,14 +94,14 @@ impl Messages {
     #[inline(never)]
     fn take_other(
         &mut self,
-        id: ConnectionId,
+        (id, connection): (ConnectionId, &Connection),
         parties: &mut Parties,
         side: Side,
         record: &Record<'_>,
     ) -> Result<bool, DecodeError> {
         match read_head(record) {
             Ok(head) => {
-                self.take_call(id, parties, side, record, &head);
+                self.take_call((id, connection), parties, side, record, &head);
                 Ok(true)
             }
             Err(error) => {
@@ -119,7 +117,7 @@ impl Messages {
     #[inline(never)]
     fn take_call(
         &mut self,
-        id: ConnectionId,
+        (id, connection): (ConnectionId, &Connection),
         parties: &mut Parties,
         side: Side,
         record: &Record<'_>,
@@ -154,7 +152,7 @@ impl Messages {
             }
             CallOutcome::New | CallOutcome::Again => {}
             CallOutcome::Answered { call, request, reply } => {
-                self.complete(call, request, Some(&reply.record()), parties);
+                self.complete(call, request, Some((&reply.record(), connection)), parties);
             }
             CallOutcome::Late { call: number } => {
                 let error = limit(Reason::RetransmittedCall, record.length);
@@ -167,7 +165,7 @@ impl Messages {
     #[inline(never)]
     fn take_reply(
         &mut self,
-        id: ConnectionId,
+        (id, connection): (ConnectionId, &Connection),
         parties: &mut Parties,
         side: Side,
         record: &Record<'_>,
@@ -175,7 +173,9 @@ impl Messages {
     ) -> bool {
         match self.pairing.reply(id, side.other(), xid, record) {
             ReplyOutcome::Early => return false,
-            ReplyOutcome::Answers { call, request } => self.complete(call, request, Some(record), parties),
+            ReplyOutcome::Answers { call, request } => {
+                self.complete(call, request, Some((record, connection)), parties);
+            }
             ReplyOutcome::Again { call } => {
                 let error = limit(Reason::DuplicateReply, record.length);
                 self.tables.note(&error, record.last, Some(id), Some(call), Some(xid));
@@ -189,12 +189,12 @@ impl Messages {
         self.tables.note(&error, reply.last, Some(connection), None, Some(xid));
     }
 
-    /// Decodes a call with its reply, and writes its rows.
+    /// Decodes a call with its reply, and the connection that this came on, and writes its rows.
     pub(super) fn complete(
         &mut self,
         call: u64,
         request: Box<Request>,
-        reply: Option<&Record<'_>>,
+        reply: Option<(&Record<'_>, &Connection)>,
         parties: &mut Parties,
     ) {
         self.calls += 1;
@@ -218,9 +218,10 @@ impl Messages {
         &mut self,
         call: u64,
         request: &Request,
-        reply: Option<&Record<'_>>,
+        reply: Option<(&Record<'_>, &Connection)>,
         parties: &mut Parties,
     ) -> Option<Stamp> {
+        let (reply, connection) = reply.unzip();
         let message = request.message.record();
         let mut c = message.cursor();
         let Ok((header, stop)) = Call::of_message(&mut c) else { return None }; // It was parsed when it came.
@@ -266,7 +267,10 @@ impl Messages {
             request,
             header: &header,
             reply,
-            resent: reply.is_some() && self.resent_ns >= request.message.first.time_ns,
+            resent: connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns),
+            unreceived_ns: connection.and_then(|known| {
+                known.unreceived.of(request.caller).before(request.end?, request.message.last.time_ns)
+            }),
             reply_status: answer.status,
             protocol: protocol.name,
             statuses: protocol.statuses,
@@ -282,7 +286,7 @@ impl Messages {
 
     /// Who asks whom in a call, whose connection may be new.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It has one caller.
+    #[expect(clippy::inline_always, reason = "it has one caller")]
     fn asking(&mut self, caller: Side, header: &Call<'_>, answered: bool, parties: &mut Parties) -> Asking {
         let callback = program::is_for_client(header.program, header.procedure);
         let client = if callback { caller.other() } else { caller };
@@ -301,7 +305,7 @@ impl Messages {
     /// Learns what a call and its reply tell for others: of files, of the connection, of servers. Where
     /// their operations belong is in `placed` then.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It has one caller.
+    #[expect(clippy::inline_always, reason = "it has one caller")]
     fn learn(&mut self, asking: &Asking, header: &Call<'_>, walk: &Walk<'_>, parties: &mut Parties) {
         let of_nfs = matches!(header.program, program::NFS | program::NFSACL);
         self.nfs_calls += u64::from(asking.callback || of_nfs);
@@ -405,7 +409,7 @@ struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It has one caller.
+    #[expect(clippy::inline_always, reason = "it has one caller")]
     fn of(reply: &'a Record<'_>, credential: &Credential<'_>) -> Self {
         let mut c = reply.cursor();
         match ReplyStatus::of_message(&mut c) {

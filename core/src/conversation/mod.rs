@@ -151,8 +151,14 @@ impl Conversations {
     ///
     /// It comes to the same; but nothing is put together here, so that there is no memory to account for.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, so that the piece stays in registers.
-    pub(crate) fn go_on(&mut self, id: ConnectionId, side: Side, piece: &mut Piece<'_>) -> bool {
+    #[expect(clippy::inline_always, reason = "into the decode's loop, so that the piece stays in registers")]
+    pub(crate) fn go_on(
+        &mut self,
+        id: ConnectionId,
+        connection: &Connection,
+        side: Side,
+        piece: &mut Piece<'_>,
+    ) -> bool {
         let Some(conversation) = self.by_id.get_mut(id) else { return false };
         let Conversation { readers, parties, .. } = conversation;
         let known = conversation.believed && readers.of(side).found() && parties.sealed.is_none();
@@ -163,7 +169,7 @@ impl Conversations {
             while piece.length > 0 {
                 let Conversation { readers, parties, .. } = conversation;
                 let Some(record) = readers.of_mut(side).whole(piece) else { return false };
-                let heard = self.messages.take(id, parties, side, &record);
+                let heard = self.messages.take((id, connection), parties, side, &record);
                 conversation.hear(side, heard);
                 if conversation.parties.sealed.is_some() {
                     return false;
@@ -195,7 +201,6 @@ impl Conversations {
         }
         let before = conversation.readers.of(side).capacity();
         conversation.readers.of_mut(side).take_buffer(&mut self.spare);
-        self.messages.resent_ns = connection.resent_ns;
         let now = match event {
             Event::Piece(mut piece) => {
                 let now = piece.ready;
@@ -203,7 +208,8 @@ impl Conversations {
                     let peer = self.messages.listener(id, side, self.witness.is_some());
                     let reader = conversation.readers.of_mut(side);
                     let Some(record) = reader.next(&mut piece, &peer) else { break };
-                    let heard = self.messages.take(id, &mut conversation.parties, side, &record);
+                    let heard =
+                        self.messages.take((id, connection), &mut conversation.parties, side, &record);
                     if let Some(witness) = &mut self.witness {
                         witness.message(id, side, &record, heard.is_ok());
                     }
@@ -218,7 +224,8 @@ impl Conversations {
             Event::Gap { length, stamp } => {
                 let peer = self.messages.listener(id, side, self.witness.is_some());
                 if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
-                    let heard = self.messages.take(id, &mut conversation.parties, side, &record);
+                    let heard =
+                        self.messages.take((id, connection), &mut conversation.parties, side, &record);
                     if let Some(witness) = &mut self.witness {
                         witness.message(id, side, &record, heard.is_ok());
                     }
@@ -306,9 +313,8 @@ impl Conversations {
             return;
         }
         self.meet(id, connection);
-        self.messages.resent_ns = connection.resent_ns;
         if let Some(conversation) = self.by_id.get_mut(id) {
-            let heard = self.messages.take(id, &mut conversation.parties, side, record);
+            let heard = self.messages.take((id, connection), &mut conversation.parties, side, record);
             if let (true, Some(witness)) = (heard.is_ok(), &mut self.witness) {
                 witness.datagram(id, connection, side, record);
             }
@@ -323,13 +329,13 @@ impl Conversations {
     }
 
     /// Takes what a connection that is over has left: messages of which the end is missing.
-    fn take_last(&mut self, id: ConnectionId) {
+    fn take_last(&mut self, id: ConnectionId, connection: &Connection) {
         for side in [Side::Low, Side::High] {
             let Some(conversation) = self.by_id.get_mut(id) else { return };
             let peer = self.messages.pairing.peer(id, side);
             if let Some(record) = conversation.readers.of_mut(side).end(&peer) {
                 // Only what is a message comes out at the end.
-                let _known = self.messages.take(id, &mut conversation.parties, side, &record);
+                let _known = self.messages.take((id, connection), &mut conversation.parties, side, &record);
                 if let Some(witness) = &mut self.witness {
                     witness.message(id, side, &record, true);
                 }
@@ -340,8 +346,8 @@ impl Conversations {
     /// Ends connections of which nothing more is to be known: their calls stay unanswered.
     pub(crate) fn forget(&mut self, forgotten: &[(ConnectionId, Connection)]) {
         let gone = |id: ConnectionId| forgotten.binary_search_by_key(&id, |(id, _)| *id).is_ok();
-        for (id, _) in forgotten {
-            self.take_last(*id);
+        for (id, connection) in forgotten {
+            self.take_last(*id, connection);
         }
         for (call, request) in self.messages.pairing.abandon(gone) {
             self.unanswered(call, request);
@@ -362,7 +368,9 @@ impl Conversations {
     pub(crate) fn finish<'c>(&mut self, connection: impl Fn(ConnectionId) -> Option<&'c Connection>) {
         let ids = self.by_id.ids();
         for id in &ids {
-            self.take_last(*id);
+            if let Some(connection) = connection(*id) {
+                self.take_last(*id, connection);
+            }
         }
         while let Some((connection, xid, reply)) = self.messages.pairing.next_orphan() {
             self.orphan(connection, xid, &reply);

@@ -130,7 +130,7 @@ impl Decoder {
 
     /// Takes the next packet through all stages. `false` at the end of all files.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // It is the body of a loop.
+    #[expect(clippy::inline_always, reason = "it is the body of a loop")]
     fn read_packet(&mut self) -> bool {
         if self.order.holding() {
             return self.read_other();

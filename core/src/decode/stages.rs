@@ -42,7 +42,7 @@ impl Stages {
 
     /// One packet through all stages.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the loop.
+    #[expect(clippy::inline_always, reason = "into the loop")]
     pub(super) fn take(&mut self, packet: Packet<'_>, frame: u64) {
         let stamp = Stamp { frame, time_ns: packet.time_ns };
         self.give_up(stamp);
@@ -108,7 +108,7 @@ impl Stages {
 
     /// Gives up what comes too late once this packet is there.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Three questions, of which the answer is nearly always no.
+    #[expect(clippy::inline_always, reason = "three questions, of which the answer is nearly always no")]
     fn give_up(&mut self, stamp: Stamp) {
         let Self { connections, conversations, .. } = self;
         if connections.crowded() {
@@ -137,7 +137,10 @@ impl Stages {
     /// One packet through all stages, if its headers are plain and it goes on with a stream: most do.
     /// `false`: it is to be taken as any other.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the loop, so that what is said of the packet stays in registers.
+    #[expect(
+        clippy::inline_always,
+        reason = "into the loop, so that what is said of the packet stays in registers"
+    )]
     fn take_next(&mut self, packet: &Packet<'_>, stamp: Stamp) -> bool {
         let Self { dissector, connections, conversations, .. } = self;
         if conversations.witness().is_some() {
@@ -148,7 +151,7 @@ impl Stages {
         dissector.pass();
         let mut piece = Piece::of(&plain.part, stamp);
         if piece.length > 0
-            && !conversations.go_on(id, side, &mut piece)
+            && !conversations.go_on(id, connection, side, &mut piece)
             && !conversations.event(id, connection, side, Event::Piece(piece))
         {
             connections.ignore(id);

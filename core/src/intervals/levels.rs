@@ -57,7 +57,7 @@ impl Levels {
 }
 
 impl Times {
-    #[allow(clippy::stable_sort_primitive)] // Nearly sorted already, which only that makes use of.
+    #[expect(clippy::stable_sort_primitive, reason = "nearly sorted already, which only that makes use of")]
     fn levels(mut self, most: usize) -> Vec<i64> {
         self.begins.sort();
         self.ends.sort();

@@ -24,7 +24,7 @@ pub fn round<S: Column<f64> + ?Sized, N: Column<i32> + ?Sized, T: Column<i64> + 
         let Some(running) = groups.get_mut(of(place)) else { continue };
         running.given += shares.at(place);
         let total = totals.at(of(place));
-        #[allow(clippy::cast_possible_truncation)] // Beyond 64 bits it is the total.
+        #[expect(clippy::cast_possible_truncation, reason = "beyond 64 bits it is the total")]
         let given = running.given.round_ties_even() as i64;
         // No share is less than nothing, whatever floats have lost.
         let reached = if place == running.last { total } else { given.max(running.reached).min(total) };

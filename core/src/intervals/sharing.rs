@@ -87,7 +87,7 @@ impl Clock {
     fn at(&mut self, now: i64) -> f64 {
         if self.open > 0 {
             let passed = now.saturating_sub(self.now);
-            #[allow(clippy::cast_precision_loss)] // 2^53 ns are a hundred days.
+            #[expect(clippy::cast_precision_loss, reason = "2^53 ns are a hundred days")]
             let passed_ns = passed as f64;
             self.given += passed_ns / f64::from(self.open);
             self.running = self.running.saturating_add(passed);

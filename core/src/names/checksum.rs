@@ -22,7 +22,7 @@ pub(super) fn crc32(bytes: &[u8]) -> u32 {
     !rest.iter().fold(words.iter().fold(u32::MAX, four), one)
 }
 
-#[allow(clippy::indexing_slicing)] // When compiling: a place that is not there would be an error.
+#[expect(clippy::indexing_slicing, reason = "when compiling: a place that is not there would be an error")]
 const fn tables() -> [[u32; 256]; 4] {
     let mut tables = [[0; 256]; 4];
     let mut byte = 0;

@@ -314,7 +314,7 @@ impl<'a> Walk<'a> {
     /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,
     /// which saves making one for each call (see [`emptied`]).
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode, though redaction calls it too.
+    #[expect(clippy::inline_always, reason = "into the decode, though redaction calls it too")]
     pub fn of(
         room: Vec<Done<'a>>,
         shape: Shape,

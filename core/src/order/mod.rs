@@ -186,7 +186,10 @@ impl Default for Order {
 impl Order {
     /// Whether the next packet, which has this time, is to be held rather than taken at once.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop: two questions, whose answer is nearly always no.
+    #[expect(
+        clippy::inline_always,
+        reason = "into the decode's loop: two questions, whose answer is nearly always no"
+    )]
     pub fn holds(&mut self, time_ns: i64) -> bool {
         let in_order = time_ns >= self.last_ns;
         self.last_ns = time_ns;

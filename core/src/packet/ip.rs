@@ -50,7 +50,7 @@ pub(super) struct Piece {
 
 /// The payload of an IP packet; with a piece, it is a fragment's.
 #[inline(always)]
-#[allow(clippy::inline_always)] // Into the dissector, though the outline calls it too.
+#[expect(clippy::inline_always, reason = "into the dissector, though the outline calls it too")]
 pub(super) fn parse(network: Network<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
     match network {
         Network::V4(packet) => v4(packet),

@@ -35,7 +35,7 @@ const SMALLEST_TYPE: u16 = 0x0600;
 
 /// The IP packet in a frame of this link type.
 #[inline(always)]
-#[allow(clippy::inline_always)] // Into the dissector, though the outline calls it too.
+#[expect(clippy::inline_always, reason = "into the dissector, though the outline calls it too")]
 pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>, Other> {
     match link {
         LinkType::ETHERNET => ethernet(frame),

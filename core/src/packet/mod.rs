@@ -172,7 +172,7 @@ impl Dissector {
     /// are segments, and one that passes through results and enums by value is moved each time in
     /// pieces that the processor cannot read back at once: a twentieth of the decoder's time.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn dissect_to<'a>(
         &'a mut self,
         packet: &Packet<'a>,
@@ -185,7 +185,7 @@ impl Dissector {
     /// The segment of a packet that need only be read: its headers are plain, and it is not compared with
     /// others. It is not counted yet ([`Dissector::pass`]).
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn plain<'a>(&self, packet: &Packet<'a>) -> Option<Plain<'a>> {
         if self.seen.copies.watches_next() { None } else { Plain::of(packet.link, packet.bytes) }
     }
@@ -223,7 +223,7 @@ impl Dissector {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     fn content<'a>(
         &'a mut self,
         packet: &Packet<'a>,
@@ -240,7 +240,7 @@ impl Dissector {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     fn ip<'a>(
         &'a mut self,
         (carried, piece): (Carried<'a>, Option<Piece>),
@@ -298,7 +298,7 @@ impl Seen {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     fn segment<'a>(
         &mut self,
         carried: Carried<'a>,

@@ -26,7 +26,7 @@ pub struct Plain<'a> {
 impl<'a> Plain<'a> {
     /// The segment of a frame that is plain, and cannot be one of RDMA.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, so that its fields stay numbers.
+    #[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
     pub fn of(link: LinkType, frame: &'a [u8]) -> Option<Self> {
         let (kind, packet) = network(link, frame)?;
         match kind {
@@ -72,7 +72,7 @@ fn port_v6(address: Ipv6Addr, number: u64) -> u16 {
 
 /// The kind of packet that a frame holds, and its bytes.
 #[inline(always)]
-#[allow(clippy::inline_always)] // As above.
+#[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
 fn network(link: LinkType, frame: &[u8]) -> Option<(u16, &[u8])> {
     let ([k0, k1], rest) = match link {
         LinkType::ETHERNET => {
@@ -98,8 +98,7 @@ fn network(link: LinkType, frame: &[u8]) -> Option<(u16, &[u8])> {
     Some((u16::from_be_bytes([*k0, *k1]), rest))
 }
 
-#[inline(always)]
-#[allow(clippy::inline_always)] // As above.
+#[inline(always)] // Into the decode's loop, as those above.
 fn v4(packet: &[u8]) -> Option<Plain<'_>> {
     const VERSION_AND_LENGTH: u8 = 0x45;
     let (header, rest) = packet.split_first_chunk::<20>()?;
@@ -116,7 +115,7 @@ fn v4(packet: &[u8]) -> Option<Plain<'_>> {
 }
 
 #[inline(always)]
-#[allow(clippy::inline_always)] // As above.
+#[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
 fn v6(packet: &[u8]) -> Option<Plain<'_>> {
     let ([first, _, _, _, l0, l1, protocol, _], rest) = packet.split_first_chunk::<8>()?;
     let (addresses, rest) = rest.split_first_chunk::<32>()?;
@@ -131,7 +130,7 @@ fn v6(packet: &[u8]) -> Option<Plain<'_>> {
 
 /// The ports and what a segment of this length brings, in an IP packet that holds these bytes of it.
 #[inline(always)]
-#[allow(clippy::inline_always)] // As above.
+#[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
 fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, Part<'_>)> {
     let header = segment.first_chunk::<20>()?;
     let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;

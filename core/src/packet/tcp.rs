@@ -116,7 +116,7 @@ impl<'a> Segment<'a> {
 
     /// Takes on what an IP packet carries.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // So that the fields are written once, to where they are needed.
+    #[expect(clippy::inline_always, reason = "so that the fields are written once, to where they are needed")]
     pub(super) fn read(&mut self, carried: Carried<'a>) -> Result<(), Other> {
         let (header, rest) = carried.payload.header::<20>()?;
         let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;

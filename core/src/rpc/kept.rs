@@ -59,7 +59,7 @@ impl Kept {
 
     /// Takes the bytes before and behind a part of this length that is left out.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Most have nothing behind.
+    #[expect(clippy::inline_always, reason = "most have nothing behind")]
     fn put(&mut self, head: &[u8], tail: &[u8], passed: usize) {
         self.bytes.clear();
         let needed = head.len() + tail.len();

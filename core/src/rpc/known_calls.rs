@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::OccupiedEntry;
 
 use crate::rpc::kept::Kept;
+use crate::stream::seq::SeqNumber;
 use crate::stream::{ConnectionId, Side};
 
 /// Calls of a generation. The last two are remembered when they are answered, so that a message that
@@ -68,6 +69,9 @@ pub struct Request {
     pub message: Kept,
     /// How often it was sent.
     pub transmissions: u32,
+    /// Where its first transmission ended in the stream; `None` where that is not known, or was on
+    /// another connection.
+    pub end: Option<SeqNumber>,
     pub(super) digest: u64,
     /// Its place in the order of the calls.
     pub(super) serial: u64,
@@ -377,7 +381,7 @@ impl Entries {
     }
 
     /// Takes out everything that belongs to connections that are `gone`.
-    #[allow(clippy::vec_box)] // The boxes are handed on as they are.
+    #[expect(clippy::vec_box, reason = "the boxes are handed on as they are")]
     pub(super) fn extract(&mut self, gone: impl Fn(ConnectionId) -> bool) -> Vec<Box<Request>> {
         let mut requests = Vec::new();
         for table in [&mut self.recent, &mut self.earlier, &mut self.long_waiting] {

@@ -234,7 +234,7 @@ impl<'a> Call<'a> {
 
     /// Parses a message of which the type says that it is a call, as [`Call::parse`].
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode: what it gives need not lie in memory there.
+    #[expect(clippy::inline_always, reason = "into the decode: what it gives need not lie in memory there")]
     pub fn of_message(c: &mut Cursor<'a>) -> Result<(Self, Option<DecodeError>)> {
         match Self::plain(c) {
             Some(call) => Ok((call, None)),
@@ -243,8 +243,7 @@ impl<'a> Call<'a> {
     }
 
     /// Parses what most calls have, if all of it is there: a credential of AUTH_SYS, and an empty verifier.
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
+    #[inline(always)] // Into the decode, as above.
     fn plain(c: &mut Cursor<'a>) -> Option<Self> {
         const SYS: u32 = Flavor::AUTH_SYS.0;
         let Some([xid, _type, RPC_VERSION, program, version, procedure, SYS, length]) = c.words() else {

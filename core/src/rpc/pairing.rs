@@ -174,14 +174,14 @@ struct Waiting {
     serial: u64,
     /// Calls and replies of which only the beginning was kept, because so much was waiting.
     shortened: u64,
-    #[allow(clippy::vec_box)] // The boxes themselves are used again.
+    #[expect(clippy::vec_box, reason = "the boxes themselves are used again")]
     spare: Vec<Box<Request>>,
 }
 
 impl Waiting {
     /// What is kept of a new call.
     #[inline]
-    #[allow(clippy::unnecessary_box_returns)] // The boxes themselves are used again.
+    #[expect(clippy::unnecessary_box_returns, reason = "the boxes themselves are used again")]
     fn request(
         &mut self,
         key: Key,
@@ -195,6 +195,7 @@ impl Waiting {
         self.shortened += u64::from(shortened);
         (request.connection, request.caller) = (key.connection(), key.caller());
         (request.transmissions, request.digest) = (1, digest);
+        request.end = record.end();
         request
     }
 
@@ -546,6 +547,7 @@ impl Pairing {
                 self.waiting.end(&request);
                 request.connection = key.connection();
                 request.transmissions += 1;
+                request.end = None;
                 return Some(Found::Request(request));
             }
             if found.is_some() {

@@ -81,6 +81,12 @@ impl Record<'_> {
         }
     }
 
+    /// Where it ends in the stream, or at least its last fragment whose place is known.
+    #[inline]
+    pub fn end(&self) -> Option<SeqNumber> {
+        self.place.last().map(|fragment| fragment.sequence.advance(fragment.length()))
+    }
+
     /// The length that a cursor takes it to have.
     pub fn total(&self) -> usize {
         if self.open { OPEN_END } else { self.length }
@@ -650,7 +656,7 @@ impl RecordReader {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Once a message; it is short but for what seldom happens.
+    #[expect(clippy::inline_always, reason = "once a message; it is short but for what seldom happens")]
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
         let (mark, have) = &mut self.mark;
         if let (0, Some(whole)) = (*have, piece.bytes.first_chunk()) {

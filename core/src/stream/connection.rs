@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use crate::packet::TcpFlags;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::timing::{AckTimes, Came};
+use crate::stream::unreceived::Unreceived;
 
 /// Maximum segment size where the handshake is not in the capture: that of jumbo frames.
 const LARGEST_SEGMENT: u16 = 8960;
@@ -239,6 +240,8 @@ pub struct Connection {
     pub counts: Sides<SideCounts>,
     /// How long each side took to acknowledge what the other had sent.
     pub acks: Sides<AckTimes>,
+    /// Of what each side sent, up to where the other one had received it, and when.
+    pub unreceived: Sides<Unreceived>,
 }
 
 impl Connection {
@@ -257,6 +260,7 @@ impl Connection {
             resent_ns: NEVER,
             counts: Sides::default(),
             acks: Sides::default(),
+            unreceived: Sides::default(),
         }
     }
 

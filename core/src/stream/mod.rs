@@ -15,11 +15,15 @@ pub mod course;
 
 pub mod timing;
 
+pub mod unreceived;
+
 pub mod vain;
 
 pub(crate) mod by_id;
 
 mod connection;
+
+mod direction;
 
 mod repeated;
 
@@ -125,7 +129,7 @@ impl Connections {
     ///
     /// It comes to what [`Connections::segment`] does; the piece of the stream is left to the caller.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn next(&mut self, plain: &Plain<'_>, stamp: Stamp) -> Option<(ConnectionId, Side, &Connection)> {
         let (one, other) = (plain.source, plain.destination);
         let id = *self.recent.get(self.place(one, other))?;

@@ -74,6 +74,8 @@ pub struct Exchange<'a> {
     pub reply: Option<&'a Record<'a>>,
     /// A segment was sent again on the connection meanwhile.
     pub resent: bool,
+    /// When the other side last acknowledged less than all of the call, after it was sent.
+    pub unreceived_ns: Option<i64>,
     /// How the reply answers.
     pub reply_status: Option<ReplyStatus>,
     /// Name of the protocol, without the minor version.
@@ -455,6 +457,7 @@ impl Tables {
             reply_bytes: exchange.reply.map(|reply| reply.length as u32),
             transmissions: exchange.request.transmissions,
             tcp_resent: exchange.resent,
+            unreceived_time: exchange.unreceived_ns,
             rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
             status: status,
             status_name: status.map(|status| status_named(exchange.statuses, status)),

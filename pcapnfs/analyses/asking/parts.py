@@ -155,6 +155,9 @@ def of(
         query: A query without parameters.
         by: Columns of which equal values stay together, divided by commas.
         entries: Whether rows come from entries of directories, too.
+
+    Raises:
+        UsageError: Rows that stay together take more memory than was asked for.
     """
     parts = number(trace, entries=entries)
     if parts == 1:
@@ -163,27 +166,39 @@ def of(
         return
 
     fill(trace, cursor, "parted", query)
-    yield from of_table(cursor, "parted", by, parts)
+    yield from of_table(trace, cursor, "parted", by, parts)
 
 
 def of_table(
-    cursor: duckdb.DuckDBPyConnection, table: str, by: str, parts: int
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, table: str, by: str, parts: int
 ) -> Iterator[duckdb.DuckDBPyRelation]:
     """The rows of a temporary table, part by part; then it is dropped.
 
     Args:
-        cursor: A connection to the trace.
+        trace: The trace.
+        cursor: A connection to it.
         table: The table.
         by: Columns of which equal values stay together, divided by commas.
         parts: How many parts.
+
+    Raises:
+        UsageError: Rows that stay together take more memory than was asked for.
     """
 
     def belong(some: range) -> str:
         return within(by, some, parts)
 
-    for part, found in divided(cursor, table, parts, belong):
-        yield cursor.sql(f"from {found} where {within(by, range(part, part + 1), parts)}")
+    with trace.room_for(_most_together(cursor, table, by)):
+        for part, found in divided(cursor, table, parts, belong):
+            yield cursor.sql(f"from {found} where {within(by, range(part, part + 1), parts)}")
     cursor.execute(f"drop table {table}")
+
+
+def _most_together(cursor: duckdb.DuckDBPyConnection, table: str, by: str) -> int:
+    """How many rows have the same values, of those that most have."""
+    counts = f"select count(*) as number from {table} group by {by}"
+    found = cursor.execute(f"select coalesce(max(number), 0) from ({counts})").fetchone()
+    return integer(found[0] if found else 0)
 
 
 def whole(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -194,7 +194,7 @@ def _walked(
         yield answered.learned(cursor.sql(f"{_SAID} from said"), all_rows=all_rows)
         return
     tell(trace, cursor, "told")
-    for told in parts.of_table(cursor, "told", "mount, file", many):
+    for told in parts.of_table(trace, cursor, "told", "mount, file", many):
         yield walks.learned(told, all_rows=all_rows)
 
 

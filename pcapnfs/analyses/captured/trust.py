@@ -61,6 +61,10 @@ if of so many messages only the beginning is there."""
 LEAST_PAUSE_S = 10
 """Shorter ones are usual in captures that are short themselves."""
 
+SILENCE_S = 1
+"""A pause that is shorter is no doubt about calls that took as long: many take it, and clocks are
+seldom set by so little."""
+
 NEARLY = 0.95
 """What takes so much of that pause, or more, holds it: of a call that stood still for as long, what
 such calls usually take is not counted, a twentieth at most."""
@@ -188,6 +192,10 @@ class Trust(Record):
     what calls took."""
     undecoded_frames: Mapping[str, tuple[int, ...]] = {}
     """For each of undecoded_reasons the first frames, three at most, with such a message."""
+    silence_s: float | None = None
+    """The longest time for which nothing was captured, and nothing tells whether the clock of the
+    capturing host was set forward meanwhile, seconds: what a call took that waited for as long may
+    be that. None below a second, and of several files, which may have shown something."""
 
     @property
     def one_way(self) -> str | None:
@@ -266,6 +274,8 @@ def trust(trace: Trace) -> Trust:
     damaged = sum(file.damage is not None for file in files)
     set_back = [file for file in files if file.set_back]
     set_forward = [file for file in files if file.set_forward]
+    (longest, *several) = files or (None,)
+    silence_s = longest.untold_pause_ns / NANOSECONDS if longest and not several else 0.0
     orphans = noted.messages.get(ORPHAN_REPLY, 0)
     lost_bytes = payload.missing_bytes - alone.missing_bytes
     without_call = orphans - orphans_at_start - alone.replies
@@ -316,6 +326,7 @@ def trust(trace: Trace) -> Trust:
         set_forward_frame=set_forward[0].set_forward_frame if set_forward else None,
         untold_pause_s=pause.untold_pause_ns / NANOSECONDS if pause else None,
         untold_pause_frame=pause.untold_pause_frame if pause else None,
+        silence_s=silence_s if silence_s >= SILENCE_S else None,
         damaged_files=damaged,
         complete=not (
             calls.all - calls.matched

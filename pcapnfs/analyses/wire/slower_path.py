@@ -14,6 +14,9 @@ unless the receiver cannot take more, as where a server is too slow for what cli
 that took less than 30 ms longer are not delayed either; but that a busy end takes a while to send
 them, too. Between the capture point and the end that it was taken at there is no path: that half is
 not looked at.
+
+A path that is longer again and again, with quick answers in between, shows by its calls: what the
+server had not received when it acknowledged less (`late_arrivals`) was on its way.
 """
 
 from __future__ import annotations
@@ -29,7 +32,14 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
 from pcapnfs.analyses.wire import round_trip, tcp_stalls
+from pcapnfs.analyses.wire.late_arrivals import (
+    EVENLY,
+    LARGE_BYTES,
+    LateArrivals,
+    late_arrivals,
+)
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record, replace
 
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _late_arrivals.READS,
     round_trip.READS,
     shares.READS,
     tcp_stalls.STALLED_READS,
@@ -90,13 +101,6 @@ BUSY_TIMES = 3.0
 BUSY = (20, 100)
 """… nor fewer ACKs than the first; from the second on the path is likely the cause."""
 
-LARGE_BYTES = 16384
-"""Calls that bring at least so much tell how fast data moves."""
-
-EVENLY = (8, 1.5)
-"""Of at least so many such calls under way at once, the upper quartile of the rates at which their
-replies followed one another is at most so many times the lower: a link takes them at its speed."""
-
 IN_QUEUE = 12
 """Where calls are smaller, pairs of them are looked at, and at least so many calls must have stood
 in the queue. Those of fewer programs, each of which calls again as it has its answer, may by chance
@@ -132,7 +136,8 @@ class SlowerPath(Record):
     until_ns: int
     """When the last late answer came, nanoseconds since 1970."""
     rtt_s: float
-    """Round trip of that half then: the shortest of the answers, seconds."""
+    """Round trip of that half then: the shortest of the answers, or where calls show it
+    (`late_calls`), the median of those, seconds."""
     usual_s: float
     """Round trip of that half otherwise, seconds."""
     acks: int
@@ -162,6 +167,10 @@ class SlowerPath(Record):
     moved."""
     frames: tuple[int, ...]
     """Example frames: of the first of these calls."""
+    late_calls: int = 0
+    """Calls that show it: the server had not received them for so long, as its acknowledgements
+    tell, with others in between that it had at once. 0 where all answers were late meanwhile, and
+    `acks` and `turns` show it."""
 
     @property
     def known(self) -> bool:
@@ -211,7 +220,9 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     return tuple(
         replace(
             _with_calls(path, *told[path.client, path.server], times[path.client, path.server]),
-            full_bytes_per_s=full.get((path.client, path.server), _NOT_FULL).bytes_per_s or None,
+            full_bytes_per_s=path.full_bytes_per_s
+            or full.get((path.client, path.server), _NOT_FULL).bytes_per_s
+            or None,
         )
         if _costs(path) and (path.client, path.server) in told
         else path
@@ -235,7 +246,7 @@ _NOT_FULL = _Full(0.0, LARGE_BYTES)
 @once
 def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
     """The links that the data of clients filled meanwhile."""
-    paths = [path for path in _paths(trace) if _costs(path)]
+    paths = [path for path in _paths_by_answers(trace) if _costs(path)]
     rates = _filled(trace, _RATES, paths)
     found = {pair: _Full(rate, LARGE_BYTES) for pair, rate in rates.items()}
     others = [path for path in paths if (path.client, path.server) not in found]
@@ -246,7 +257,7 @@ def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
 
 def _full_of_replies(trace: Trace) -> dict[tuple[str, str], float]:
     """The same of what servers sent, on the clients' half."""
-    paths = [path for path in _paths(trace) if path.known and path.side == "client"]
+    paths = [path for path in _paths_by_answers(trace) if path.known and path.side == "client"]
     return _filled(trace, _REPLY_RATES, paths)
 
 
@@ -290,17 +301,20 @@ def register(trace: Trace) -> bool:
 
     Where no path is known to have been longer there is no table.
     """
-    paths = [path for path in _paths(trace) if _costs(path)]
-    if not paths:
+    if not any(_costs(path) for path in _paths(trace)):
         return False
+    paths = [path for path in _paths_by_answers(trace) if _costs(path)]
     shares.register(trace)
     full = [_full(trace).get((path.client, path.server), _NOT_FULL) for path in paths]
     stalls = "select null::ubigint as call where false"
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"
+    late = "select null::ubigint as call, 0 as inside where false"
+    if _late_arrivals.register(trace):
+        late = f"select call, inside from {_late_arrivals.TABLE}"
     with closing(trace.cursor()) as cursor:
         cursor.execute(
-            f"create table {TABLE} as {_CALLS.format(stalls=stalls)}",
+            f"create table {TABLE} as {_CALLS.format(stalls=stalls, late=late)}",
             {
                 "clients": given.text(path.client for path in paths),
                 "servers": given.text(path.server for path in paths),
@@ -321,7 +335,48 @@ def _costs(path: SlowerPath) -> bool:
 
 @once
 def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
-    """The same, without calls."""
+    """The same, without calls. Of what shows the server's half, that which lasted longer counts."""
+    late = {(each.client, each.server): _by_calls(each) for each in late_arrivals(trace)}
+    found = []
+    for path in _paths_by_answers(trace):
+        calls = late.get((path.client, path.server))
+        if path.side != "server" or calls is None:
+            found.append(path)
+        elif path.known and path.until_ns - path.from_ns >= calls.until_ns - calls.from_ns:
+            found.append(path)
+            del late[path.client, path.server]
+    found += late.values()
+    return tuple(sorted(found, key=lambda path: (path.from_ns, path.client, path.server)))
+
+
+def _by_calls(late: LateArrivals) -> SlowerPath:
+    """What calls show that arrived late: with each the server said that it was not there yet."""
+    return SlowerPath(
+        client=late.client,
+        server=late.server,
+        side="server",
+        connections=late.connections,
+        from_ns=late.from_ns,
+        until_ns=late.until_ns,
+        rtt_s=late.median_s,
+        usual_s=late.usual_s,
+        acks=0,
+        turns=0,
+        full=0,
+        soon=0,
+        confidence="certain",
+        calls=0,
+        longer_s=0.0,
+        time_s={},
+        full_bytes_per_s=late.bytes_per_s,
+        frames=(),
+        late_calls=late.calls,
+    )
+
+
+@once
+def _paths_by_answers(trace: Trace) -> tuple[SlowerPath, ...]:
+    """Those on which all answers were late for a while."""
     usual = {(pair.client, pair.server): pair for pair in round_trips(trace).pairs}
     found: defaultdict[tuple[str, str, Side], list[tuple[int, ...]]] = defaultdict(list)
     for client, server, side, *values in trace.rows(_SLOW):
@@ -333,8 +388,7 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
         for (client, server, side), rows in found.items()
         if (pair := usual.get((client, server))) is not None and pair.vantage != side
     )
-    told = (path for path in paths if path is not None)
-    return tuple(sorted(told, key=lambda path: (path.from_ns, path.client, path.server)))
+    return tuple(path for path in paths if path is not None)
 
 
 def _path(
@@ -476,21 +530,25 @@ _CALLS = f"""
         where of_the_same and call_first_time < before
               and call_bytes / greatest(reply_time - before, 1)
                   between full_rate / $times and full_rate * $times
+    ),
+    longer as (
+        select call, max(inside) as inside from (
+            select call,
+                   case when full_rate > 0 and call_bytes >= least_bytes
+                        then greatest(srt - usual, 0)
+                        else least(more, greatest(srt, 0)) end as inside
+            from calls join slow using (connection)
+            where not callback and srt is not null
+                  and (call_first_time >= since and reply_first_time <= until
+                       or call in (select call from paced))
+            union all ({{late}})
+        ) group by call
     )
     select call, client, server, call_frame, stability as row, inside,
            (coalesce(share, 0)::double * inside
             / greatest(reply_time - call_first_time, inside, 1))::bigint as part
-    from (
-        select call, client, server, call_frame, stability, call_first_time, reply_time,
-               case when full_rate > 0 and call_bytes >= least_bytes
-                    then greatest(srt - usual, 0)
-                    else least(more, greatest(srt, 0)) end as inside
-        from calls join slow using (connection)
-        where not callback and srt is not null
-              and (call_first_time >= since and reply_first_time <= until
-                   or call in (select call from paced))
-    )
-    left join shares using (call) anti join ({{stalls}}) using (call)
+    from calls join longer using (call) left join shares using (call)
+         anti join ({{stalls}}) using (call)
 """
 
 

@@ -74,7 +74,7 @@ def _root(pair: Failures) -> Observed:
     return refused.observed(
         pair,
         "Root is refused: the server does not take it for root",
-        "The server maps root to nobody (root_squash, the default of exports(5); NetApp: "
+        "The server maps root to nobody (Linux: root_squash, the default of exports(5); NetApp: "
         "superuser in the export policy), so that "
         + (
             "chown fails, and files of others cannot be read or written. tar and rsync run by root "
@@ -126,13 +126,14 @@ def _read_only(pair: Failures) -> Observed:
     return refused.observed(
         pair,
         "What the client writes to is read-only on the server",
-        "The export is read-only for this client (ro in exports(5)), or its file system is: "
+        "The export is read-only for this client (Linux: ro in exports(5)), or its file "
+        "system is: "
         "mounted so, a snapshot, a replica, or made read-only after an error.",
         (
             Advice(
-                "Look at the options of the export for this client (exportfs -v; the first that "
-                "matches counts), and whether the file system is read-only on the server (mount, "
-                "dmesg: an error may have made it so)."
+                "Look at the options of the export for this client (Linux: exportfs -v; the first "
+                "that matches counts), and whether the file system is read-only on the server "
+                "(Linux: mount, dmesg: an error may have made it so)."
             ),
         ),
         severity="warning",
@@ -145,12 +146,12 @@ def _mount(pair: Failures) -> Observed:
         "The server refuses the mount",
         "The export does not name this client as the server sees it: by address, by the name that "
         "its reverse look-up gives, by netgroup; or a call from a port above 1023 is refused "
-        "(secure, the default of exports(5)).",
+        "(Linux: secure, the default of exports(5)).",
         (
             Advice(
-                "Look at what is exported to whom (exportfs -v; showmount -e at the client), and "
-                "at the server's log: mountd says why it refused. Is the client behind NAT, or "
-                "does it come from another of its addresses?"
+                "Look at what is exported to whom (Linux: exportfs -v; or showmount -e at the "
+                "client), and at the server's log: on Linux mountd says why it refused. Is the "
+                "client behind NAT, or does it come from another of its addresses?"
             ),
         ),
         severity="warning",
@@ -166,8 +167,8 @@ def _export(pair: Failures) -> Observed:
         "with NFSv3.",
         (
             Advice(
-                "Look at what is exported (showmount -e at the client, exportfs -v on the server) "
-                "and whether the directory is there, on the server."
+                "Look at what is exported (showmount -e at the client, exportfs -v on a Linux "
+                "server) and whether the directory is there, on the server."
             ),
         ),
         severity="warning",
@@ -179,13 +180,13 @@ def _credential(pair: Failures) -> Observed:
         pair,
         "The server refuses the client's credentials",
         "The server did not even look at the call: no export is for this client, or not any more, "
-        "or exports want another flavour (sec=krb5) or a port below 1024 (secure). Programs get "
-        "EACCES or EPERM, whatever the file's mode.",
+        "or exports want another flavour (sec=krb5) or a port below 1024 (Linux: secure). Programs "
+        "get EACCES or EPERM, whatever the file's mode.",
         (
             Advice(
-                "Compare the exports (exportfs -v on the server: addresses, sec=, secure) with the "
-                "address from which the client comes and its mount's sec= and resvport; look at "
-                "the server's log."
+                "Compare the exports (exportfs -v on a Linux server: addresses, sec=, secure) with "
+                "the address from which the client comes and its mount's sec= and resvport; look "
+                "at the server's log."
             ),
             Advice(
                 "If it began while the mount was in use, look for what changed: exports, the "

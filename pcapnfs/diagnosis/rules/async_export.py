@@ -75,12 +75,12 @@ _WHY = (
 
 _CHANGES = (
     Advice(
-        "On the server, look for async in exportfs -v; on an appliance, ask whether its cache is "
-        "protected and its battery is in order."
+        "On a Linux server, look for async in exportfs -v; on an appliance, ask whether its cache "
+        "is protected and its battery is in order."
     ),
     Advice(
-        "Where the data matters and nothing protects it, export with sync (/etc/exports, then "
-        "exportfs -ra).",
+        "Where the data matters and nothing protects it, export with sync (Linux: /etc/exports, "
+        "then exportfs -ra).",
         "every create, remove, rename, setattr and commit then waits for the disk.",
     ),
 )

@@ -78,8 +78,8 @@ def _advice(pair: Commits) -> tuple[Advice, ...]:
         "Give the server a log on flash with power-loss protection, or a protected write cache."
     )
     earlier = Advice(
-        "Let the server write out earlier, so that less is left for COMMIT: lower "
-        "vm.dirty_background_bytes there.",
+        "Let the server write out earlier, so that less is left for COMMIT: on a "
+        "Linux server lower vm.dirty_background_bytes.",
         "more, smaller writes to the disks.",
     )
     small = pair.written_bytes < pair.commits * (1 << 20)

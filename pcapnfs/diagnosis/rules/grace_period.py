@@ -39,13 +39,14 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             "have reclaimed theirs, or the grace period (90 s by default on Linux) is over.",
             advice=(
                 Advice(
-                    "Shorten it: grace-time in /etc/nfs.conf, or nfsv4gracetime and nfsv4leasetime "
-                    "in /proc/fs/nfsd.",
+                    "Shorten it (Linux: grace-time in /etc/nfs.conf, or nfsv4gracetime and "
+                    "nfsv4leasetime in /proc/fs/nfsd).",
                     "a client that is not back within that time loses its opens and locks.",
                 ),
                 Advice(
                     "With NFSv4.1 and later the server ends it as soon as all known clients are "
-                    "back: keep nfsdcld running, and remove clients that are gone for good."
+                    "back: remove clients that are gone for good, and on a Linux server keep "
+                    "nfsdcld running."
                 ),
             ),
             confidence="certain",

@@ -204,9 +204,9 @@ def _path(met: MountOutcome) -> Observed:
         ),
         (
             Advice(
-                "Look at what is exported to whom (exportfs -v on the server; showmount -e at the "
-                "client where there is NFSv3 as well), and at the modes of all directories down "
-                "to it. Mount SERVER:/ and go down from there: what shows is what there is."
+                "Look at what is exported to whom (exportfs -v on a Linux server; showmount -e at "
+                "the client where there is NFSv3 as well), and at the modes of all directories "
+                "down to it. Mount SERVER:/ and go down from there: what shows is what there is."
             ),
         ),
         confidence="likely",

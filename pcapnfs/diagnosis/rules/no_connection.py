@@ -58,7 +58,7 @@ SERVICES = {
 
 _FIXED = Advice(
     "A firewall must let that port through, which changes with each restart unless it is set: "
-    "lockd, mountd and statd have port= in /etc/nfs.conf (lockd also udp-port=)."
+    "on Linux lockd, mountd and statd have port= in /etc/nfs.conf (lockd also udp-port=)."
 )
 
 

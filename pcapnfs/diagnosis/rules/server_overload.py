@@ -93,8 +93,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 _MORE_OTHER
                 if is_other_server(material, server.server)
                 else Advice(
-                    "Give nfsd more threads (threads in /etc/nfs.conf; 8 to 16 are few for many "
-                    "clients), and see whether they are all busy."
+                    "Give its NFS service more threads (Linux: threads in /etc/nfs.conf; 8 to 16 "
+                    "are few for many clients), and see whether they are all busy."
                 ),
                 Advice("See whether the server's processor or its link is full at that time."),
                 Advice("Spread the load: over time, or over servers."),
@@ -144,8 +144,9 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
             _MORE_OTHER
             if is_other_server(material, server.server)
             else Advice(
-                "Look at the number of nfsd threads (/proc/fs/nfsd/threads) and give it more "
-                "(threads in /etc/nfs.conf; 8 to 16 are few for many clients)."
+                "Look at how many threads its NFS service has, and give it more (Linux: "
+                "/proc/fs/nfsd/threads, and threads in /etc/nfs.conf; 8 to 16 are few for many "
+                "clients)."
             ),
             Advice("Make storage faster: each thread is free again sooner."),
         ),

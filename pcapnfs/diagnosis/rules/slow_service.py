@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,43 @@ ONE_BY_ONE = "works on one call at a time"
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
-    limits = {"small": values[SMALL.name], "read": values[READ.name], "write": values[WRITE.name]}
+    in_turn = {
+        each.server: each
+        for each in material.in_turn
+        if one_by_one(each, values[LEAST.name], values[IN_TURN.name])
+    }
+    for server, group in groupby(_slow(material, values), key=lambda each: each.server):
+        operations = list(group)
+        worst = max(each.median_s for each in operations)
+        slower = worst >= values[SLOWER.name]
+        queue = in_turn.get(server) if slower else None
+        claims = _claims(operations, values)
+        kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
+        yield Observed(
+            severity=_severity(material, claims, worst, values),
+            title=_title(server, in_turn=queue is not None, slower=slower),
+            seen="Median time at the server, without the network: "
+            f"{', '.join(_told(each) for each in operations[:TOLD])}."
+            + ("" if queue is None else _in_turn(queue)),
+            why=" ".join(_WHY[kind] for kind in kinds),
+            advice=_advice(
+                kinds, in_turn=queue is not None, other=is_other_server(material, server)
+            ),
+            confidence="likely",
+            data=units.counted(sum(each.calls for each in operations), "call"),
+            frames=tuple(frame for each in operations for frame in each.frames[:2]),
+            claims=claims,
+        )
+
+
+def _limits(values: Values) -> dict[str, float]:
+    """Up to which time at the server calls are no matter, by kind, seconds."""
+    return {"small": values[SMALL.name], "read": values[READ.name], "write": values[WRITE.name]}
+
+
+def _slow(material: Material, values: Values) -> list[ServerTime]:
+    """Operations that are slow for no reason of another rule, by server, costliest first."""
+    limits = _limits(values)
     # Where the link is full, data waits for it, and not for the server.
     moving = bound.names(material, "transfer")
     # Where small calls stand behind others, server_overload says so, and what for.
@@ -76,56 +112,40 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             waiting[pair.server, "read"] += pair.read_s
             waiting[pair.server, "unstable_write"] += pair.unstable_write_s
             waiting[pair.server, "unstable"] += pair.unstable_s
-    slow = sorted(
-        (
-            each
-            for each in material.server_times
-            if each.calls >= values[LEAST.name]
-            and waiting[each.server, each.row] < each.time_s / 2
-            and each.sure_s > limits[each.kind]
-            and not (moving if each.kind != "small" else each.server in queueing)
-        ),
-        key=lambda each: (each.server, -each.time_s),
+    slow = (
+        each
+        for each in material.server_times
+        if each.calls >= values[LEAST.name]
+        and waiting[each.server, each.row] < each.time_s / 2
+        and each.sure_s > limits[each.kind]
+        and not (moving if each.kind != "small" else each.server in queueing)
     )
-    in_turn = {
-        each.server: each
-        for each in material.in_turn
-        if one_by_one(each, values[LEAST.name], values[IN_TURN.name])
-    }
-    for server, group in groupby(slow, key=lambda each: each.server):
-        operations = list(group)
-        claims = tuple(
-            Claim(each.row, each.time_s * (1 - limits[each.kind] / each.mean_s))
-            for each in operations
-            if each.mean_s > limits[each.kind]
-        )
-        worst = max(each.median_s for each in operations)
-        kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
-        queue = in_turn.get(server) if worst >= values[SLOWER.name] else None
-        other = is_other_server(material, server)
-        look = _LOOK_OTHER if other else _LOOK
-        if queue is not None:
-            look = _THREADS_OTHER if other else _THREADS
-        by_kind = _BY_KIND_OTHER if other else _BY_KIND
-        yield Observed(
-            severity=_severity(material, claims, worst, values),
-            title=_title(server, queue is not None, worst >= values[SLOWER.name]),
-            seen="Median time at the server, without the network: "
-            f"{', '.join(_told(each) for each in operations[:TOLD])}."
-            + ("" if queue is None else _in_turn(queue)),
-            why=" ".join(_WHY[kind] for kind in kinds),
-            advice=(look, *(by_kind[kind] for kind in kinds)),
-            confidence="likely",
-            data=units.counted(sum(each.calls for each in operations), "call"),
-            frames=tuple(frame for each in operations for frame in each.frames[:2]),
-            claims=claims,
-        )
+    return sorted(slow, key=lambda each: (each.server, -each.time_s))
 
 
-def _title(server: str, in_turn: bool, slow: bool) -> str:
+def _claims(operations: Sequence[ServerTime], values: Values) -> tuple[Claim, ...]:
+    """What goes beyond the time that would be no matter."""
+    limits = _limits(values)
+    return tuple(
+        Claim(each.row, each.time_s * (1 - limits[each.kind] / each.mean_s))
+        for each in operations
+        if each.mean_s > limits[each.kind]
+    )
+
+
+def _advice(kinds: Sequence[str], *, in_turn: bool, other: bool) -> tuple[Advice, ...]:
+    """Where to look; `other`: at a server that is no Linux."""
+    look = _LOOK_OTHER if other else _LOOK
+    if in_turn:
+        look = _THREADS_OTHER if other else _THREADS
+    by_kind = _BY_KIND_OTHER if other else _BY_KIND
+    return look, *(by_kind[kind] for kind in kinds)
+
+
+def _title(server: str, *, in_turn: bool, slower: bool) -> str:
     if in_turn:
         return f"The server {server} {ONE_BY_ONE}"
-    if slow:
+    if slower:
         return f"The server {server} is slow even where no stable storage is needed"
     return f"The server {server} answers later than it could"
 
@@ -163,29 +183,30 @@ _WHY = {
 """Why it matters, by kind of calls."""
 
 _LOOK = Advice(
-    "On the server, look at the processor (mpstat, steal time of a virtual machine), nfsd threads "
-    "(/proc/net/rpc/nfsd, threads in /etc/nfs.conf) and disks (iostat -x)."
+    "On the server, look at its processor, the threads of its NFS service and its disks (Linux: "
+    "mpstat, and steal time of a virtual machine; /proc/net/rpc/nfsd, and threads in "
+    "/etc/nfs.conf; iostat -x)."
 )
 
 _BY_KIND = {
     "small": Advice(
-        "If only the first access is slow, memory for inodes and directories helps (more of it, "
-        "lower vm.vfs_cache_pressure)."
+        "If only the first access is slow, memory for inodes and directories helps (more of it; "
+        "Linux: lower vm.vfs_cache_pressure)."
     ),
     "read": Advice(
         "If READs alone are slow, it is the disks: faster ones, more read-ahead, or a larger cache."
     ),
     "write": Advice(
-        "If WRITEs alone are slow, disks do not keep up with what is written: look at Dirty and "
-        "Writeback in the server's /proc/meminfo while it runs."
+        "If WRITEs alone are slow, disks do not keep up with what is written: look at what waits "
+        "to be written while it runs (Linux: Dirty and Writeback in /proc/meminfo)."
     ),
 }
 """What else can be done, by kind of calls."""
 
 _THREADS = Advice(
-    "On the server, look at the number of nfsd threads first (/proc/fs/nfsd/threads, threads in "
-    "/etc/nfs.conf): one alone works on one call at a time. If there are more, it is one disk that "
-    "takes requests as they come (iostat -x)."
+    "On the server, look at the number of threads of its NFS service first (Linux: "
+    "/proc/fs/nfsd/threads, and threads in /etc/nfs.conf): one alone works on one call at a time. "
+    "If there are more, it is one disk that takes requests as they come (Linux: iostat -x)."
 )
 
 _LOOK_OTHER = Advice(

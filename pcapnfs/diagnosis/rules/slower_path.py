@@ -36,10 +36,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=_severity(path, material),
             at_most="problem" if path.known else None,
             title=_title(path),
-            seen=f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC even the "
-            f"quickest of {units.counted(path.acks + path.turns, 'answer')} of the {path.side} "
-            f"took {units.duration(path.rtt_s)}, a round trip otherwise "
-            f"{units.duration(path.usual_s)}.{_proof(path)}{_rate(path)}{_cost(path)}",
+            seen=f"{_seen(path)}{_proof(path)}{_rate(path)}{_cost(path)}",
             why=_FULL
             if path.full_bytes_per_s
             else "Every call waits for the path there and back, whatever servers and disks do. "
@@ -50,14 +47,36 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "all of them.",
             advice=ADVICE_FULL if path.full_bytes_per_s else ADVICE,
             confidence=path.confidence,
-            data=f"{units.counted(path.acks, 'ACK')} without data, "
-            f"{units.counted(path.turns, 'ACK')} with data on "
-            f"{units.counted(path.connections, 'connection')}",
+            data=f"{_data(path)} on {units.counted(path.connections, 'connection')}",
             frames=path.frames,
             claims=claims,
             about=(path.client, path.server),
             calls=path.calls or None,
         )
+
+
+def _seen(path: SlowerPath) -> str:
+    when = f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC"
+    usual = f"a round trip otherwise {units.duration(path.usual_s)}"
+    if path.late_calls:
+        return (
+            f"{when} {units.counted(path.late_calls, 'call')} had not reached the {path.side} "
+            f"after {units.duration(path.rtt_s)} (median), as acknowledgements show that came then "
+            f"and left them out; {usual}."
+        )
+    return (
+        f"{when} even the quickest of {units.counted(path.acks + path.turns, 'answer')} of the "
+        f"{path.side} took {units.duration(path.rtt_s)}, {usual}."
+    )
+
+
+def _data(path: SlowerPath) -> str:
+    if path.late_calls:
+        return units.counted(path.late_calls, "late call")
+    return (
+        f"{units.counted(path.acks, 'ACK')} without data, {units.counted(path.turns, 'ACK')} with "
+        "data"
+    )
 
 
 def _title(path: SlowerPath) -> str:

@@ -76,8 +76,8 @@ _GONE = (
     ),
     Advice(
         "If all files of an export are refused, mount again, and fix the export's "
-        "identity (fsid= in /etc/exports): it changed at a failover, restore or "
-        "new device number."
+        "identity (Linux: fsid= in /etc/exports): it changed at a failover, restore "
+        "or new device number."
     ),
     Advice(
         "Where directories change on the server, a shorter acdirmax (for instance 10) "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.captured.trust import NEARLY
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import by_row
@@ -14,6 +15,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.servers.stalled_calls import StalledCalls
     from pcapnfs.diagnosis.material import Material
 
@@ -43,7 +45,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else f"{units.count(told.calls)} calls "
             f"{'' if alone else f'of {units.count(len(told.clients))} clients '}stood still, the "
             f"longest for {units.duration(told.longest_s)}",
-            seen=_seen(told),
+            seen=_seen(told) + _silence(told, material.trust),
             why=_why(told),
             advice=_advice(told),
             confidence="likely",
@@ -79,6 +81,20 @@ def _seen(told: StalledCalls) -> str:
     return text
 
 
+def _silence(told: StalledCalls, trust: Trust) -> str:
+    """That a clock which was set forward would look the same, where nothing tells."""
+    silence_s = trust.silence_s
+    # Where that is most of the capture, it is said of all that rests on it (diagnosis/pause.py).
+    if silence_s is None or trust.untold_pause_s is not None:
+        return ""
+    if not NEARLY <= silence_s / told.longest_s <= 1:
+        return ""
+    return (
+        f" For {units.duration(silence_s)} of it nothing at all was captured: had the clock of the "
+        "capturing host been set forward by that (NTP; see its log), it would look the same."
+    )
+
+
 def _why(told: StalledCalls) -> str:
     """What stood still: the server as a whole, or what these calls needed."""
     if told.answered_meanwhile:
@@ -100,22 +116,23 @@ def _why(told: StalledCalls) -> str:
 
 ADVICE = (
     Advice(
-        "Read the logs of the server and its storage of that moment (journalctl --since, dmesg -T; "
-        "clocks may differ): disk errors and resets, failing paths (multipath), tasks blocked for "
-        "more than 120 seconds, a network card whose link went down; and what ran then: snapshots, "
-        "backups, fsfreeze, the migration of a virtual machine."
+        "Read the logs of the server and its storage of that moment (Linux: journalctl --since, "
+        "dmesg -T; clocks may differ): disk errors and resets, failing paths (multipath), tasks "
+        "blocked for more than 120 seconds, a network card whose link went down; and what ran "
+        "then: snapshots, backups, fsfreeze, the migration of a virtual machine."
     ),
     Advice(
-        "If it comes again, record what the server's threads wait for while it lasts: "
-        "cat /proc/PID/stack of the nfsd threads, iostat -x 1, and /proc/pressure/io."
+        "If it comes again, record what the server's threads wait for while it lasts (Linux: cat "
+        "/proc/PID/stack of the nfsd threads, iostat -x 1, and /proc/pressure/io)."
     ),
 )
 
 
 _NAMES = Advice(
-    "See what rpc.mountd waited for at that moment, which Linux asks who may use an export (again "
-    "after half an hour) and what groups a user has: DNS (getent hosts CLIENT), LDAP, netgroups, "
-    "or a mountd that hung. Such calls need no disk where the server has in memory what they ask."
+    "On a Linux server see what rpc.mountd waited for at that moment, which the kernel asks who "
+    "may use an export (again after half an hour) and what groups a user has: DNS (getent hosts "
+    "CLIENT), LDAP, netgroups, or a mountd that hung. Such calls need no disk where the server has "
+    "in memory what they ask."
 )
 
 NO_FILE = ("SEQUENCE", "NULL", "RENEW")

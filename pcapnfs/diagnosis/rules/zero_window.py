@@ -40,13 +40,16 @@ def _of_server(material: Material, pair: TcpStalls) -> Observed:
         "waiting for storage to take WRITEs, or the receive buffer is small. The network is not "
         "the bottleneck.",
         advice=(
-            Advice("Look at the server's storage first: WRITE and COMMIT service times, iostat."),
             Advice(
-                "Give the server more NFS threads (nfs.conf, [nfsd] threads=64 or more), if they "
-                "are all busy and the disks are not."
+                "Look at the server's storage first: WRITE and COMMIT service times, and the load "
+                "of its disks (Linux: iostat)."
             ),
             Advice(
-                "Raise the server's receive buffers (net.ipv4.tcp_rmem, net.core.rmem_max).",
+                "Give the server more NFS threads (Linux: nfs.conf, [nfsd] threads=64 or more), if "
+                "they are all busy and the disks are not."
+            ),
+            Advice(
+                "Raise the server's receive buffers (Linux: net.ipv4.tcp_rmem, net.core.rmem_max).",
                 "more memory for each connection.",
             ),
         ),

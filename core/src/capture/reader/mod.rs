@@ -88,7 +88,7 @@ impl Reader {
     /// The next packet, or `None` at the end of the file.
     ///
     /// Errors: [`ReadError::Io`] and [`ReadError::Damaged`], once; afterwards the file has ended.
-    #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
+    #[expect(clippy::should_implement_trait, reason = "it lends, which `Iterator` cannot")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         if let Some(record) = self.usual() {
@@ -109,7 +109,7 @@ impl Reader {
     /// Apart from that, which has more to give: what could be either would lie in memory, and whoever takes
     /// the packet would wait until it does.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn at_hand(&mut self) -> Option<Packet<'_>> {
         let record = self.usual()?;
         Some(self.packet(&record, record.stated_ns))
@@ -117,7 +117,7 @@ impl Reader {
 
     /// The next packet, if it is at hand and its time is believed as it stands.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
     fn usual(&mut self) -> Option<Record> {
         if self.ended || self.ahead.is_some() {
             return None;

@@ -115,14 +115,14 @@ fn hyper(list: &mut &[u8]) -> Option<u64> {
 }
 
 #[inline(always)]
-#[allow(clippy::inline_always)] // What is lent to a call does not stay in registers.
+#[expect(clippy::inline_always, reason = "what is lent to a call does not stay in registers")]
 fn time(list: &mut &[u8]) -> Option<i64> {
     let (seconds, fraction) = (hyper(list)?, word(list)?);
     Some(nanoseconds(seconds.cast_signed(), fraction))
 }
 
 #[inline(always)]
-#[allow(clippy::inline_always)] // As `time`.
+#[expect(clippy::inline_always, reason = "what is lent to a call does not stay in registers")]
 fn opaque<'a>(list: &mut &'a [u8], limit: usize) -> Option<&'a [u8]> {
     let length = word(list)? as usize;
     if length > limit {

@@ -31,7 +31,7 @@ pub struct Names<const NULLABLE: bool, const DENSE: bool>(Words<NULLABLE, DENSE>
 impl<const NULLABLE: bool, const DENSE: bool> Names<NULLABLE, DENSE> {
     /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Each caller knows which kind it has.
+    #[expect(clippy::inline_always, reason = "each caller knows which kind it has")]
     pub fn put(&mut self, row: Row, value: impl Value<Naming, NULLABLE>) {
         let key = match value.given() {
             Some(Naming::Name(name)) => Some(self.0.name(name)),
@@ -172,7 +172,7 @@ impl<const NULLABLE: bool, const DENSE: bool> Default for Words<NULLABLE, DENSE>
 impl<const NULLABLE: bool, const DENSE: bool> Words<NULLABLE, DENSE> {
     /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Each caller knows which kind it has.
+    #[expect(clippy::inline_always, reason = "each caller knows which kind it has")]
     pub fn put<'a>(&mut self, row: Row, value: impl Value<Wording<'a>, NULLABLE>) {
         let Some(value) = value.given() else { return };
         if self.keys.unwanted {

@@ -138,7 +138,7 @@ impl Runs {
 
 impl Run {
     fn add(&mut self, transfer: &Transfer) {
-        #[expect(clippy::cast_precision_loss)] // Nanoseconds of 104 days are exact.
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of 104 days are exact")]
         let share = transfer.share as f64 * transfer.waiting;
         self.frame = self.frame.min(transfer.frame);
         self.largest = self.largest.max(transfer.requested);

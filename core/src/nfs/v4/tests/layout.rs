@@ -106,7 +106,7 @@ const FLEX_LAYOUT: Rows = &[
     ("ffl_stats_collect_hint", Word(0)),
 ];
 
-#[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
+#[expect(clippy::unnecessary_wraps, reason = "the fact sheet's field is optional")]
 fn pnfs(told: Pnfs<'static>) -> Option<Box<Rare<'static>>> {
     Some(Rare { pnfs: Some(told), ..Rare::default() }.into())
 }

@@ -45,7 +45,7 @@ const SERVER_IMPLEMENTATION: Rows = &[
 
 const NO_IMPLEMENTATION: Rows = &[("impl_id count", Word(0))];
 
-#[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
+#[expect(clippy::unnecessary_wraps, reason = "the fact sheet's field is optional")]
 fn flags(told: u32) -> Option<Box<Rare<'static>>> {
     let pnfs = Some(Pnfs { server_flags: Some(told), ..Pnfs::default() });
     Some(Rare { pnfs, ..Rare::default() }.into())

@@ -26,13 +26,13 @@ fn written() -> Facts<'static> {
     }
 }
 
-#[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
+#[expect(clippy::unnecessary_wraps, reason = "the fact sheet's field is optional")]
 fn sparse(told: Sparse) -> Option<Box<Rare<'static>>> {
     Some(Rare { sparse: Some(told), ..Rare::default() }.into())
 }
 
 /// The state in `STATEID` is that of a copy in the background.
-#[allow(clippy::unnecessary_wraps)] // As above.
+#[expect(clippy::unnecessary_wraps, reason = "the fact sheet's field is optional")]
 pub(super) fn in_background() -> Option<Box<Rare<'static>>> {
     Some(Rare { offload: STATE, ..Rare::default() }.into())
 }

@@ -1,0 +1,204 @@
+"""Calls that took long to reach the server, as its acknowledgements show.
+
+Takes calls with the last acknowledgement that left out some of them after they were sent
+(`unreceived_time`); gives, for each client and server, how many had not arrived for much longer
+than a round trip takes, and the table of these. By the time that a receiver acknowledges less than
+a call, it does not have it, however long it delays the next acknowledgement and however slow the
+server behind it is. What is sent behind a call that has not arrived has not arrived either. A
+capture taken at the server has no path before it. Only calls that bring some data tell: those of
+READs are late to be acknowledged where the acknowledgements wait behind replies. Calls that waited
+for a lost segment are those of `tcp_stalls`, unless most came late without.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    round_trip.READS,
+    columns.of(
+        calls="call client server connection callback call_frame call_time unreceived_time "
+        "reply_time call_bytes tcp_resent"
+    ),
+)
+"""The columns that the queries here read."""
+
+TIMES_AS_LONG = 2
+"""A call that arrived late took at least so many times the usual round trip …"""
+
+LATER_NS = 5_000_000
+"""… and so much longer: less shows nothing where a path varies."""
+
+BRINGS_BYTES = 4096
+"""What a call brings at least that tells."""
+
+LEAST = 10
+"""Calls of a client and a server below which nothing is told."""
+
+LARGE_BYTES = 16384
+"""Messages that bring at least so much tell how fast data moves."""
+
+EVENLY = (8, 1.5)
+"""Of at least so many such messages, each sent before the one before it was through, the upper
+quartile of the rates at which they followed one another is at most so many times the lower: a link
+takes them at its speed."""
+
+TABLE = "late_arrivals"
+"""The table that `register` makes, with a row for each call that arrived late: `call`; `inside`,
+how much later than usual, ns, and no more than its service time holds."""
+
+
+class LateArrivals(Record):
+    """Calls of one client that took long to reach one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """How many."""
+    connections: int
+    """Connections that carried them."""
+    from_ns: int
+    """When the first of them was sent, nanoseconds since 1970."""
+    until_ns: int
+    """When the last of them had not arrived yet, nanoseconds since 1970."""
+    median_s: float
+    """For how long they had not arrived, and the acknowledgement that shows it was on its way back:
+    the median, seconds."""
+    usual_s: float
+    """The usual round trip to the server, seconds."""
+    bytes_per_s: float | None
+    """How fast large ones arrived, bytes a second, where they did so evenly; None where not."""
+
+
+@once
+def late_arrivals(trace: Trace) -> tuple[LateArrivals, ...]:
+    """Tell each client and server, in order of time."""
+    if not register(trace):
+        return ()
+    rates = {(client, server): rate for client, server, rate in trace.rows(_RATES)}
+    return tuple(
+        LateArrivals(
+            client=str(client),
+            server=str(server),
+            calls=integer(calls),
+            connections=integer(connections),
+            from_ns=integer(begin),
+            until_ns=integer(end),
+            median_s=median / NANOSECONDS,
+            usual_s=usual / NANOSECONDS,
+            bytes_per_s=rates.get((client, server)),
+        )
+        for client, server, calls, connections, begin, end, median, usual in trace.rows(_TOLD)
+    )
+
+
+@once
+def register(trace: Trace) -> bool:
+    """Make the table `late_arrivals` of a trace, and say whether there is anything in it.
+
+    Where no call arrived late there is no table.
+    """
+    pairs = {
+        (str(client), str(server))
+        for client, server in trace.rows(_ANY, {"later": LATER_NS, "brings": BRINGS_BYTES})
+    }
+    if not pairs:
+        return False
+    known = [
+        pair
+        for pair in round_trips(trace).pairs
+        if (pair.client, pair.server) in pairs
+        and pair.vantage != "server"
+        and pair.server_side.rtt_s is not None
+    ]
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(
+            f"create table {TABLE} as {_LATE}",
+            {
+                "clients": given.text(pair.client for pair in known),
+                "servers": given.text(pair.server for pair in known),
+                "usual": given.text(
+                    round((pair.server_side.rtt_s or 0.0) * NANOSECONDS) for pair in known
+                ),
+                "later": LATER_NS,
+                "times": TIMES_AS_LONG,
+                "brings": BRINGS_BYTES,
+                "least": LEAST,
+            },
+        )
+        cursor.execute(f"select exists (from {TABLE})")
+        ((found,),) = cursor.fetchall()
+    return bool(found)
+
+
+_ANY = """
+    select distinct client, server from calls
+    where unreceived_time - call_time > $later and call_bytes >= $brings and not callback
+"""
+
+# The stream brings calls in the order of the frames that complete them.
+_LATE = f"""
+    with pairs as (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("usual", "bigint")} as usual
+    ),
+    sent as (
+        select call, client, server, connection, call_frame, call_time, unreceived_time, call_bytes,
+               usual, reply_time, tcp_resent,
+               max(unreceived_time) filter (call_bytes >= $brings) over (
+                   partition by connection order by call_frame, call_time, call
+               ) as until
+        from calls join pairs using (client, server)
+        where not callback
+    ),
+    late as (
+        select *, least(until, reply_time) - call_time as took
+        from sent where reply_time is not null and until > call_time
+    )
+    select call, client, server, connection, call_frame, call_time, call_bytes, unreceived_time,
+           usual, took, took - usual as inside
+    from late
+    where took >= $times * usual and took - usual >= $later
+    qualify count(*) filter (not tcp_resent) over (partition by client, server)
+            >= greatest($least, count(*) over (partition by client, server) / 2)
+"""
+
+_TOLD = f"""
+    select client, server, count(*), count(distinct connection), min(call_time),
+           max(call_time + took), median(took), any_value(usual)
+    from {TABLE} group by client, server order by min(call_time), client, server
+"""
+
+_RATES = f"""
+    with arrived as (
+        select client, server, call_bytes, call_time, unreceived_time,
+               lag(unreceived_time) over (
+                   partition by connection order by call_frame, call_time, call
+               ) as before
+        from {TABLE} where call_bytes >= {LARGE_BYTES} and unreceived_time is not null
+    ),
+    rates as (
+        select client, server, call_bytes, unreceived_time - before as apart,
+               call_bytes / (unreceived_time - before) as rate
+        from arrived where unreceived_time > before and call_time < before
+    )
+    select client, server, sum(call_bytes) * 1e9 / sum(apart)
+    from rates group by client, server
+    having count(*) >= {EVENLY[0]}
+           and quantile_cont(rate, 0.75) <= {EVENLY[1]} * quantile_cont(rate, 0.25)
+"""

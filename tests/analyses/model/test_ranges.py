@@ -1,0 +1,147 @@
+"""How far the model's forecasts may be off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.resampling import holdout_error, interval, resampled
+from pcapnfs.trace import Trace
+from tests.analyses.model.runs import TIMES, connection, ends, objects, run
+from tests.unit.rows import MILLISECOND, Row, meta, trace_of
+
+
+@pytest.mark.parametrize(("files", "told"), [(10, True), (9, False)])
+def test_a_range_without_width_is_none(files: int, told: bool) -> None:
+    """Of fewer than 10 files nothing shows how unlike others are."""
+    calls = [{**row, "file": place % files + 1} for place, row in enumerate(run(20))]
+    with trace_of(
+        files=objects(files), calls=calls, connections=[connection(0.8, 0.001)]
+    ) as opened:
+        found = model(opened)
+    by_name = {each.change: each for each in found.what_if}
+    assert (found.forecast_low_s is not None) is told
+    for name in ("measured", "async"):
+        assert (by_name[name].low_s is not None) is told
+        assert (by_name[name].high_s is not None) is told
+    # One after the other, or side by side: that can be told of any.
+    low, high = ends(by_name["streams"])
+    assert low < by_name["streams"].forecast_s < high
+
+
+def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
+    with trace_of(files=objects(14), calls=run(14), connections=[connection(0.8, 0.001)]) as few:
+        found = model(few)
+        assert found.missing == ("stable_calls",)
+        assert (found.predicted_s, found.persist_s, found.forecast_s) == (None, None, None)
+        assert found.what_if == ()
+        # Where the time went is known all the same.
+        assert found.verdict is not None
+        assert found.verdict.named[0] == "persistence"
+        assert "too few" in found.verdict.sentence
+        given = model(few, Overrides(persist_s=0.005))
+        assert given.predicted_s == pytest.approx(14 * 0.013)
+        assert given.missing == ()
+    assert model(trace).missing == ()
+
+
+def test_a_coarse_clock_widens_the_range_by_its_tick() -> None:
+    """By a millisecond for each of two stable calls of 40 files, all of a round trip below."""
+    with trace_of(
+        meta(packets=240), files=objects(), calls=run(), connections=[connection(0.8, 0.001)]
+    ) as trace:
+        found = model(trace)
+    assert found.clock_tick_s == pytest.approx(0.001)
+    by_name = {each.change: each for each in found.what_if}
+    changed, same = by_name["async"], by_name["measured"]
+    assert changed.low_s == pytest.approx(changed.forecast_s - 40 * 2 * 0.001, rel=0.02)
+    assert changed.high_s == pytest.approx(changed.forecast_s + 40 * 2 * 0.001, rel=0.02)
+    # How long all of it took does not depend on the tick.
+    assert (same.low_s, same.high_s) == pytest.approx((same.forecast_s,) * 2, rel=0.01)
+
+
+def test_resamples_are_the_same_for_the_same_seed(trace: Trace) -> None:
+    measured = measure(trace)
+    one, same, other = (resampled(measured, seed=seed) for seed in (1, 1, 2))
+    assert one is not None
+    assert same is not None
+    assert other is not None
+    assert (one.forecast_s == same.forecast_s).all()
+    assert not (one.forecast_s == other.forecast_s).all()
+
+
+def test_the_interval_grows_with_what_files_differ() -> None:
+    slow = [
+        {**row, "srt": 20 * MILLISECOND, "reply_time": row["call_time"] + 20 * MILLISECOND}  # type: ignore[operator]
+        if row["file"] in (3, 17, 31) and row["op"] == "CREATE"
+        else row
+        for row in run(persist_ms=1)
+    ]
+    with trace_of(files=objects(), calls=run(persist_ms=1)) as trace:
+        alike = resampled(measure(trace))
+    with trace_of(files=objects(), calls=slow) as trace:
+        differ = measure(trace)
+    found = resampled(differ)
+    assert alike is not None
+    assert found is not None
+    narrow, wide = (np.ptp(interval(each.forecast_s)) for each in (alike, found))
+    assert wide > 3 * narrow
+    low, high = interval(found.forecast_s)
+    assert low < differ.span_s < high
+    error = holdout_error(differ)
+    assert error is not None
+    assert error > 0.05
+
+
+def _by_turns() -> list[Row]:
+    """Calls of the run, of which every second file has no stable ones."""
+    return [row for row in run() if int(str(row["file"])) % 2 or row["op"] == "LOOKUP"]
+
+
+def test_files_that_come_by_turns_are_halved_by_chance() -> None:
+    """As a new file and the one that it takes the place of: every second one is like no other."""
+    with trace_of(files=objects(), calls=_by_turns()) as trace:
+        found = model(trace)
+    assert found.holdout_error is not None
+    assert 0.02 < found.holdout_error < 0.4
+    assert not found.unlike
+
+
+def _most_of_one_file() -> tuple[list[Row], list[Row]]:
+    """Files of one call each, one of which has every second call, and a long one at first."""
+    calls: list[Row] = []
+    for place, row in enumerate(run(80, stable=())):
+        later = {name: value + 500 * MILLISECOND for name, value in row.items() if name in TIMES}  # type: ignore[operator]
+        if not place:
+            later = {name: later[name] for name in ("reply_time", "reply_first_time")}
+            later["srt"] = row["srt"] + 500 * MILLISECOND  # type: ignore[operator]
+        calls.append({**row, **later} | ({} if place % 2 else {"file": 1}))
+    return calls, [each for each in objects(80) if each["file"] in {row["file"] for row in calls}]
+
+
+def test_a_file_that_takes_longer_than_all_others_is_drawn_with_none() -> None:
+    calls, files = _most_of_one_file()
+    with trace_of(files=files, calls=calls) as trace:
+        found = model(trace)
+        more = model(trace, Overrides(files=410))
+    assert found.files == 41
+    assert found.single_s == pytest.approx(0.5 + 40 * 0.001 + 39 * 0.002)
+    assert found.holdout_error == pytest.approx(0, abs=0.01)
+    assert found.forecast_low_s == pytest.approx(found.measured_s, rel=0.02)
+    assert found.forecast_high_s == pytest.approx(found.measured_s, rel=0.02)
+    # With another number of files, its time grows as that of all others.
+    assert more.forecast_s == pytest.approx(10 * (found.measured_s or 0.0), rel=0.02)
+    assert more.forecast_low_s == pytest.approx(more.forecast_s, rel=0.02)
+    assert more.forecast_high_s == pytest.approx(more.forecast_s, rel=0.02)
+    with trace_of(files=objects(), calls=run()) as trace:
+        assert model(trace).single_s is None
+
+
+def test_too_few_files_have_no_interval() -> None:
+    with trace_of(files=objects(9), calls=run(9, stable=("CREATE",) * 4)) as trace:
+        found = model(trace)
+    assert found.forecast_s is not None
+    assert (found.forecast_low_s, found.forecast_high_s, found.holdout_error) == (None, None, None)

@@ -1,0 +1,322 @@
+"""What the run would take with other storage, networks, streams or options."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.scenarios import STREAMS
+from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change
+from pcapnfs.trace import Trace
+from pcapnfs.views.estimate import remarks
+from tests.analyses.model.runs import (
+    FILES,
+    RTT_MS,
+    THINK_MS,
+    TIMES,
+    connection,
+    ends,
+    inputs,
+    objects,
+    reading,
+    run,
+)
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (Overrides(streams=8), Overrides(streams=8, persist_s=0.0)),
+        (Overrides(streams=8, persist_s=LOG_DEVICE_S), Overrides(streams=8, persist_s=0.0)),
+        (Overrides(rtt_s=0.005), Overrides(rtt_s=0.005, persist_s=0.0)),
+    ],
+)
+def test_what_was_given_and_a_change_are_one_scenario_whichever_is_given(
+    trace: Trace, given: Overrides, asked: Overrides
+) -> None:
+    changed = {each.change: each for each in model(trace, given).what_if}["async"]
+    told = {each.change: each for each in model(trace, asked).what_if}["given"]
+    assert changed.forecast_s == pytest.approx(told.forecast_s)
+    assert (changed.low_s, changed.high_s) == pytest.approx((told.low_s, told.high_s))
+
+
+def test_less_waiting_takes_no_longer_at_most(trace: Trace) -> None:
+    found = {each.change: each for each in model(trace, Overrides(streams=8)).what_if}
+    ranges = [ends(found[change]) for change in ("async", "log_device", "given")]
+    for ordered in zip(*ranges, strict=True):
+        assert list(ordered) == sorted(set(ordered))
+
+
+def test_what_would_happen_if(trace: Trace) -> None:
+    by_name = {each.change: each for each in model(trace).what_if}
+    assert list(by_name) == ["measured", "async", "log_device", "rtt", "streams", "local"]
+    client = 119 * 0.002
+    assert by_name["async"].forecast_s == pytest.approx(40 * 0.003 + client)
+    assert by_name["log_device"].forecast_s == pytest.approx(
+        40 * (0.003 + 2 * LOG_DEVICE_S) + client
+    )
+    assert by_name["rtt"].forecast_s == pytest.approx(40 * (0.013 - 3 * 0.0004) + client)
+    assert by_name["rtt"].value == pytest.approx(0.0004)
+    assert by_name["streams"].forecast_s == pytest.approx(40 * 0.013 / STREAMS + client)
+    assert by_name["local"].forecast_s == pytest.approx(40 * 3 * 0.0002 + client)
+    assert by_name["async"].factor == pytest.approx(0.758 / (0.12 + client))
+
+
+@pytest.mark.parametrize(("files", "told"), [(STREAMS, True), (STREAMS - 1, False)])
+def test_no_more_streams_are_foretold_than_there_are_files(files: int, told: bool) -> None:
+    calls = [{**row, "file": place % files + 1} for place, row in enumerate(run())]
+    with trace_of(
+        files=[file(number + 1, f"f{number}") for number in range(files)],
+        calls=calls,
+        connections=[connection(0.8, 0.001)],
+    ) as opened:
+        found, more = model(opened), model(opened, Overrides(files=40))
+    assert ("streams" in {each.change for each in found.what_if}) is told
+    assert "streams" in {each.change for each in more.what_if}
+
+
+@pytest.mark.parametrize(("streams", "told"), [(7, True), (8, False)])
+def test_no_more_streams_are_foretold_where_as_many_ran(streams: int, told: bool) -> None:
+    """Each begins 57 ms after the one before, so that fewer are under way on average."""
+    calls: list[Row] = []
+    for stream in range(streams):
+        for place, row in enumerate(run()):
+            times = {
+                name: int(str(row[name])) + stream * 57 * MILLISECOND
+                for name in row
+                if name.endswith("_time")
+            }
+            about = 2 * stream + place % 2 + 1
+            calls.append({**row, **times, "call": len(calls) + 1, "file": about})
+    with trace_of(
+        files=[file(number + 1, f"f{number}") for number in range(2 * streams)],
+        calls=calls,
+        connections=[connection(0.8, 0.001)],
+    ) as opened:
+        found, given = model(opened), model(opened, Overrides(streams=4))
+    assert 2 < float(inputs(found)["concurrency"][0]) < STREAMS - 1
+    assert ("streams" in {each.change for each in found.what_if}) is told
+    assert "streams" in {each.change for each in given.what_if}
+
+
+@pytest.mark.parametrize("persist_s", [0.0, 1e-20, 1e-17])
+def test_storage_that_takes_no_time_makes_no_call_shorter(persist_s: float) -> None:
+    costs = Costs(
+        files=10.0,
+        rpcs_per_file=3.0,
+        rtt_s=0.001,
+        syncops_per_file=2.0,
+        persist_s=persist_s,
+        other_s=0.002,
+        client_s=0.0,
+        pauses_s=0.0,
+        concurrency=1.0,
+        unsure_s=0.001,
+        slow_s=0.001,
+    )
+    for given in (0.0, 0.0001):
+        change = Change(persist_s=given)
+        for case in change.extremes(costs, absorbs=False):
+            assert case.forecast_s == pytest.approx(change.of(costs).forecast_s)
+
+
+@pytest.mark.parametrize(("late_ms", "shared"), [(4_000, False), (2_900, True)])
+def test_streams_do_not_shorten_the_wait_for_a_path_that_was_cut(
+    late_ms: int, *, shared: bool
+) -> None:
+    """The last CREATE stands still; what is shorter may be a loss of its own."""
+    rows = run()
+    last = dict(rows[-1])
+    for name in TIMES[2:]:
+        last[name] = int(str(last[name])) + late_ms * MILLISECOND
+    last |= {"srt": int(str(last["reply_time"])) - int(str(last["call_time"])), "tcp_resent": True}
+    calls = [{**row, "connection": 0} for row in (*rows[:-1], last)]
+    lossy = {**connection(0.8, 0.001), "connection": 0, "transport": "TCP"}
+    lossy |= {"client": "10.0.0.2", "server": "10.0.0.1", "client_resent": 5}
+    with trace_of(files=objects(), calls=calls, connections=[lossy]) as trace:
+        found, given = model(trace), model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = (len(rows) - 1) * 0.002
+    busy = float(found.measured_s or 0.0) - client - late_ms / 1000
+    waited = late_ms / 1000 / (STREAMS if shared else 1)
+    assert streams.forecast_s == pytest.approx(busy / STREAMS + waited + client)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    detail = "until TCP's retransmission timer ran out" if shared else "let nothing through"
+    assert found.verdict is not None
+    assert detail in found.verdict.sentence
+    lost = next(each for each in given.verdict.causes if each.cause == "loss")
+    assert lost.time_s == pytest.approx(waited, rel=0.01)
+
+
+def refusing(status: str) -> Trace:
+    """The server refuses an OPEN so, and takes it 4 s later."""
+    late_ns = 4_000 * MILLISECOND
+    rows = run()
+    at = int(str(rows[-1]["reply_time"])) + 2 * MILLISECOND
+
+    def opening(number: int, sent: int, status: str) -> Row:
+        times = {"call_first_time": sent, "call_time": sent}
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), sent + MILLISECOND)
+        return call(number, "OPEN", 1, file=1, status_name=status, **times)
+
+    refused = opening(len(rows) + 1, at, status)
+    taken = opening(len(rows) + 2, at + late_ns, "NFS4_OK")
+    return trace_of(files=objects(), calls=[*rows, refused, taken])
+
+
+def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> None:
+    """Eight streams wait as long as one."""
+    with refusing("NFS4ERR_GRACE") as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = 120 * 0.002
+    assert streams.forecast_s == pytest.approx(4 + (40 * 0.013 + 0.001) / STREAMS + client)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    assert given.verdict.named == ("waiting",)
+    waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
+    assert waiting.time_s == pytest.approx(4, rel=0.01)
+
+
+@pytest.mark.parametrize("streams", [None, STREAMS])
+@pytest.mark.parametrize("status", ["NFS4ERR_GRACE", "NFS4ERR_DELAY"])
+def test_a_local_disk_is_ready(status: str, streams: int | None) -> None:
+    with refusing(status) as trace:
+        found = model(trace, Overrides(streams=streams)).what_if[-1]
+    assert found.change == "local"
+    # 122 calls of 1 ms, and the client's own time.
+    local = 0.122 / (streams or 1) + 120 * 0.002
+    assert found.forecast_s == pytest.approx(local, rel=0.02)
+    low, high = ends(found)
+    assert low <= local <= high < 4
+
+
+@pytest.mark.parametrize("status", ["NFS4ERR_DELAY", "NFS3ERR_JUKEBOX"])
+def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
+    with refusing(status) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = 120 * 0.002
+    assert streams.forecast_s == pytest.approx((4 + 40 * 0.013 + 0.001) / STREAMS + client)
+    # Unless all of them need that file.
+    assert ends(streams)[1] > 4
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
+    assert waiting.time_s == pytest.approx(4 / STREAMS, rel=0.01)
+
+
+def test_streams_move_no_bytes_faster_over_a_link_that_is_full() -> None:
+    """Unless it is not: then they share that time as well."""
+    with reading(objects=STREAMS) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+        local = model(trace, Overrides(streams=STREAMS)).what_if[-1]
+    streams = next(each for each in found.what_if if each.change == "streams")
+    measured = float(found.measured_s or 0.0)
+    assert streams.forecast_s == pytest.approx(measured, rel=0.05)
+    assert found.concurrency is not None
+    assert streams.low_s == pytest.approx(measured * found.concurrency / STREAMS, rel=0.05)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    assert given.verdict.named == ("transfer",)
+    assert local.change == "local"
+    assert local.forecast_s == pytest.approx(0, abs=0.001)
+
+
+def test_what_one_file_moved_is_not_taken_from_runs_without_it() -> None:
+    """A third of the resamples lack the only file that took 2 s on the wire."""
+    rows = run()
+    last = rows[-1]
+    first = int(str(last["reply_time"])) + 2 * MILLISECOND
+    end = first + 2000 * MILLISECOND
+    times = {"call_first_time": first, "call_time": first, "reply_first_time": first + MILLISECOND}
+    times |= {"reply_time": end, "srt": end - first, "connection": 0}
+    rows.append(call(len(rows) + 1, "READ", 1, file=FILES, stability="read", **times))
+    with trace_of(files=objects(), calls=rows, connections=[connection(0.8, 0.001)]) as trace:
+        local = next(each for each in model(trace).what_if if each.change == "local")
+    low, high = ends(local)
+    client = 120 * 0.002
+    assert client <= low <= local.forecast_s <= high < 1
+
+
+def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
+    """Most stable calls were sent again: what they took is the wait for that."""
+    rows = [{**row, "transmissions": 2} if row["stability"] == "stable" else row for row in run()]
+    with trace_of(files=objects(), calls=rows) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(persist_s=0.005))
+    assert found.resent
+    assert [each.change for each in found.what_if] == ["measured", "streams"]
+    assert any("nothing tells what other storage would bring" in told for told in remarks(found))
+    # What the user gives is known.
+    assert not given.resent
+    assert "async" in {each.change for each in given.what_if}
+
+
+def test_a_larger_wsize_saves_calls() -> None:
+    """Files of 64 KiB in two WRITEs and a COMMIT: two calls less each, no stable one less."""
+    rows = run(stable=("CREATE", "COMMIT"), small=("WRITE", "WRITE", "LOOKUP"))
+    rows = [{**row, "stability": "unstable_write"} if row["op"] == "WRITE" else row for row in rows]
+    operations, offset = [], 0
+    for row in rows:
+        if row["op"] == "WRITE":
+            number, of = row["call"], row["file"]
+            assert isinstance(number, int)
+            operations.append(operation(number, "WRITE", file=of, offset=offset, requested=32768))
+            offset = 32768 - offset
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        found = {each.change: each for each in model(trace).what_if}
+    assert found["wsize"].value == 65536
+    saved = found["measured"].forecast_s - found["wsize"].forecast_s
+    # Two round trips of 1 ms for each file, and perhaps the client's 2 ms.
+    assert saved == pytest.approx(40 * 2 * 0.001, rel=0.02)
+    saved = found["measured"].forecast_s - ends(found["wsize"])[0]
+    assert saved == pytest.approx(40 * 2 * 0.003, rel=0.05)
+    # Where another file went in a larger WRITE, wsize is larger, and somebody wanted the pieces.
+    last = rows[-1]["call"]
+    assert isinstance(last, int)
+    rows.append(call(last + 1, "WRITE", 1, stability="unstable_write"))
+    operations.append(operation(last + 1, "WRITE", file=1000, offset=0, requested=65536))
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        assert "wsize" not in {each.change for each in model(trace).what_if}
+
+
+def test_appended_lines_are_not_cut_by_wsize() -> None:
+    rows = run(stable=("CREATE",), small=("WRITE", "WRITE", "LOOKUP"))
+    operations = [
+        operation(row["call"], "WRITE", file=row["file"], offset=0, requested=size)  # type: ignore[arg-type]
+        for row, size in zip(
+            [row for row in rows if row["op"] == "WRITE"], [100, 250] * FILES, strict=True
+        )
+    ]
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        assert "wsize" not in {each.change for each in model(trace).what_if}
+
+
+def test_listings_with_attributes_save_what_followed() -> None:
+    folder = file(200, "d", "directory")
+    inside = [{**row, "parent": 200, "name": row["path"]} for row in objects()]
+    ready = START_NS + 999 * MILLISECOND
+    times = {"call_first_time": ready, "call_time": ready, "reply_time": ready + MILLISECOND}
+    listing = call(900, "READDIR", 1, file=200, **times)
+    entries = [
+        {"call": 900, "directory": 200, "name": f"f{n}", "file": n} for n in range(1, FILES + 1)
+    ]
+    with trace_of(
+        files=[folder, *inside],
+        calls=[listing, *run(stable=(), small=("GETATTR",), directory=200)],
+        operations=[operation(900, "READDIR", file=200, cookie=0, entries=40)],
+        entries=entries,
+    ) as trace:
+        found = {each.change: each for each in model(trace).what_if}
+    assert found["readdirplus"].value == 40
+    saved = found["measured"].forecast_s - found["readdirplus"].forecast_s
+    # The client's pauses beside these calls as well: before the first and behind the last is none.
+    assert saved == pytest.approx(40 * (RTT_MS + THINK_MS) / 1e3, rel=0.05)

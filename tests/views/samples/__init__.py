@@ -1,0 +1,96 @@
+"""Results with round numbers, for views: no trace needed."""
+
+from tests.views.samples.by_file import (
+    file_cost,
+    pattern_class,
+    patterns,
+    perfile,
+    pergroup,
+    sequence,
+    sizes,
+)
+from tests.views.samples.caching import cache, poor_cache, readdir
+from tests.views.samples.captured import (
+    annotation,
+    capture,
+    decoded,
+    poor_trust,
+    redaction,
+    sealing,
+    shown,
+    software,
+    trust,
+    verification,
+)
+from tests.views.samples.compared import (
+    compared_client,
+    comparison,
+    comparison_of_clients,
+    poor_comparison,
+)
+from tests.views.samples.documents import findings, long_report, poor_report, report, summary
+from tests.views.samples.forecasts import client_forecasts, model, poor_model
+from tests.views.samples.rendering import HOSTILE, render
+from tests.views.samples.times import (
+    NO_TIMES,
+    TIMES,
+    bottleneck,
+    bottlenecks,
+    budget,
+    lock_gaps,
+    phase,
+    stability,
+    time_budget,
+)
+from tests.views.samples.wire import loss_rate, network, poor_network, round_trip, slower_path
+
+__all__ = [
+    "HOSTILE",
+    "NO_TIMES",
+    "TIMES",
+    "annotation",
+    "bottleneck",
+    "bottlenecks",
+    "budget",
+    "cache",
+    "capture",
+    "client_forecasts",
+    "compared_client",
+    "comparison",
+    "comparison_of_clients",
+    "decoded",
+    "file_cost",
+    "findings",
+    "lock_gaps",
+    "long_report",
+    "loss_rate",
+    "model",
+    "network",
+    "pattern_class",
+    "patterns",
+    "perfile",
+    "pergroup",
+    "phase",
+    "poor_cache",
+    "poor_comparison",
+    "poor_model",
+    "poor_network",
+    "poor_report",
+    "poor_trust",
+    "readdir",
+    "redaction",
+    "render",
+    "report",
+    "round_trip",
+    "sealing",
+    "sequence",
+    "shown",
+    "sizes",
+    "slower_path",
+    "software",
+    "stability",
+    "summary",
+    "time_budget",
+    "trust",
+    "verification",
+]

@@ -5,6 +5,7 @@ Takes a `Comparison` or a part of it; gives sentences, escaped.
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -242,6 +243,10 @@ def _order(result: Comparison) -> list[str]:
     before, after = result.before.start, result.after.start
     # Beyond the calendar times are written otherwise.
     if before is None or after is None or before.startswith("@") or before <= after:
+        return []
+    # Two captures of one run, from both of its ends, have no order.
+    apart = datetime.fromisoformat(before) - datetime.fromisoformat(after)
+    if apart.total_seconds() < result.after.run_s:
         return []
     first, second = (units.moment(start) for start in (after, before))
     return [

@@ -144,6 +144,41 @@ def test_a_call_without_reply_is_under_way_until_a_later_one_is_answered() -> No
     assert idle_of(hanging, other) == [0.0]
 
 
+def test_a_call_whose_connection_the_server_ended_is_not_under_way() -> None:
+    """The client then waits for the next connection, and not for the call."""
+    sent = START_NS + 300 * MILLISECOND
+    former = {
+        "connection": 1,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS,
+        "last_time": sent + 5 * MILLISECOND,
+        "server_segments": 3,
+        "server_rst_time": sent + 5 * MILLISECOND,
+    }
+    calls = [
+        call(10, "GETATTR", 1, connection=1),
+        call(30, "WRITE", None, connection=1),
+        call(450, "GETATTR", 1, connection=2),
+    ]
+    late = {
+        **connection(2, 4_400, 4_490, syns=1, attempts=3),
+        "attempted_time": START_NS + 400 * MILLISECOND,
+        "transport": "TCP",
+        "first_time": START_NS + 4_400 * MILLISECOND,
+        "last_time": START_NS + 4_600 * MILLISECOND,
+        "server_segments": 1,
+    }
+    with trace_of(calls=calls, connections=[former, late]) as trace:
+        (pair,) = late_connections(trace)
+        assert pair.idle_s == pytest.approx(4.09)
+    open_still = {**former, "server_rst_time": None}
+    with trace_of(calls=calls, connections=[open_still, late]) as trace:
+        (pair,) = late_connections(trace)
+        assert pair.idle_s == 0.0
+
+
 def test_time_without_connection_is_counted_once_and_between_calls() -> None:
     """The first connection is there before any call; two others come about together."""
     calls = [

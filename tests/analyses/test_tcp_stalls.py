@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, tcp_stalls
+from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, late_clients, tcp_stalls
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
@@ -208,3 +208,26 @@ def test_the_connection_that_lost_most_of_those_in_use_at_its_time() -> None:
         with trace_of(connections=alone) as trace:
             (pair,) = tcp_stalls(trace)
         assert pair.worst is None
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "spurious", "is_late"),
+    [(5, 5, 9, True), (5, 5, 8, False), (4, 50, 54, False), (50, 4, 54, False)],
+)
+def test_what_arrived_twice_at_both_ends_was_late(
+    client: int, server: int, spurious: int, is_late: bool
+) -> None:
+    """Half of it is told by either end."""
+    counts = {
+        "client_resent": client,
+        "server_resent": server,
+        "client_spurious": spurious // 2,
+        "server_spurious": spurious - spurious // 2,
+    }
+    with asked(**counts) as trace:
+        assert list(late_clients(trace).values()) == [is_late]
+
+
+def test_where_nothing_was_sent_again_nothing_was_late() -> None:
+    with asked(client_resent=0, server_resent=0) as trace:
+        assert late_clients(trace) == {}

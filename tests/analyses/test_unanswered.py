@@ -50,6 +50,23 @@ def test_a_call_waits_until_the_last_packet_of_its_connection() -> None:
     assert asked(connection(1, 30), connection(2, 60_000)) == []
 
 
+@pytest.mark.parametrize("end", ["server_rst_time", "server_fin_time"])
+def test_a_server_that_ends_the_connection_answers_no_more(end: str) -> None:
+    sent = START_NS + 20 * MILLISECOND
+    ended = connection(1, 60, **{end: sent + 3 * MILLISECOND})
+    (pair,) = asked(ended, connection(2, 60_000))
+    assert (pair.calls, pair.ended_at_once, pair.cut_short) == (1, 1, 1)
+    assert pair.longest_s == pytest.approx(0.003)
+    assert asked(ended, connection(2, 60_000), transmissions=2)[0].ended_at_once == 0
+    assert asked({**ended, "missing_bytes": 1}, connection(2, 60_000)) == []
+    # The client hung up first.
+    assert asked({**ended, "client_fin_time": sent + MILLISECOND}, connection(2, 60_000)) == []
+    # It had waited for long before.
+    late = connection(1, 5_000, server_rst_time=sent + 4_000 * MILLISECOND)
+    (pair,) = asked(late, connection(2, 60_000))
+    assert (pair.cut_short, pair.ended_at_once) == (1, 0)
+
+
 @pytest.mark.parametrize(("xid", "counted"), [(7, 1), (8, 0)])
 def test_a_call_with_the_xid_of_one_that_was_answered(xid: int, counted: int) -> None:
     calls = [{**CALLS[0], "xid": xid}, CALLS[1]]
@@ -214,7 +231,6 @@ def test_one_that_is_given_up_at_once_is_none() -> None:
         ({"client_unacked": 0}, True),
         ({"client_unacked": 44}, False),
         ({}, False),
-        ({"client_unacked": 0, "server_fin_time": after(25)}, False),
         ({"client_unacked": 0, "client_rst_time": after(5)}, False),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict import Verdict, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.record import replace
 
@@ -46,6 +47,25 @@ def test_a_disk_without_a_write_cache() -> None:
     assert told.sentence.startswith("The time went into persistence 93.0 %")
     assert "4\u2009000 stable calls waited 8.00 ms each" in told.sentence
     assert "for storage: the latency of rotating disks without a write cache" in told.sentence
+
+
+def test_what_came_behind_other_calls_is_not_all_the_disks() -> None:
+    told = verdict(replace(DISK, stable=StableCalls(crowded=True)))
+    assert told.storage == "disk"
+    assert "rotating" not in told.sentence
+    assert (
+        "8.00 ms each for storage, or until other calls were done, which were under way when most "
+        "of them came" in told.sentence
+    )
+
+
+def test_of_several_operations_in_a_call_each_tells_the_storage() -> None:
+    told = verdict(replace(DISK, stable=StableCalls(operations=20.0)))
+    assert told.storage == "flash"
+    assert "8.00 ms each for storage, 20.0 stable operations in each)" in told.sentence
+    told = verdict(replace(DISK, stable=StableCalls(operations=1.6)))
+    assert told.storage == "disk"
+    assert "1.6 stable operations in each: the latency of rotating disks" in told.sentence
 
 
 @pytest.mark.parametrize(
@@ -163,6 +183,19 @@ def test_what_is_unknown_takes_no_more_than_there_is() -> None:
     times = {each.cause: each.time_s for each in told.causes}
     assert times["server"] == 0
     assert times["unknown"] == pytest.approx(6.0)
+
+
+def test_what_was_late_is_not_called_lost() -> None:
+    costs = replace(DISK.costs, other_s=0.05)
+    stood = replace(DISK, costs=costs, transfer_s=4.0, lost_s=40.0)
+    assert "lost segments" in verdict(stood).sentence
+    told = verdict(replace(stood, late=True)).sentence
+    assert "late segments" in told
+    assert "and nothing was lost" in told
+    assert "lost segments" not in told
+    cut = verdict(replace(stood, late=True, cut_s=39.0)).sentence
+    assert "lost segments" in cut
+    assert "let nothing through" in cut
 
 
 def test_what_calls_stood_still_for_lost_segments_is_not_the_servers() -> None:

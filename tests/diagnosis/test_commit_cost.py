@@ -53,6 +53,19 @@ def test_little_before_each_asks_for_fewer() -> None:
     assert "goes to storage" not in seen.seen
 
 
+def test_commits_of_what_is_stable_already_are_for_nothing() -> None:
+    (seen,) = seen_by(RULE, found(replace(MANY, empty=9, written_bytes=4096, rate_bytes=None)))
+    assert seen.title == "COMMITs that found nothing to store take time"
+    assert seen.seen.endswith(
+        "before 9 of them no WRITE of the capture had left anything unstable."
+    )
+    assert seen.confidence == "likely"
+    assert "FILE_SYNC" in seen.advice[0].action
+    (seen,) = seen_by(RULE, found(replace(MANY, empty=8)))
+    assert seen.title == "Data waits for COMMIT"
+    assert seen.confidence == "certain"
+
+
 def test_commits_behind_a_cache_are_a_note() -> None:
     (seen,) = seen_by(RULE, found(replace(MANY, mean_s=0.0019)))
     assert seen.severity == "note"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.persistence_bound import RULE
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
@@ -47,6 +48,35 @@ def test_where_calls_queue_it_may_be_the_wait_for_a_thread() -> None:
     )
     (seen,) = seen_by(RULE, bound_by("persistence", queue_s=0.0004))
     assert "rotating disk" in seen.seen
+
+
+def test_calls_that_came_behind_others_may_have_waited_for_these() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", stable=StableCalls(crowded=True)))
+    assert seen.confidence == "likely"
+    assert "rotating disk" not in seen.seen
+    assert seen.seen.endswith(
+        "Most of them came while other calls were under way there, and part of this may be a wait "
+        "for these: for a thread, a lock, or the same disk."
+    )
+    assert not any("several streams" in advice.action for advice in seen.advice)
+    (alone,) = seen_by(RULE, bound_by("persistence"))
+    assert alone.confidence == "certain"
+    assert any("several streams" in advice.action for advice in alone.advice)
+
+
+def test_what_is_as_fast_as_behind_a_cache_is_so_whatever_it_waited_for() -> None:
+    crowded = StableCalls(crowded=True)
+    (seen,) = seen_by(RULE, bound_by("persistence", storage="flash", stable=crowded))
+    assert seen.seen.endswith("That is faster than a disk turns.")
+
+
+def test_a_call_may_hold_several_operations_that_must_be_stable() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", stable=StableCalls(operations=2.0)))
+    assert seen.confidence == "likely"
+    assert (
+        "Each of them holds 2.0 operations on average that must be stable, of 7.00 ms each. That is"
+        in seen.seen
+    )
 
 
 def test_many_round_trips_are_slow_however_short() -> None:

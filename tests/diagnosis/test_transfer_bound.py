@@ -7,7 +7,8 @@ from pcapnfs.diagnosis.rules.transfer_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
-from tests.diagnosis.test_tcp_loss import HELD
+from tests.diagnosis.test_slower_path import LONGER
+from tests.diagnosis.test_tcp_loss import HELD, LOSSY
 
 
 def test_the_rate_is_told_while_bytes_moved() -> None:
@@ -39,3 +40,24 @@ def test_where_lost_segments_hold_it_down_a_faster_link_is_no_advice() -> None:
         assert seen.advice[0].action.startswith(first)
         assert seen.severity == severity
         assert seen.advice[-1].action.startswith("Move less")
+
+
+def test_where_segments_are_lost_it_need_not_be_bandwidth() -> None:
+    found = bound_by("transfer", rows={"transfer": 5.0, "read": 1.0})
+    (whole,) = seen_by(RULE, found)
+    assert (whole.confidence, "TCP" in whole.why) == ("certain", False)
+    (seen,) = seen_by(RULE, replace(found, tcp_stalls=(LOSSY,)))
+    assert (seen.confidence, "another round trip" in seen.why) == ("likely", True)
+    few = replace(LOSSY, client_resent=2, server_resent=2, stalls=0)
+    (seen,) = seen_by(RULE, replace(found, tcp_stalls=(few,)))
+    assert seen.confidence == "certain"
+
+
+def test_a_full_link_loses_segments_and_is_one() -> None:
+    found = bound_by("transfer", rows={"transfer": 5.0, "read": 1.0})
+    full = replace(LONGER, client=LOSSY.client, server=LOSSY.server, full_bytes_per_s=1_200_000.0)
+    (seen,) = seen_by(RULE, replace(found, tcp_stalls=(LOSSY,), slower_paths=(full,)))
+    assert seen.confidence == "certain"
+    longer = replace(full, full_bytes_per_s=None)
+    (seen,) = seen_by(RULE, replace(found, tcp_stalls=(LOSSY,), slower_paths=(longer,)))
+    assert seen.confidence == "likely"

@@ -45,6 +45,18 @@ def test_calls_that_are_numbered_like_others() -> None:
     assert seen.title == "The server stopped answering"
 
 
+def test_a_server_that_ends_connections_leaves_programs_with_errors() -> None:
+    ended = replace(SILENT, calls=1, cut_short=1, ended_at_once=1, time_s=0.003, longest_s=0.003)
+    (seen,) = seen_by(RULE, nothing(unanswered=(ended,)))
+    assert seen.title == "The server ended the connection instead of answering"
+    assert seen.severity == "warning"
+    assert "The server ended the connection while it waited." in seen.seen
+    assert not any("hard" in advice.action for advice in seen.advice)
+    # Others waited for long.
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(ended, calls=2),)))
+    assert seen.title == "The server stopped answering"
+
+
 def test_a_server_that_stops_answering() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(SILENT,)))
     assert seen.title == "The server stopped answering"

@@ -343,6 +343,11 @@ def test_captures_that_may_be_the_wrong_way_round_are_told() -> None:
     ]
     for start in (result.before.start, "2026-11-22T00:00:00.000000000Z", "@9999999999999.0", None):
         assert told(start) == []
+    # It was still going on: two captures of one run.
+    assert result.before.start == "2026-11-21T03:42:14.000000000Z"
+    assert result.after.run_s == 3.0
+    assert told("2026-11-21T03:42:11.100000000Z") == []
+    assert len(told("2026-11-21T03:42:10.900000000Z")) == 1
 
 
 def test_patterns_that_begin_alike_can_be_told_apart_on_a_narrow_screen() -> None:

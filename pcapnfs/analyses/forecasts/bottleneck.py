@@ -25,6 +25,7 @@ from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.call_times import KindOfStable, mostly_resent
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.record import Record
 
@@ -104,6 +105,8 @@ class Bottleneck(Record):
     clients."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    stable: StableCalls = StableCalls()
+    """What stable calls hold, and whether they waited for others."""
     clients: tuple[Bottleneck, ...] = ()
     """The same of each client that called NFS, who waited longest first; empty where there is only
     one client, and of one of several."""
@@ -143,6 +146,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         moved_bytes=seen[None].moved_bytes,
         client_s=measured.client_s + measured.pauses_s,
         queue_s=measured.queue_s,
+        stable=measured.stable,
         clients=tuple(_by_client(trace, clocks, seen)),
     )
 
@@ -187,6 +191,7 @@ def _by_client(
             active_s=clock.active_s,
             placed_share=clock.budget.placed_share,
             queue_s=clock.queue_s,
+            stable=clock.stable,
         )
 
 

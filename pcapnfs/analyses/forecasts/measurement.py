@@ -23,6 +23,7 @@ from pcapnfs.analyses.times.call_times import (
     slow_s,
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.times.timeline import Locked, Served
 from pcapnfs.analyses.wire.held_segments import AckWaits
@@ -173,6 +174,10 @@ class Measurement(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    late: bool = False
+    """What was sent again had arrived before at both ends (`tcp_stalls.late`), of every client."""
+    stable: StableCalls = StableCalls()
+    """What stable calls hold, and whether they waited for others."""
     capture_s: float = 0.0
     """The span of the capture, seconds; 0 where no packet has a time."""
     at_once: int = 0

@@ -38,6 +38,7 @@ from pcapnfs.analyses.servers.server_queue import (
 )
 from pcapnfs.analyses.servers.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.times import outstanding as _outstanding
+from pcapnfs.analyses.times import stable_calls as _stable_calls
 from pcapnfs.analyses.times import storage_clock
 from pcapnfs.analyses.times import timeline as _timeline
 from pcapnfs.analyses.times.budget import book
@@ -50,6 +51,7 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
 from pcapnfs.analyses.times.outstanding import TRANSFER
+from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
@@ -61,7 +63,7 @@ from pcapnfs.analyses.wire.late_connections import unreached_s
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
-from pcapnfs.analyses.wire.tcp_stalls import lost_by_client
+from pcapnfs.analyses.wire.tcp_stalls import late_clients, lost_by_client
 from pcapnfs.analyses.wire.vain_connections import asked_in_vain_s
 from pcapnfs.record import replace
 
@@ -86,6 +88,7 @@ READS = columns.together(
     _untold.READS,
     _late_connections.READS,
     _held_segments.READS,
+    _stable_calls.READS,
     _loss_rate.READS,
     _vain_connections.TIMES_READS,
     _logins.READS,
@@ -137,6 +140,7 @@ def measure(
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
     booked = booked or book(found)
     several, held = len(calls.clients) > 1, ack_waits_by_client(trace)
+    more, late = more_operations(trace), late_clients(trace)
     if several or each:
         known_of = ByClient(
             ways=network.ways,
@@ -150,6 +154,8 @@ def measure(
             queued_s=queued,
             loss_rates=loss_rates_by_client(trace),
             ack_waits=held,
+            more_operations=more,
+            late=late,
         )
         clocks = client_clocks(
             found,
@@ -211,6 +217,10 @@ def measure(
             logged_in.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
         ),
         queue_s=queue,
+        late=bool(late) and all(late.values()),
+        stable=stable_calls(
+            timed, calls.idle_s[calls.timed] == 0, int(calls.stable.sum()), sum(more.values())
+        ),
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
         capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,

@@ -40,6 +40,7 @@ from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -403,6 +404,7 @@ def _evidence(
         unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
         lost_s=lost_s * part,
         cut_s=measured.lost.cut_s * more * part,
+        late=measured.late,
         lost_idle_s=measured.lost.idle_s * part,
         longer_s=measured.longer.calls_s * part,
         clients=measured.several,
@@ -411,6 +413,7 @@ def _evidence(
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
         queue_s=float(costs.queue_s),
+        stable=measured.stable if told else StableCalls(),
         bounded=measured.rtt_source == BOUND and given.rtt_s is None,
         tick_s=measured.tick_s,
     )

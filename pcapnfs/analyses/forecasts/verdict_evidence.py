@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import Record
@@ -89,6 +90,9 @@ TITLES = {
 FULL = "a full link"
 """What `path` is called where the clients' own data made it longer."""
 
+LATE = "late segments"
+"""What `loss` is called where these had arrived, and hosts or the path were slow."""
+
 QUEUE = "queueing at the server"
 """What `server` is called where calls mostly waited there for others."""
 
@@ -132,6 +136,8 @@ class Evidence(Record):
     """The part of it in which they stood still until TCP sent again what was lost."""
     cut_s: float = 0.0
     """The part of that in which calls stood still for so long that the path was cut."""
+    late: bool = False
+    """What was sent again had arrived before at both ends: it was late, and not lost."""
     lost_idle_s: float = 0.0
     """The same of the time in which no call was under way, of all calls together."""
     longer_s: float = 0.0
@@ -158,6 +164,8 @@ class Evidence(Record):
     """The clients' own data made it longer: it filled a link."""
     queue_s: float = 0.0
     """What of a round trip was a wait until the server was done with other calls."""
+    stable: StableCalls = StableCalls()
+    """What stable calls hold, and whether they waited for others."""
     bounded: bool = False
     """The round trip is an upper bound."""
     held_down: LossRate | None = None
@@ -192,7 +200,7 @@ def storage_of(evidence: Evidence) -> str | None:
                 return "data"
             slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
             return "mixed" if slow else "memory"
-    persist = costs.persist_s
+    persist = costs.persist_s / evidence.stable.operations
     if persist < ROTATION_S[0]:
         return "flash"
     return "disk" if persist <= ROTATION_S[1] else "slow"
@@ -239,6 +247,7 @@ def reasons(
     details = _details(evidence, storage) | {"server": _served(evidence, causes)}
     titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
     titles |= {"path": FULL} if evidence.full else {}
+    titles |= {"loss": LATE} if _is_late(evidence) else {}
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
     shares = {each.cause: each.share for each in causes}
     told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
@@ -282,15 +291,30 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
         if evidence.longer_calls
         else "for a while a round trip took longer than otherwise",
-        "loss": "the path let nothing through: calls stood still until TCP's next try"
-        if evidence.cut_s > evidence.lost_s / 2
-        else "calls stood still until TCP's retransmission timer ran out",
+        "loss": _lost(evidence),
         "locks": "refused at first; no call was under way meanwhile",
         "unknown": "the capture lacks packets: calls may be under way where none is in it"
         if evidence.lacking
         else "no reply, or one that cannot be read",
         "client": "no call under way",
     }
+
+
+def _lost(evidence: Evidence) -> str:
+    """What calls stood still for while TCP sent again."""
+    if _is_cut(evidence):
+        return "the path let nothing through: calls stood still until TCP's next try"
+    if _is_late(evidence):
+        return "calls stood still for longer than TCP's retransmission timer, and nothing was lost"
+    return "calls stood still until TCP's retransmission timer ran out"
+
+
+def _is_cut(evidence: Evidence) -> bool:
+    return evidence.cut_s > evidence.lost_s / 2
+
+
+def _is_late(evidence: Evidence) -> bool:
+    return evidence.late and not _is_cut(evidence)
 
 
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
@@ -349,7 +373,12 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
     """What the storage looks like, or that calls queued for it, or for a thread."""
     if _round_trip_queues(evidence):
         return ", or until the server had done others: calls queue there"
-    return f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else ""
+    if evidence.stable.crowded and storage in ("disk", "slow", "mixed"):
+        return ", or until other calls were done, which were under way when most of them came"
+    held = ""
+    if evidence.stable.several:
+        held = f", {evidence.stable.operations:.1f} stable operations in each"
+    return held + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else "")
 
 
 def _round_trip_queues(evidence: Evidence) -> bool:

@@ -1,18 +1,19 @@
 """Calls of which the capture shows for how long nobody answered them.
 
 Takes a trace; makes a table of the calls without a reply that were seen to wait for longer than any
-answered one, and for a second at least. A call waits until a side ends its connection (a client
-that gave up, a server that stopped), else until the last packet of it; one that was sent again,
-until the last packet of either side. Where the server acknowledged all that was sent on a
-connection that is still open, the last packet between the two counts, which shows that the capture
-went on; and where it sent what never came, as the sequence number of its last ACK says, the last
-packet of the capture: TCP sends that again for minutes. Over TCP what is not sent again was
-acknowledged, if its connection went on; over UDP only calls that were sent again count. Calls whose
-reply the capture may merely lack are left out: on connections of which packets were cut or are
-missing, or of which nothing that the server sent was captured though the client did not repeat
-itself; and where the capture lacks packets of client and server, all that were not sent again. It
-lacks some, too, where what a client sent was neither acknowledged nor sent again, though the
-connection was not ended and others went on: TCP is not silent then.
+answered one, and for a second at least, and of those whose connection the server ended before,
+though they were sent once: nobody answers them any more. A call waits until a side ends its
+connection (a client that gave up, a server that stopped), else until the last packet of it; one
+that was sent again, until the last packet of either side. Where the server acknowledged all that
+was sent on a connection that is still open, the last packet between the two counts, which shows
+that the capture went on; and where it sent what never came, as the sequence number of its last ACK
+says, the last packet of the capture: TCP sends that again for minutes. Over TCP what is not sent
+again was acknowledged, if its connection went on; over UDP only calls that were sent again count.
+Calls whose reply the capture may merely lack are left out: on connections of which packets were cut
+or are missing, or of which nothing that the server sent was captured though the client did not
+repeat itself; and where the capture lacks packets of client and server, all that were not sent
+again. It lacks some, too, where what a client sent was neither acknowledged nor sent again, though
+the connection was not ended and others went on: TCP is not silent then.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ TABLE = "silent"
 """The table that `register` makes: columns of the table calls; `transport`; `lossy`: the capture
 lacks packets between the two; `large`: the call does not fit one segment; `last_time`: the last
 packet of its connection; `waited`: for how long, ns; `given_up`, `cut_short`: the client or the
-server ended the connection meanwhile; `resent`: TCP segments that the client sent again since;
+server ended the connection meanwhile; `at_once`: the server did, before the call had waited for
+long; `resent`: TCP segments that the client sent again since;
 `unreceived`: bytes that the server sent there since and that never came."""
 
 WAIT_NS = 1_000_000_000
@@ -218,12 +220,13 @@ _SILENT = rf"""
     )
     select call, client, server, connection, program, op, call_frame, call_time, transmissions,
            file, directory, transport, lossy, large, last_time, waited, given_up, cut_short,
+           waited < greatest($wait, slowest) as at_once,
            case when transport = 'TCP' and not overtaken and not repeated_here
                      and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0
            end as resent,
            case when overtaken then 0 else server_lost end as unreceived
     from judged anti join orphans using (connection, xid)
-    where waited >= greatest($wait, slowest)
+    where (waited >= greatest($wait, slowest) or (cut_short and transmissions = 1))
           and (transmissions > 1 or (transport = 'TCP' and not lossy))
 """

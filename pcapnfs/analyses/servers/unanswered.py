@@ -1,7 +1,7 @@
 """Calls that were never answered although the capture went on: a server that hangs, or is cut off.
 
 Takes a trace; gives for each client and server the calls without a reply that were seen to wait
-(`silent_calls`) for longer than any answered one.
+(`silent_calls`) for longer than any answered one, or whose connection the server ended.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ class Unanswered(Record):
     """What they took of the clock, seconds."""
     frames: tuple[int, ...]
     """Frames of the first of them."""
+    ended_at_once: int = 0
+    """Those whose connection the server ended before they had waited for long."""
     same_xid: int = 0
     """Those with the xid of another call on their connection that was answered before."""
 
@@ -123,6 +125,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             longest_s=seconds(row["longest"]) or 0.0,
             time_s=seconds(row["share"]) or 0.0,
             frames=tuple(row["frames"]),
+            ended_at_once=integer(row["ended_at_once"]),
             same_xid=integer(row["same_xid"]),
         )
         for row, of_row in zip(rows, told, strict=True)
@@ -186,6 +189,7 @@ _PAIRS = """
            any_value(of_connections.unreceived_bytes) as unreceived_bytes,
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
            count(*) filter (cut_short) as cut_short,
+           count(*) filter (at_once) as ended_at_once,
            count(*) filter (same_xid) as same_xid, bool_and(transport = 'UDP') as datagrams,
            any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,
            list_sort(list_distinct(

@@ -31,6 +31,7 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.outstanding import KINDS
+from pcapnfs.analyses.times.stable_calls import StableCalls, stable_calls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
@@ -121,6 +122,10 @@ class ClientClock(Record):
     """Its transfers that lost segments hold down, that with most of the clock first."""
     ack_waits: AckWaits = AckWaits()
     """Its calls that were answered late since the server waited for ACKs."""
+    late: bool = False
+    """What was sent again had arrived before at both ends (`tcp_stalls.late`)."""
+    stable: StableCalls = StableCalls()
+    """What its stable calls hold, and whether they waited for others."""
 
     @property
     def persist_s(self) -> float:
@@ -254,6 +259,10 @@ class ByClient(Record):
     """Its transfers that lost segments hold down."""
     ack_waits: Mapping[str, AckWaits]
     """Its calls that were answered late since the server waited for ACKs."""
+    late: Mapping[str, bool]
+    """Whether what was sent again was late, and not lost; of those with any."""
+    more_operations: Mapping[str, int]
+    """Stable operations of its stable calls beyond one each."""
 
 
 class ClientClocks(Record):
@@ -345,6 +354,13 @@ def client_clocks(
                 queue_s=queue,
                 loss_rates=known.loss_rates.get(client, ()),
                 ack_waits=known.ack_waits.get(client, AckWaits()),
+                late=known.late.get(client, False),
+                stable=stable_calls(
+                    service,
+                    line.idle_s[timed] == 0,
+                    int(line.stable[mine].sum()),
+                    known.more_operations.get(client, 0),
+                ),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -4,7 +4,7 @@ Takes a trace; gives for each client and server the TCP connections whose handsh
 second or more after the client first asked for it, when it sends its SYN again. Attempts before
 that came to nothing belong to it. A client connects because a call waits for it: where the first
 one follows at once, the time cost it something; that of attempts before, if it had made calls by
-then.
+then. A call that waited until its connection ended and has no reply (`silent_calls`) is over then.
 
 The packets themselves tell: a connection counts whose first SYN+ACK came so late, or of which SYN
 or SYN+ACK came again. One that was open and not used is none, nor one whose SYN the capture lacks.
@@ -21,16 +21,20 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="client server connection callback call_first_time call_time reply_time",
-    connections="connection client server first_frame syn_rtt ack_rtt syns syn_time syn_acks "
-    "syn_ack_time challenge_acks refusals attempts attempted_time client_resent server_resent "
-    "client_spurious server_spurious",
+READS = columns.together(
+    silent_calls.READS,
+    columns.of(
+        calls="call client server connection callback call_first_time call_time reply_time",
+        connections="connection client server first_frame syn_rtt ack_rtt syns syn_time syn_acks "
+        "syn_ack_time challenge_acks refusals attempts attempted_time client_resent server_resent "
+        "client_spurious server_spurious",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -136,6 +140,7 @@ def _stretches(trace: Trace) -> list[tuple[str, str, int, int, bool]]:
     """From when to when each had nothing else under way, and whether between its calls."""
     if not any_late(trace):
         return []
+    silent_calls.register(trace)
     with closing(trace.cursor()) as cursor:
         return cursor.execute(
             _IDLE, {"late": LATE_NS, "most": HELD_AGAINST_CALLS, "soon": SOON_NS}
@@ -181,7 +186,10 @@ _LATE = f"""
 """
 
 _IDLE = f"""
-    with begun as (
+    with silent_ones as (
+        select call, call_time + waited as given_up from {silent_calls.TABLE} where not lossy
+    ),
+    begun as (
         select connection, min(call_first_time) as called
         from calls where not callback group by connection
     ),
@@ -205,15 +213,16 @@ _IDLE = f"""
         from (
             select connection
             from latest join (
-                     select calls.client, calls.server as other, calls.call_time, calls.reply_time
-                     from calls where not callback
+                     select calls.client, calls.server as other, calls.call_time,
+                            coalesce(calls.reply_time, given_up) as ended
+                     from calls left join silent_ones using (call) where not callback
                  ) as busy using (client)
             where call_time < opened
             group by connection, asked, other
             -- Without reply a call is under way until one that was sent later is answered.
-            having bool_or(reply_time > asked)
-                   or max(call_time) filter (reply_time is null)
-                      > coalesce(max(call_time) filter (reply_time <= asked), -1)
+            having bool_or(ended > asked)
+                   or max(call_time) filter (ended is null)
+                      > coalesce(max(call_time) filter (ended <= asked), -1)
         )
     )
     select client, server, asked, opened, between_calls

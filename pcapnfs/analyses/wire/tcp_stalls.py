@@ -197,6 +197,42 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     )
 
 
+def late_clients(trace: Trace) -> dict[str, bool]:
+    """By client with segments that were sent again, whether these were late, and not lost."""
+    return {
+        client: late(integer(by_client), integer(by_server), integer(spurious))
+        for client, by_client, by_server, spurious in trace.rows(
+            """
+            select client, sum(client_resent), sum(server_resent),
+                   sum(client_spurious + server_spurious)
+            from connections where transport = 'TCP'
+            group by client having sum(client_resent + server_resent) > 0
+            """
+        )
+    }
+
+
+def late(client_resent: int, server_resent: int, spurious: int) -> bool:
+    """Whether both ends had nearly all that was sent to them again before.
+
+    Args:
+        client_resent: Segments that the client sent again.
+        server_resent: Segments that the server sent again.
+        spurious: Those of both that had arrived before.
+    """
+    resent = client_resent + server_resent
+    return min(client_resent, server_resent) >= LATE and spurious >= ARRIVED * resent
+
+
+ARRIVED = 0.9
+"""Of segments sent again, the part from which on they had all arrived before. Where segments are
+lost, that is so of those alone whose answer was lost: of half of them."""
+
+LATE = 5
+"""Such segments of each end. Where one way alone loses, the receiver of what is lost sends all
+again for nothing, and nothing of the sender's goes by twice."""
+
+
 def stalled(trace: Trace) -> Stalled | None:
     """The calls that stood still; None where nothing was sent again."""
     return Stalled(**trace.arrays(_OWN)) if register(trace) else None

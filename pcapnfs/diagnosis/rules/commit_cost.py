@@ -44,19 +44,59 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=by_cost(material, claims, sure=False) if slow else "note",
             at_most="warning" if slow else None,
-            title="Data waits for COMMIT",
+            title="COMMITs that found nothing to store take time"
+            if _idle(pair)
+            else "Data waits for COMMIT",
             seen=f"{units.counted(pair.commits, 'COMMIT')} of {units.counted(pair.files, 'file')} "
             f"took {units.duration(pair.mean_s)} on average, {units.duration(pair.longest_s)} at "
-            f"most; {units.size(pair.written_bytes)} had been written before them.{_grows(pair)}",
-            why="COMMIT makes the server write out what it holds of the file, and close() and "
-            "fsync() wait for it.",
-            advice=_advice(pair),
-            confidence="certain",
+            f"most; {_written(pair)}",
+            why=_WHY_IDLE if _idle(pair) else _WHY,
+            advice=(_NONE,) if _idle(pair) else _advice(pair),
+            confidence="likely" if _idle(pair) else "certain",
             data=units.counted(pair.commits, "COMMIT"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+NOTHING = 0.9
+"""Share of the COMMITs from which on it is told that nothing had been written before them: as a
+capture begins, a few are for data that was written before."""
+
+
+def _idle(pair: Commits) -> bool:
+    """Whether nearly all COMMITs came where nothing had been written UNSTABLE."""
+    return pair.empty >= NOTHING * pair.commits
+
+
+def _written(pair: Commits) -> str:
+    """What had been written before them."""
+    if _idle(pair):
+        return (
+            f"before {units.count(pair.empty)} of them no WRITE of the capture had left anything "
+            "unstable."
+        )
+    return f"{units.size(pair.written_bytes)} had been written before them.{_grows(pair)}"
+
+
+_WHY = (
+    "COMMIT makes the server write out what it holds of the file, and close() and fsync() wait for "
+    "it."
+)
+
+_WHY_IDLE = (
+    "COMMIT is for data that the server took without storing it. Where WRITEs were stable when "
+    "they were answered, or nothing was written, it costs a round trip, and on some servers a "
+    "flush, for nothing."
+)
+
+_NONE = Advice(
+    "See what sends them: client libraries that send COMMIT whenever they close a file, or after "
+    "WRITEs that ask for FILE_SYNC. One that writes UNSTABLE and commits once, or leaves COMMIT "
+    "out where all was stable, waits less."
+)
+"""Where there was nothing to store."""
 
 
 def _grows(pair: Commits) -> str:

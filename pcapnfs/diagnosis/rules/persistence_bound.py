@@ -42,15 +42,18 @@ STORAGE = {
     "while, or for some files.",
 }
 
+STREAMS = Advice(
+    "Run several streams at once (parallel tar, make -j, rsync by directory): stable calls of "
+    "different files share a flush."
+)
+"""Of no use where calls wait for one another already."""
+
 ADVICE = (
     Advice(
         "Give the server's file system a log on flash with power-loss protection (SLOG, external "
         "journal), or a RAID controller with a protected write-back cache."
     ),
-    Advice(
-        "Run several streams at once (parallel tar, make -j, rsync by directory): stable calls of "
-        "different files share a flush."
-    ),
+    STREAMS,
     Advice(
         "For data that can be recreated (build trees, node_modules, caches), work on local disk "
         "and copy the result."
@@ -70,6 +73,13 @@ QUEUES = (
     "this may be a wait for a thread, too."
 )
 """What is said instead of what the storage looks like."""
+
+
+CROWDED = (
+    "Most of them came while other calls were under way there, and part of this may be a wait for "
+    "these: for a thread, a lock, or the same disk."
+)
+"""The same where nothing tells what stable calls take that wait for no other."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -100,6 +110,7 @@ def _storage(
         return
     slow = uncached or median > values[RATIO.name] * found.rtt_s
     queues = found.queue_s > found.rtt_s / 2
+    advice = ADVICE if slow else ADVICE[1:3]
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),
         title="Much of the time goes into the server's storage"
@@ -108,19 +119,42 @@ def _storage(
         seen=f"{units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(found.persist_s)} each on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
-        f"{bound.whose(found)}.{_kinds(found)} "
-        f"{QUEUES if queues else STORAGE[found.verdict.storage or 'flash']}",
+        f"{bound.whose(found)}.{_kinds(found)}"
+        f"{_operations(found)} {_storage_like(found, queues=queues)}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
-        advice=ADVICE if slow else ADVICE[1:3],
+        advice=tuple(each for each in advice if each is not STREAMS or not found.stable.crowded),
         confidence="certain"
-        if found.verdict.storage in ("disk", "slow") and slow and not queues
+        if found.verdict.storage in ("disk", "slow") and slow and not queues and found.stable.single
         else "likely",
         data=bound.data(found),
         frames=found.slowest,
         claims=claims,
         about=found.about,
+    )
+
+
+def _storage_like(found: Bottleneck, *, queues: bool) -> str:
+    """What the storage looks like, or why that cannot be told."""
+    storage = (found.verdict and found.verdict.storage) or "flash"
+    if queues:
+        return QUEUES
+    return CROWDED if found.stable.crowded and storage in DEPENDS else STORAGE[storage]
+
+
+DEPENDS = ("disk", "slow", "mixed")
+"""What storage looks like only if calls did not wait for others; it may be faster."""
+
+
+def _operations(found: Bottleneck) -> str:
+    """How many stable operations each call holds, where that is several."""
+    many = found.stable.operations
+    if not found.stable.several:
+        return ""
+    return (
+        f" Each of them holds {many:.1f} operations on average that must be stable, of "
+        f"{units.duration(found.persist_s / many)} each."
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.wire.tcp_stalls import late
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
@@ -152,14 +153,6 @@ def _undelivered(pair: TcpStalls) -> str:
     )
 
 
-ARRIVED = 0.9
-"""Of segments sent again, the part from which on they had all arrived before. Where segments are
-lost, that is so of those alone whose answer was lost: of half of them."""
-
-LATE = 5
-"""Such segments of each end. Where one way alone loses, the receiver of what is lost sends all
-again for nothing, and nothing of the sender's goes by twice."""
-
 _WHY_LATE = (
     "Each end had what the other one sent again, and no loss does that to both. Answers came, but "
     "later than the sender's timer (200 ms and more): a host, or what forwards between them, did "
@@ -179,12 +172,6 @@ _RUN = (
 )
 
 
-def _late(pair: TcpStalls) -> bool:
-    """Whether both ends had nearly all that was sent to them again."""
-    resent = pair.client_resent + pair.server_resent
-    return min(pair.client_resent, pair.server_resent) >= LATE and pair.spurious >= ARRIVED * resent
-
-
 def _case(pair: TcpStalls, *, cut: bool, held: bool) -> Case:
     """Which case it is; `held`: lost segments hold a transfer down."""
     if pair.undelivered:
@@ -193,7 +180,7 @@ def _case(pair: TcpStalls, *, cut: bool, held: bool) -> Case:
         return "cut"
     if held:
         return "held"
-    return "late" if _late(pair) else "lost"
+    return "late" if late(pair.client_resent, pair.server_resent, pair.spurious) else "lost"
 
 
 def _time_s(pair: TcpStalls, held: Sequence[LossRate]) -> Mapping[str, float]:

@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.wire.loss_rate import holding
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules.tcp_loss import LEAST, SHARE
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
-def judge(material: Material, _values: Values) -> Iterator[Observed]:
+def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "transfer"):
-        yield _observed(material, found, cause)
+        yield _observed(material, values, found, cause)
 
 
-def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
+def _observed(material: Material, values: Values, found: Bottleneck, cause: Cause) -> Observed:
     """Its bytes take the time."""
     transfer_s = cause.time_s if found.about else material.budget_rows()["transfer"]
     claims = (Claim("transfer", transfer_s),)
     held_down = _held_down(material, found, transfer_s)
+    lossy = not held_down and _lossy(material, values, found)
     rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
     return Observed(
         severity=bound.severity(material, found, claims, large=not held_down),
@@ -35,9 +37,9 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
         f"all, at {rate} a second while they moved.",
-        why="What is left is bandwidth: fewer calls or faster disks do not help.",
+        why=_WHY_LOSSY if lossy else _WHY,
         advice=(*(_LOST if held_down else _RATE), _LESS),
-        confidence="certain",
+        confidence="likely" if lossy else "certain",
         data=bound.data(found),
         claims=claims,
         about=found.about,
@@ -49,6 +51,24 @@ def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool
     mine = [each for each in material.loss_rates if each.client in (found.about or (each.client,))]
     return holding(mine, transfer_s) is not None
 
+
+def _lossy(material: Material, values: Values, found: Bottleneck) -> bool:
+    """Whether segments of its client were lost, on a path that nothing shows to be full."""
+    full = {(path.client, path.server) for path in material.slower_paths if path.full_bytes_per_s}
+    return any(
+        pair.lost >= values[LEAST.name] and pair.lost > values[SHARE.name] * pair.segments
+        for pair in material.tcp_stalls
+        if pair.client in (found.about or (pair.client,)) and (pair.client, pair.server) not in full
+    )
+
+
+_WHY = "What is left is bandwidth: fewer calls or faster disks do not help."
+
+_WHY_LOSSY = (
+    "What is left is bandwidth, or TCP: where segments are lost, a sender has only a few under way "
+    "at once, and what does not fit takes another round trip, however fast the link is. Faster "
+    "disks do not help."
+)
 
 _LOST = (
     Advice(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.mounts.preliminaries import FINDING, LOGIN, MOUNTING
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Claim, Explanation, Observed, Rule
+from pcapnfs.diagnosis.finding import Advice, Claim, Explanation, Observed, Rule, Severity
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -43,7 +43,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = () if pair.lossy else (Claim("waiting", pair.time_s),)
         told = _explanation(pair, cut_off=pair.resent >= values[RESENT.name])
         yield Observed(
-            severity="note" if pair.lossy else by_cost(material, claims),
+            severity=_severity(pair, by_cost(material, claims)),
             at_most="note" if pair.lossy else "problem",
             title=told.title,
             seen=_seen(pair),
@@ -56,6 +56,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _severity(pair: Unanswered, by_its_cost: Severity) -> Severity:
+    """What ends at once costs no time, but programs get an error."""
+    if pair.lossy:
+        return "note"
+    return "warning" if by_its_cost == "note" and _ended(pair) else by_its_cost
 
 
 def _seen(pair: Unanswered) -> str:
@@ -114,6 +121,8 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
         return _PERHAPS_NOT_CAPTURED
     if pair.same_xid == pair.calls:
         return _NUMBERED
+    if _ended(pair):
+        return _ENDED
     if pair.datagrams:
         return _over_udp(pair, asked)
     if _unreceived(pair):
@@ -222,7 +231,7 @@ def _not_answering(pair: Unanswered) -> str:
 
 def _on_the_mount(pair: Unanswered) -> tuple[Advice, ...]:
     """What is to stay as it is while the server does not answer for files."""
-    explained = pair.lossy or pair.same_xid == pair.calls
+    explained = pair.lossy or _ended(pair) or pair.same_xid == pair.calls
     return (_HARD,) if _asked(pair) == "files" and not explained else ()
 
 
@@ -234,6 +243,11 @@ def _asked(pair: Unanswered) -> str:
         if operations.issuperset(pair.operations):
             return service
     return "files"
+
+
+def _ended(pair: Unanswered) -> bool:
+    """Whether the server ended the connections of all of them at once."""
+    return pair.ended_at_once == pair.calls
 
 
 def _unreceived(pair: Unanswered) -> bool:
@@ -281,6 +295,25 @@ _ANSWERS_LOST = Explanation(
             "Capture at the server at the same time: what leaves it and does not arrive is "
             "lost on the way. Look at firewalls and tunnels that keep track of "
             "connections, and at links and switches."
+        ),
+    ),
+)
+
+_ENDED = Explanation(
+    title="The server ended the connection instead of answering",
+    why="A service that is stopped or fails does that to all of its connections; some do it to "
+    "calls that they take for broken, and firewalls and load balancers do it in its name. The "
+    "client did not send the call again: programs get an error, and whether the call was carried "
+    "out is not known to them.",
+    advice=(
+        Advice(
+            "Read the server's log at that moment: was its NFS service stopped, restarted or moved "
+            "to another node, did it fail, or did it complain about what it got?"
+        ),
+        Advice(
+            "Clients of operating systems connect again and send such calls once more; libraries "
+            "in programs often leave that to the program, which has to look whether the call was "
+            "carried out before it tries again."
         ),
     ),
 )

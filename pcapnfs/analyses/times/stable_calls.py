@@ -1,0 +1,107 @@
+"""What stable calls hold, and what else was under way: whether their time is that of one access.
+
+A compound may hold many operations that must be stable; then its time is theirs together. Calls
+that came while others were under way may have waited for these, for a thread, a lock or the disk;
+those that came first did not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.arrays import median
+from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client stability callback executed reply_time", operations="call executed stability"
+)
+"""The columns that the query here reads."""
+
+MANY = 10
+"""Operations of a compound from which on its stable ones are counted: those of kernel clients have
+fewer, and one that is stable."""
+
+LONGER = 1.5
+"""By so much the median of the stable calls that came behind others is that of the rest, where they
+waited for these. That of calls that did not differs less: half as much is what luck makes of it."""
+
+
+class StableCalls(Record):
+    """The stable calls of all clients or of one."""
+
+    operations: float = 1.0
+    """Stable operations of each, mean."""
+    crowded: bool = False
+    """Most came while others were under way, and took longer than the rest, or there is no rest."""
+
+    @property
+    def single(self) -> bool:
+        """Whether the time of each is that of one operation, which waited for no other call."""
+        return not self.crowded and not self.several
+
+    @property
+    def several(self) -> bool:
+        """Whether they hold several stable operations each."""
+        return self.operations >= SEVERAL
+
+
+SEVERAL = 1.5
+"""Stable operations of a call, mean: from here on more than one is usual."""
+
+
+def crowded(service_s: NDArray[np.float64], behind: NDArray[np.bool_]) -> bool:
+    """Whether most of some calls may have waited for others.
+
+    Args:
+        service_s: What they took, seconds.
+        behind: Whether another call was under way when each came.
+    """
+    number = int(behind.sum())
+    first = len(service_s) - number
+    if number <= first:
+        return False
+    return first < LEAST_CALLS or median(service_s[behind]) >= LONGER * median(service_s[~behind])
+
+
+def more_operations(trace: Trace) -> dict[str, int]:
+    """By client, the stable operations of its stable compounds beyond one each."""
+    return {
+        client: int(more)
+        for client, more in trace.rows(
+            f"""
+            with long as (
+                select call, client from calls
+                where stability = 'stable' and not callback and executed >= {MANY}
+                    and reply_time is not null
+            )
+            select client, count(*) - count(distinct call)
+            from operations join long using (call)
+            where operations.executed and operations.stability = 'stable'
+            group by client
+            """
+        )
+    }
+
+
+def stable_calls(
+    service_s: NDArray[np.float64], behind: NDArray[np.bool_], calls: int, more: int
+) -> StableCalls:
+    """What some stable calls hold, and whether they waited for others.
+
+    Args:
+        service_s: What those took that show persistence, seconds.
+        behind: Whether another call was under way when each of these came.
+        calls: All of them.
+        more: Stable operations of theirs beyond one each.
+    """
+    return StableCalls(
+        operations=1.0 + more / calls if calls else 1.0, crowded=crowded(service_s, behind)
+    )

@@ -69,6 +69,7 @@ def _is_packet_time(column: str) -> bool:
     return column in {
         "call_first_time",
         "call_time",
+        "unreceived_time",
         "reply_first_time",
         "reply_time",
         "srt",

@@ -17,7 +17,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners, paths
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, SUM, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
@@ -299,7 +299,7 @@ def _files(trace: Trace) -> Kept[FileCost]:
         with {owners.OWNED},
         costs as (
             select file, count(*) as calls, count(*) filter (stability = 'stable') as stable,
-                   coalesce(sum(srt), 0)::bigint as time
+                   {SUM} as time
             from owned group by file
         )
         select file, calls, stable, time from costs join (

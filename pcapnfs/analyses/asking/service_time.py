@@ -59,6 +59,13 @@ class ServiceTime(Record):
         return times if any(times) else (None,) * len(times)
 
 
+LONGEST_NS = 2**62
+"""Beyond it a sum of times is taken for this, 146 years: damaged times add up to anything."""
+
+SUM = f"least(greatest(coalesce(sum(srt), 0), -{LONGEST_NS}), {LONGEST_NS})::bigint"
+"""SQL: the service time of calls, nanoseconds; 0 where none is known."""
+
+
 def of_row(row: Sequence[object]) -> ServiceTime:
     """Read the six values of `COLUMNS`."""
     count, least, mean, quantiles, most, total = row

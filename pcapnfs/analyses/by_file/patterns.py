@@ -16,7 +16,7 @@ import numpy as np
 
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import arrays, given, order, owners, parts, paths
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, SUM, integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import UNTOLD, Total
 from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
@@ -284,7 +284,7 @@ _WITNESSES = f"""
     with owned as ({_OF_FILES})
     select file, min(call_first_frame) as first_frame,
            max(coalesce(reply_frame, call_frame)) as last_frame,
-           coalesce(sum(srt), 0)::bigint as time
+           {SUM} as time
     from owned group by file order by file
 """
 

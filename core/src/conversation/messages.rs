@@ -22,6 +22,7 @@ use crate::rpc::pairing::{CallOutcome, Kept, Origin, Pairing, ReplyOutcome, Requ
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
+use crate::stream::seq::SeqNumber;
 use crate::stream::{Connection, ConnectionId, Side};
 use crate::table::{Exchange, Tables};
 
@@ -269,7 +270,8 @@ impl Messages {
             reply,
             resent: connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns),
             unreceived_ns: connection.and_then(|known| {
-                known.unreceived.of(request.caller).before(request.end?, request.message.last.time_ns)
+                let end = SeqNumber(request.end?.get());
+                known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
             }),
             reply_status: answer.status,
             protocol: protocol.name,

@@ -5,13 +5,13 @@
 
 use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
+use std::num::NonZeroU32;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::OccupiedEntry;
 
 use crate::rpc::kept::Kept;
-use crate::stream::seq::SeqNumber;
 use crate::stream::{ConnectionId, Side};
 
 /// Calls of a generation. The last two are remembered when they are answered, so that a message that
@@ -69,9 +69,9 @@ pub struct Request {
     pub message: Kept,
     /// How often it was sent.
     pub transmissions: u32,
-    /// Where its first transmission ended in the stream; `None` where that is not known, or was on
-    /// another connection.
-    pub end: Option<SeqNumber>,
+    /// The sequence number at which its first transmission ended; `None` where that is not known, was on
+    /// another connection, or, since many calls wait at once, is 0.
+    pub end: Option<NonZeroU32>,
     pub(super) digest: u64,
     /// Its place in the order of the calls.
     pub(super) serial: u64,

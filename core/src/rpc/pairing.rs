@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::hash::Hasher;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -204,7 +205,7 @@ impl Waiting {
         self.shortened += u64::from(shortened);
         (request.connection, request.caller) = (key.connection(), key.caller());
         (request.transmissions, request.digest) = (1, digest);
-        request.end = record.end();
+        request.end = record.end().and_then(|end| NonZeroU32::new(end.0));
         request
     }
 

@@ -507,8 +507,8 @@ impl State {
             (Some((waiting_at, since)), _) => {
                 (direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0), since)
             }
-            (None, Some((_, since))) => {
-                let since = since.max(direction.delivered);
+            (None, Some(_)) => {
+                let since = direction.claimed.max(direction.delivered);
                 return now.time_ns.saturating_sub(since.time_ns) > TAIL_PATIENCE_NS;
             }
             (None, None) => return false,

@@ -24,6 +24,7 @@ def test_those_behind_others_may_have_waited_unless_the_rest_took_as_long() -> N
 def test_too_few_that_came_alone_tell_nothing() -> None:
     behind = np.arange(100) >= 29
     assert crowded(np.full(100, 0.03), behind)
+    assert not crowded(np.full(100, 0.03), behind, untold=False), "those of all clients told it"
 
 
 def test_stable_operations_of_long_compounds_are_counted() -> None:

@@ -31,7 +31,7 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.outstanding import KINDS
-from pcapnfs.analyses.times.stable_calls import StableCalls, stable_calls
+from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_calls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
@@ -304,6 +304,8 @@ def client_clocks(
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
     members = by_group(line.client, len(calls.clients))
+    # Of clients that call at the same time, one may always be first.
+    waited_for_others = crowded(line.service_s[line.timed], line.idle_s[line.timed] == 0)
     found = []
     for budget in own:
         client = budget.client or ""
@@ -360,6 +362,7 @@ def client_clocks(
                     line.idle_s[timed] == 0,
                     int(line.stable[mine].sum()),
                     known.more_operations.get(client, 0),
+                    untold=waited_for_others,
                 ),
             )
         )

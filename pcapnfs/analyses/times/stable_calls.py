@@ -57,18 +57,23 @@ SEVERAL = 1.5
 """Stable operations of a call, mean: from here on more than one is usual."""
 
 
-def crowded(service_s: NDArray[np.float64], behind: NDArray[np.bool_]) -> bool:
+def crowded(
+    service_s: NDArray[np.float64], behind: NDArray[np.bool_], *, untold: bool = True
+) -> bool:
     """Whether most of some calls may have waited for others.
 
     Args:
         service_s: What they took, seconds.
         behind: Whether another call was under way when each came.
+        untold: What it is where too few came first to compare the others with.
     """
     number = int(behind.sum())
     first = len(service_s) - number
     if number <= first:
         return False
-    return first < LEAST_CALLS or median(service_s[behind]) >= LONGER * median(service_s[~behind])
+    if first < LEAST_CALLS:
+        return untold
+    return median(service_s[behind]) >= LONGER * median(service_s[~behind])
 
 
 def more_operations(trace: Trace) -> dict[str, int]:
@@ -92,7 +97,12 @@ def more_operations(trace: Trace) -> dict[str, int]:
 
 
 def stable_calls(
-    service_s: NDArray[np.float64], behind: NDArray[np.bool_], calls: int, more: int
+    service_s: NDArray[np.float64],
+    behind: NDArray[np.bool_],
+    calls: int,
+    more: int,
+    *,
+    untold: bool = True,
 ) -> StableCalls:
     """What some stable calls hold, and whether they waited for others.
 
@@ -101,7 +111,9 @@ def stable_calls(
         behind: Whether another call was under way when each of these came.
         calls: All of them.
         more: Stable operations of theirs beyond one each.
+        untold: Whether they waited for others, where too few came first to tell.
     """
     return StableCalls(
-        operations=1.0 + more / calls if calls else 1.0, crowded=crowded(service_s, behind)
+        operations=1.0 + more / calls if calls else 1.0,
+        crowded=crowded(service_s, behind, untold=untold),
     )

@@ -3,7 +3,7 @@
 //! A reply says nothing but its xid; all else comes from its call. Calls wait here for their reply;
 //! answered calls are remembered for a while, so that a call or a reply that is sent again is
 //! recognised; replies that come before their call (two capture ports, or a hole given up late) are
-//! held for a moment.
+//! held for a while.
 
 use std::collections::VecDeque;
 use std::hash::Hasher;

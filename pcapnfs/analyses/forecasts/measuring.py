@@ -219,7 +219,7 @@ def measure(
         queue_s=queue,
         late=bool(late) and all(late.values()),
         stable=stable_calls(
-            timed, calls.idle_s[calls.timed] == 0, int(calls.stable.sum()), sum(more.values())
+            timed, calls.behind()[calls.timed], int(calls.stable.sum()), sum(more.values())
         ),
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
@@ -253,10 +253,9 @@ def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
     Empty where those that came while others were under way did not take longer than the rest: to
     ask for each what it waited for takes a while. Several servers are taken as one for that.
     """
-    first = calls.idle_s > 0
-    first[:1] = True
-    alone = calls.service_s[calls.small & first]
-    behind = calls.service_s[calls.small & ~first]
+    late = calls.behind()
+    alone = calls.service_s[calls.small & ~late]
+    behind = calls.service_s[calls.small & late]
     waits = waits_by_client(trace) if may_wait(alone, behind) else ()
     if not waits and may_stand(alone, behind):
         waits = stood_by_client(trace)

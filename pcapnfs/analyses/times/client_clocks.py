@@ -304,8 +304,9 @@ def client_clocks(
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
     members = by_group(line.client, len(calls.clients))
+    behind = line.behind()
     # Of clients that call at the same time, one may always be first.
-    waited_for_others = crowded(line.service_s[line.timed], line.idle_s[line.timed] == 0)
+    waited_for_others = crowded(line.service_s[line.timed], behind[line.timed])
     found = []
     for budget in own:
         client = budget.client or ""
@@ -359,7 +360,7 @@ def client_clocks(
                 late=known.late.get(client, False),
                 stable=stable_calls(
                     service,
-                    line.idle_s[timed] == 0,
+                    behind[timed],
                     int(line.stable[mine].sum()),
                     known.more_operations.get(client, 0),
                     untold=waited_for_others,

@@ -206,6 +206,12 @@ class Timeline(Record):
         """Number of calls."""
         return len(self.unit)
 
+    def behind(self) -> Flags:
+        """Whether another call was under way when each came."""
+        behind = self.idle_s <= 0
+        behind[:1] = False
+        return behind
+
 
 def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) -> Timeline:
     """Put the calls in order, and share the time among them.

@@ -318,7 +318,9 @@ def _crowded(
 ) -> Iterator[Message]:
     """The messages of frames that hold several, or whose fields need the tree to be told apart."""
     frames = ",".join(str(frame) for frame in rows)
-    arguments = [*options, "-Y", f"frame.number in {{{frames}}}", "-T", "pdml"]
+    # What is behind the last of them says nothing of them.
+    read = ["-c", str(max(rows))]
+    arguments = [*options, *read, "-Y", f"frame.number in {{{frames}}}", "-T", "pdml"]
     document = ElementTree.fromstring(_tshark(path, arguments, environment))
     for packet in document.iter("packet"):
         number = packet.find("./proto[@name='geninfo']/field[@name='num']")

@@ -4,7 +4,7 @@
 //! files → [`capture`] → packets → [`packet`] → segments → [`stream`] → bytes in order → [`rpc`] →
 //! call/reply pairs → [`nfs`] → operations → [`names`] → files and paths → [`table`] → Arrow.
 //! [`decode`] is the whole pipeline. A module uses only those above it in the list
-//! (`core/tests/layering.rs`).
+//! (`core/src/tests/layering.rs`).
 //!
 //! The promise: arbitrary bytes are safe. No input makes this crate panic, and its memory stays
 //! within named limits (each constant says what happens beyond it).
@@ -68,3 +68,6 @@ pub mod walk;
 
 /// Answers questions about times that overlap.
 pub mod intervals;
+
+#[cfg(test)]
+mod tests;

@@ -12,9 +12,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pcapnfs_core::capture::Reader;
-use pcapnfs_core::error::ReadError;
-use pcapnfs_core::packet::{Content, Dissector};
+use crate::capture::Reader;
+use crate::error::ReadError;
+use crate::packet::{Content, Dissector};
 
 /// What the folders hold that is no capture.
 const NOT_CAPTURES: [&str; 5] = ["json", "md", "ref", "txt", "snoop"];

@@ -7,11 +7,11 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use pcapnfs_core::cursor::Cursor;
-use pcapnfs_core::error::{Layer, Reason};
-use pcapnfs_core::nfs::catalogue;
-use pcapnfs_core::nfs::facts::Facts;
-use pcapnfs_core::nfs::operation::{Effect, Operation, Parser, Stability, Subject};
+use crate::cursor::Cursor;
+use crate::error::{Layer, Reason};
+use crate::nfs::catalogue;
+use crate::nfs::facts::Facts;
+use crate::nfs::operation::{Effect, Operation, Parser, Stability, Subject};
 
 /// `OP_ILLEGAL` and `OP_CB_ILLEGAL`.
 const ILLEGAL: u32 = 10044;

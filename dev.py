@@ -32,7 +32,7 @@ FUZZ = ROOT / "core" / "fuzz"
 DIST = ROOT / "dist"
 SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
-HELP_PAGE = "tests/unit/test_documentation.py::test_pages_from_the_package_are_up_to_date[commands]"
+HELP_PAGE = "tests/unit/test_documentation.py::test_generated_pages_are_up_to_date[commands]"
 """The test that holds the page of commands against their help."""
 MOST_WORKERS = 8
 """Tests at once: each may hold a capture of some size in memory."""

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import json
 import pkgutil
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -16,9 +17,9 @@ from pcapnfs.record import Record
 from tests.unit.rows import ROOT
 
 
-def load() -> ModuleType:
-    """docs/generate.py, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+def load(path: str) -> ModuleType:
+    """A script of the repository, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -26,7 +27,7 @@ def load() -> ModuleType:
     return module
 
 
-generate = load()
+generate = load("docs/generate.py")
 
 OTHERS = (
     "pcapnfs.summary",
@@ -92,6 +93,15 @@ def test_a_field_without_meaning_is_found() -> None:
 @pytest.mark.parametrize("name", generate.PAGES)
 def test_generated_pages_are_up_to_date(name: str) -> None:
     assert generate.main(["--check", name]) == 0
+
+
+def test_what_the_oldest_dependencies_are_not_asked_is_a_test() -> None:
+    """Else it would be asked under another name."""
+    path, _, test = str(load("dev.py").HELP_PAGE).partition("::")
+    name, _, page = test.removesuffix("]").partition("[")
+    assert ROOT / path == Path(__file__)
+    assert callable(globals()[name])
+    assert page in generate.PAGES
 
 
 def test_a_page_that_is_out_of_date_is_told(

@@ -174,10 +174,8 @@ def check_types() -> None:
 
 
 def check_package() -> None:
-    """The Python package with the core as installed: generated pages, tests."""
-    python = BIN / "python"
-    run(python, "docs/generate.py", "--check")
-    run_tests(python)
+    """The Python package with the core as installed: tests, which compare the generated pages."""
+    run_tests(BIN / "python")
 
 
 def run_tests(python: Path, *options: str) -> None:

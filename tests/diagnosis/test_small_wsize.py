@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.caching.spared import NONE
 from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.small_wsize import RULE
@@ -15,55 +14,13 @@ from tests.diagnosis.mounts import MOVED, RUNS, mounted, verdict
 SMALL = verdict("wsize=4096")
 
 
-def test_what_larger_pieces_would_spare_is_told_and_claimed() -> None:
+def test_what_larger_pieces_would_spare_is_claimed() -> None:
     (seen,) = seen_by(RULE, mounted(SMALL))
-    assert seen.title == "Small WRITEs: wsize=4096"
-    assert seen.seen == (
-        "In this capture, asked much. Pieces of 1.00 MiB would have spared 560 of 640 WRITEs."
-    )
     assert seen.claims == (
         Claim("unstable_write", 0.4),
         Claim("stable", 0.1),
         Claim("client", 0.25),
     )
-
-
-def test_without_the_servers_limit_nothing_is_claimed() -> None:
-    unknown = replace(MOVED, writes=replace(RUNS, allowed_bytes=None, merged=NONE))
-    (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(unknown,)))
-    assert (seen.severity, seen.claims) == ("note", ())
-    assert "Mount while capturing" in seen.seen
-
-
-def test_where_nothing_was_cut_it_costs_nothing() -> None:
-    whole = replace(MOVED, writes=replace(RUNS, merged=NONE))
-    (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(whole,)))
-    assert seen.severity == "note"
-    assert seen.seen.endswith("Nothing here would have needed fewer WRITEs.")
-
-
-def test_a_server_that_allows_no_more_is_told() -> None:
-    tight = replace(MOVED, writes=replace(RUNS, allowed_bytes=4096))
-    (seen,) = seen_by(RULE, mounted(transfer_runs=(tight,)))
-    assert seen.title == "Small WRITEs: the server allows no more than 4.00 KiB"
-    assert seen.seen.endswith("Pieces of 1 MiB would have spared 560 of 640 WRITEs.")
-    assert seen.confidence == "certain"
-
-
-@pytest.mark.parametrize(
-    "runs",
-    [
-        RUNS,
-        replace(RUNS, allowed_bytes=65536, largest_bytes=65536),
-        replace(RUNS, allowed_bytes=4096, in_runs=19),
-        replace(RUNS, allowed_bytes=8192),
-        replace(RUNS, allowed_bytes=None),
-    ],
-    ids=["allows more", "allows enough", "too few", "smaller by itself", "not known"],
-)
-def test_without_a_verdict_the_server_must_be_the_limit(runs: object) -> None:
-    pair = replace(MOVED, writes=runs)  # type: ignore[arg-type]
-    assert seen_by(RULE, mounted(transfer_runs=(pair,))) == []
 
 
 @pytest.mark.parametrize(

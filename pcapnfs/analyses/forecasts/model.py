@@ -42,7 +42,7 @@ from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.errors import UsageError
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.formula import Costs
@@ -297,60 +297,87 @@ def _finished(
     asked = change_of(measured, given)
     base = base_of(measured, given)
     costs = asked.of(base.costs)
-    spread = base.spread(asked)
-    if missing:
-        rows: tuple[Scenario, ...] = ()
-    else:
-        rows = tuple(scenarios(measured, given, base, asked, otherwise))
+    low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
 
     def known(value: float) -> float | None:
         return None if missing else value
 
     per_file = bool(measured is None or measured.files or given.files)
-    return Model(
-        files=given.files or (None if measured is None else measured.files),
+    figures = Model(
+        files=given.files or None,
         rpcs_per_file=costs.rpcs_per_file if per_file else None,
         rtt_s=None if "rtt" in missing or UNTIMED in missing else costs.rtt_s,
         rtt_source=sources_of(measured, given)["rtt_s"],
         network_rtt_s=network_s(measured, given),
         syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
-        persist_s=given.persist_s
-        if measured is None or given.persist_s is not None
-        else measured.persist_s,
+        persist_s=given.persist_s,
         predicted_s=known(costs.first_order_s),
         other_s=known(costs.files * costs.other_s),
         client_s=known(costs.client_time_s),
         concurrency=costs.concurrency if _overlap_known(measured, given) else None,
         forecast_s=known(costs.forecast_s),
-        forecast_low_s=None if missing or spread is None else spread[0],
-        forecast_high_s=None if missing or spread is None else spread[1],
-        measured_s=None if measured is None else measured.span_s,
-        holdout_error=None if missing or measured is None else holdout_error(measured),
-        single_s=None if missing or measured is None else single_s(measured.sums),
-        counted="given" if measured is None or given.files is not None else measured.counted,
-        calls=0 if measured is None else measured.calls,
-        stable_calls=0 if measured is None else measured.known_stable_calls,
-        small_calls=0 if measured is None else measured.small_calls,
-        vantage="none" if measured is None else measured.path.vantage,
-        transfer_s=0.0 if measured is None else measured.transfer_s,
-        waiting_s=0.0 if measured is None else measured.postponed_s,
+        forecast_low_s=low_s,
+        forecast_high_s=high_s,
+        measured_s=None,
+        holdout_error=None,
+        single_s=None,
+        counted="given",
+        calls=0,
+        stable_calls=0,
+        small_calls=0,
+        vantage="none",
+        transfer_s=0.0,
+        waiting_s=0.0,
         pauses_s=costs.pauses_s,
-        unknown_calls=0 if measured is None else measured.unknown_calls,
-        unseen_replies=0 if measured is None else measured.unseen_replies,
-        unsure_s=0.0 if measured is None else measured.unsure_s,
-        usual_s=None if measured is None else measured.usual_s,
+        unknown_calls=0,
+        unseen_replies=0,
+        unsure_s=0.0,
+        usual_s=None,
         slow_s=float(costs.files * costs.slow_s),
-        clock_tick_s=None if measured is None else measured.tick_s or None,
-        absorbs_rtt=None if measured is None else measured.absorbs,
+        clock_tick_s=None,
+        absorbs_rtt=None,
         held_down_s=moved(measured).held_s,
-        persist_by_op=() if measured is None else measured.kinds,
+        persist_by_op=(),
         resent=mostly_resent(measured, given),
         inputs=inputs_of(measured, given, costs),
         missing=missing,
-        what_if=rows,
-        client_number=0 if measured is None else measured.several,
-        clients=() if missing or measured is None else client_forecasts(measured, given),
+        what_if=() if missing else tuple(scenarios(measured, given, base, asked, otherwise)),
+        client_number=0,
+        clients=(),
         verdict=_verdict(measured, given, costs, missing),
+    )
+    return figures if measured is None else _of_trace(figures, measured, given)
+
+
+def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
+    """The same figures, with what only a trace tells."""
+    if not figures.missing:
+        figures = replace(
+            figures,
+            holdout_error=holdout_error(measured),
+            single_s=single_s(measured.sums),
+            clients=client_forecasts(measured, given),
+        )
+    return replace(
+        figures,
+        files=given.files or measured.files,
+        persist_s=measured.persist_s if given.persist_s is None else given.persist_s,
+        measured_s=measured.span_s,
+        counted=measured.counted if given.files is None else "given",
+        calls=measured.calls,
+        stable_calls=measured.known_stable_calls,
+        small_calls=measured.small_calls,
+        vantage=measured.path.vantage,
+        transfer_s=measured.transfer_s,
+        waiting_s=measured.postponed_s,
+        unknown_calls=measured.unknown_calls,
+        unseen_replies=measured.unseen_replies,
+        unsure_s=measured.unsure_s,
+        usual_s=measured.usual_s,
+        clock_tick_s=measured.tick_s or None,
+        absorbs_rtt=measured.absorbs,
+        persist_by_op=measured.kinds,
+        client_number=measured.several,
     )
 
 

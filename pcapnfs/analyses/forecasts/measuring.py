@@ -132,36 +132,17 @@ def measure(
         rtt, network = _less_moving(rtt, network, calls)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
-    clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
-    for client, time_s in asked_in_vain_s(trace, after_all=False).items():
-        unreached[client] = unreached.get(client, 0.0) + time_s
-    vain = asked_in_vain_s(trace, after_all=True)
-    queued = _queued_s(trace, calls) if source in MEANS else {}
-    queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
+    known = _by_client(trace, network, calls, queued=source in MEANS)
+    queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, len(small)))
     booked = booked or book(found)
-    several, held = len(calls.clients) > 1, ack_waits_by_client(trace)
-    more, late = more_operations(trace), late_clients(trace)
+    several = len(calls.clients) > 1
+    clocks = None
     if several or each:
-        known_of = ByClient(
-            ways=network.ways,
-            lost_s=lost_by_client(trace),
-            longer_s=slower_by_client(trace),
-            locked_s={gaps.client: gaps.time_s for gaps in calls.lock_gaps},
-            unreached_s=unreached,
-            vain_s=vain,
-            logins=logged_in,
-            stood_still=stood_still_by_client(trace),
-            queued_s=queued,
-            loss_rates=loss_rates_by_client(trace),
-            ack_waits=held,
-            more_operations=more,
-            late=late,
-        )
         clocks = client_clocks(
             found,
             calls,
             booked,
-            known_of,
+            _also_by_client(trace, calls, known),
             rtt_s=rtt,
             queue_s=queue,
             lacking=trust(trace).lacks_much,
@@ -195,10 +176,10 @@ def measure(
         served=calls.served,
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
-        unreached_s=0.0 if several else sum(unreached.values()),
+        unreached_s=0.0 if several else sum(known.unreached_s.values()),
         loss_rates=loss_rates(trace),
-        ack_waits=AckWaits() if several else next(iter(held.values()), AckWaits()),
-        vain_s=0.0 if several else sum(vain.get(client, 0.0) for client in calls.clients),
+        ack_waits=AckWaits() if several else next(iter(known.ack_waits.values()), AckWaits()),
+        vain_s=0.0 if several else sum(known.vain_s.get(client, 0.0) for client in calls.clients),
         asked_in_vain=bool(trace.meta.vain),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
@@ -214,16 +195,55 @@ def measure(
         untold_pause_s=trust(trace).untold_pause_s,
         untold_pause_frame=trust(trace).untold_pause_frame,
         login_s=sum(
-            logged_in.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
+            known.logins.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
         ),
         queue_s=queue,
-        late=bool(late) and all(late.values()),
+        late=bool(known.late) and all(known.late.values()),
         stable=stable_calls(
-            timed, calls.behind()[calls.timed], int(calls.stable.sum()), sum(more.values())
+            timed,
+            calls.behind()[calls.timed],
+            int(calls.stable.sum()),
+            sum(known.more_operations.values()),
         ),
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
         capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,
+    )
+
+
+def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: bool) -> ByClient:
+    """What is known of each client and goes into the measurement of all of them together.
+
+    Args:
+        trace: The trace.
+        network: Its network.
+        calls: Its calls on one line of time.
+        queued: The round trip is one of which what calls waited for others may be a part.
+    """
+    unreached = unreached_s(trace)
+    for client, time_s in asked_in_vain_s(trace, after_all=False).items():
+        unreached[client] = unreached.get(client, 0.0) + time_s
+    return ByClient(
+        ways=network.ways,
+        unreached_s=unreached,
+        vain_s=asked_in_vain_s(trace, after_all=True),
+        logins=logins(trace),
+        queued_s=_queued_s(trace, calls) if queued else {},
+        ack_waits=ack_waits_by_client(trace),
+        more_operations=more_operations(trace),
+        late=late_clients(trace),
+    )
+
+
+def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
+    """The same, with what is asked of each client only for a clock of its own."""
+    return replace(
+        known,
+        lost_s=lost_by_client(trace),
+        longer_s=slower_by_client(trace),
+        locked_s={gaps.client: gaps.time_s for gaps in calls.lock_gaps},
+        stood_still=stood_still_by_client(trace),
+        loss_rates=loss_rates_by_client(trace),
     )
 
 

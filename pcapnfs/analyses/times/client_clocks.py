@@ -239,30 +239,30 @@ class ByClient(Record):
 
     ways: Mapping[str, Way]
     """What TCP tells of its network."""
-    lost_s: Mapping[str, Mapping[str, float]]
-    """By row of the budget, for how long calls stood still for what was lost, seconds."""
-    longer_s: Mapping[str, Mapping[str, float]]
-    """The same of what calls took longer because the path was longer for a while."""
-    locked_s: Mapping[str, float]
-    """What of its own time it waited for locks, seconds."""
     unreached_s: Mapping[str, float]
-    """The same of what it waited for a connection."""
+    """What of its own time it waited for a connection, seconds."""
     vain_s: Mapping[str, float]
     """The same after its last call, where it had none to the end."""
     logins: Mapping[str, Logins]
     """Its calls that log in."""
-    stood_still: Mapping[str, StoodStill]
-    """What a few of its calls stood still."""
     queued_s: Mapping[str, float]
     """What its small calls waited until a server was done with others, together, seconds."""
-    loss_rates: Mapping[str, tuple[LossRate, ...]]
-    """Its transfers that lost segments hold down."""
     ack_waits: Mapping[str, AckWaits]
     """Its calls that were answered late since the server waited for ACKs."""
     late: Mapping[str, bool]
     """Whether what was sent again was late, and not lost; of those with any."""
     more_operations: Mapping[str, int]
     """Stable operations of its stable calls beyond one each."""
+    lost_s: Mapping[str, Mapping[str, float]] = {}
+    """By row of the budget, for how long calls stood still for what was lost, seconds."""
+    longer_s: Mapping[str, Mapping[str, float]] = {}
+    """The same of what calls took longer because the path was longer for a while."""
+    locked_s: Mapping[str, float] = {}
+    """What of its own time it waited for locks, seconds."""
+    stood_still: Mapping[str, StoodStill] = {}
+    """What a few of its calls stood still."""
+    loss_rates: Mapping[str, tuple[LossRate, ...]] = {}
+    """Its transfers that lost segments hold down."""
 
 
 class ClientClocks(Record):

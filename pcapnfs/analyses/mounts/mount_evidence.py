@@ -258,9 +258,15 @@ def _places(some: range, many: int) -> tuple[str, str]:
     return parts.within("mount, file", some, many), parts.within("mount, directory", some, many)
 
 
+_COUNTED = tuple(name for name, kind in Evidence.__annotations__.items() if kind == "int")
+"""Fields that count: queries have them under the same names, and lack those that are 0."""
+
+_SHOWN = ("moves", "visits", "returns", "pauses", "aged", "listing", "read", "write", "sync")
+"""What queries have example frames of."""
+
+
 def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
-    def number(name: str) -> int | None:
-        return whole(row.get(name))
+    """The evidence of one mount, by the columns of all that was asked about it."""
 
     def age(name: str) -> float | None:
         value = row.get(name)
@@ -273,60 +279,18 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
     return Evidence(
         client=client,
         server=server,
-        moves=number("moves") or 0,
-        moves_asked=number("moves_asked") or 0,
-        visits=number("visits") or 0,
-        files_delegated=number("files_delegated") or 0,
-        visits_asked=number("visits_asked") or 0,
-        visits_asked_twice=number("visits_asked_twice") or 0,
         opens_ask=bool(row.get("opens_ask")),
-        lookups_again=number("lookups_again") or 0,
-        returns=number("returns") or 0,
-        returns_looked_up=number("returns_looked_up") or 0,
-        pauses_asked=number("pauses_asked") or 0,
-        pauses_asked_twice=number("pauses_asked_twice") or 0,
         pause_shortest_s=age("pause_shortest"),
         unasked_longest_s=age("unasked_longest"),
-        files_aged=number("files_aged") or 0,
-        files_young=number("files_young") or 0,
-        aged_objects=number("aged_objects") or 0,
         aged_shortest_s=age("aged_shortest"),
-        listings_plain=number("listings_plain") or 0,
-        listings_plus=number("listings_plus") or 0,
-        listings_unknown=number("listings_unknown") or 0,
-        listing_bytes=number("listing_bytes"),
-        listings_continued=number("listings_continued") or 0,
-        read_bytes=number("read_bytes"),
-        reads=number("reads") or 0,
-        reads_continued=number("reads_continued") or 0,
-        write_bytes=number("write_bytes"),
-        writes=number("writes") or 0,
-        writes_continued=number("writes_continued") or 0,
-        writes_sync=number("writes_sync") or 0,
-        files_sync=number("files_sync") or 0,
-        writes_unstable=number("writes_unstable") or 0,
-        reads_smaller=number("reads_smaller") or 0,
-        writes_smaller=number("writes_smaller") or 0,
-        mount=number("mount") or 0,
-        max_read_bytes=number("max_read"),
-        max_write_bytes=number("max_write"),
+        listing_bytes=whole(row.get("listing_bytes")),
+        read_bytes=whole(row.get("read_bytes")),
+        write_bytes=whole(row.get("write_bytes")),
+        max_read_bytes=whole(row.get("max_read")),
+        max_write_bytes=whole(row.get("max_write")),
         limits_withheld=bool(row.get("withheld")),
-        reads_unasked=number("reads_unasked") or 0,
-        reads_asked=number("reads_asked") or 0,
-        frames={
-            name: frames(name)
-            for name in (
-                "moves",
-                "visits",
-                "returns",
-                "pauses",
-                "aged",
-                "listing",
-                "read",
-                "write",
-                "sync",
-            )
-        },
+        frames={name: frames(name) for name in _SHOWN},
+        **{name: whole(row.get(name)) or 0 for name in _COUNTED},
     )
 
 

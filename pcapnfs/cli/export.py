@@ -14,6 +14,7 @@ from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
+    from pcapnfs.cli import last
     from pcapnfs.meta import Meta
 
 OTHERS = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".xls", ".xlsx", ".ods")
@@ -68,7 +69,6 @@ def export(
     names = exports.tables()
     if table not in names:
         raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")
-    limit = options.limit_of(memory)
     stream = target is None or str(target) == placement.STANDARD_OUTPUT
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]
@@ -81,24 +81,7 @@ def export(
     # A trace has its tables, and what is no file cannot be read again to say what is in it.
     simple = not spreadsheet and all(map(os.path.isfile, paths))
     if target is not None and chosen == "parquet" and simple:
-
-        def accept(told: Meta) -> None:
-            if not told.nfs_calls:
-                options.open_trace(paths, named.ports, memory, without_nfs.READS).close()
-
-        from pcapnfs import decoding
-
-        with progress() as report:
-            told = exports.decode_to_file(
-                named.paths,
-                table,
-                target,
-                ports=named.ports,
-                limit=limit,
-                accept=accept,
-                progress=report if limit is None else decoding.watched(limit, report),
-            )
-        options.opened(named, told)
+        _decode_to_file(named, table, target, memory)
         return
     wanted = columns.together(exports.reads(table), without_nfs.READS)
     with options.open_trace(paths, named.ports, memory, wanted, stored=True) as trace:
@@ -107,6 +90,31 @@ def export(
         else:
             with exports.pieces(trace, table, chosen, spreadsheet=spreadsheet) as pieces:
                 output.write_bytes(pieces)
+
+
+def _decode_to_file(named: last.Captures, table: str, target: Path, memory: str | None) -> None:
+    """Write a table of captures as Parquet while they are decoded, without a trace in between."""
+    from pcapnfs import decoding
+    from pcapnfs import export as exports
+
+    limit = options.limit_of(memory)
+
+    def accept(told: Meta) -> None:
+        if not told.nfs_calls:
+            paths = [Path(path) for path in named.paths]
+            options.open_trace(paths, named.ports, memory, without_nfs.READS).close()
+
+    with progress() as report:
+        told = exports.decode_to_file(
+            named.paths,
+            table,
+            target,
+            ports=named.ports,
+            limit=limit,
+            accept=accept,
+            progress=report if limit is None else decoding.watched(limit, report),
+        )
+    options.opened(named, told)
 
 
 def _by_name(target: Path | None) -> Literal["csv", "jsonl", "parquet"]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns, rewriting
+from pcapnfs import columns, rewriting, usage
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.times import phases as _phases
 from pcapnfs.analyses.times import slowest as _slowest
@@ -99,7 +99,7 @@ def remarks(trace: Trace, *, top: int = SLOWEST) -> Remarks:
 
 def annotate(
     trace: Trace,
-    target: rewriting.PathLike,
+    target: usage.PathLike,
     *,
     top: int = SLOWEST,
     overwrite: bool = False,

@@ -19,19 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pcapnfs
-from pcapnfs import digests, memory, meta, numbering, placement, schema, store, units
+from pcapnfs import digests, memory, meta, numbering, placement, schema, store, units, usage
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.record import Record
 from pcapnfs.text import some
+from pcapnfs.usage import PathLike
 
 if TYPE_CHECKING:
     from pcapnfs._core import Batch, Decoder
     from pcapnfs.columns import Columns
 
     Steps = Generator[tuple[list[Batch], tuple[int, int]], None, None]
-
-PathLike = str | os.PathLike[str]
-"""How a capture is named."""
 
 JOB_BYTES = 256 << 20
 """Memory for each capture that is decoded at the same time as others: what the decoder holds at
@@ -107,14 +105,14 @@ def decode(
             `-`; no capture was named, or a trace; a port is none.
         WriteError: The disk is full, or does not take it for another reason.
     """
-    captures = named(paths)
-    demand_ports(ports)
+    captures = usage.named(paths)
+    usage.demand_ports(ports)
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(f"{stored} is a trace; it is named beside others as it is")
     if os.fspath(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a trace is a directory; name one")
     place = Path(target)
-    demand_outside(place)
+    usage.demand_outside(place)
     demand_free(place, force=force)
     tool = f"pcapnfs {pcapnfs.__version__}"
     limit = memory.chosen(limit)
@@ -170,80 +168,6 @@ def decode(
             ),
         ),
     )
-
-
-def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """The names of one file or several.
-
-    Raises:
-        UsageError: There is none, one is named twice, or a name is empty.
-    """
-    names = [
-        os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
-    ]
-    if not names:
-        raise UsageError("name at least one capture")
-    if "" in names:
-        raise UsageError("the name of a capture is empty")
-    demand_read_once(names)
-    demand_once(names)
-    return names
-
-
-def demand_once(paths: Sequence[PathLike]) -> None:
-    """Refuse a file or trace that is named twice, also by another path: its calls would count so.
-
-    Raises:
-        UsageError: There is one.
-    """
-    before: dict[tuple[int, int], str] = {}
-    for path in [os.fspath(path) for path in paths]:
-        try:
-            found = Path(path).stat()
-        except OSError:
-            continue  # Who opens it says what is wrong.
-        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-            continue
-        file = found.st_dev, found.st_ino
-        if file in before:
-            first = before[file]
-            raise UsageError(
-                f"{path}: it is named twice; everything in it would count double"
-                if first == path
-                else f"{path}: that is {first} once more; everything in it would count double"
-            )
-        before[file] = path
-
-
-def demand_ports(ports: Sequence[int]) -> None:
-    """Refuse numbers that no port has.
-
-    Raises:
-        UsageError: There is one.
-    """
-    for port in ports:
-        if not 0 < port < 1 << 16:
-            raise UsageError(f"{port} is no port; ports go from 1 to 65535")
-
-
-def demand_read_once(paths: Sequence[PathLike]) -> None:
-    """Refuse to read standard input twice.
-
-    Raises:
-        UsageError: It is named more than once.
-    """
-    if [os.fspath(path) for path in paths].count(meta.STANDARD_INPUT) > 1:
-        raise UsageError("-: standard input can be read once; it is named more often")
-
-
-def demand_outside(target: Path) -> None:
-    """Refuse to write into a trace: its directory is replaced as one, with all that is in it.
-
-    Raises:
-        UsageError: The target lies in one.
-    """
-    if (trace := store.around(target)) is not None:
-        raise UsageError(f"{target} is in the trace {trace}; choose another place")
 
 
 def demand_free(target: Path, *, force: bool) -> None:

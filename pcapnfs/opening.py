@@ -27,12 +27,14 @@ from pcapnfs import (
     store,
     temporary,
     units,
+    usage,
 )
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
-from pcapnfs.decoding import PathLike, Progress
+from pcapnfs.decoding import Progress
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.trace import ROW_GROUP, Trace, let_go
+from pcapnfs.usage import PathLike
 
 if TYPE_CHECKING:
     import duckdb
@@ -114,12 +116,12 @@ def open(
             are decoded, which cannot wait on the disk.
         WriteError: The tables of captures are to be kept in files, and the disk is full.
     """
-    named = decoding.named(paths)
+    named = usage.named(paths)
     if isinstance(memory, str):
         memory = units.parse_memory(memory)
     elif memory is not None and memory < 1:
         raise UsageError(f"memory is {memory}: a byte is the least")
-    decoding.demand_ports(ports)
+    usage.demand_ports(ports)
     limit = limits.chosen(memory)
     if memory is not None:
         progress = decoding.watched(memory, progress)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcapnfs import decoding, opening, redaction, temporary, units
+from pcapnfs import decoding, opening, redaction, temporary, units, usage
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Pseudonyms(Record):
 
 
 def open(
-    paths: decoding.PathLike | Sequence[decoding.PathLike],
+    paths: usage.PathLike | Sequence[usage.PathLike],
     pseudonyms: Pseudonyms,
     *,
     memory: int | str | None = None,
@@ -56,7 +56,7 @@ def open(
         UsageError: A trace is named, or standard input; the key has another length.
         PcapnfsError: There is no room for the temporary file.
     """
-    named = decoding.named(paths)
+    named = usage.named(paths)
     with temporary.scratch() as scratch:
         # Compressed, since it is only written and read once.
         target = scratch / "redacted.pcap.zst"

@@ -11,10 +11,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pcapnfs import decoding, meta, placement, rewriting, store
 from pcapnfs import memory as limits
+from pcapnfs import meta, placement, rewriting, store, usage
 from pcapnfs.errors import PcapnfsError, UsageError, WriteError, said
 from pcapnfs.record import Record
+from pcapnfs.usage import PathLike
 
 KEY_BYTES = 32
 """Length of a key."""
@@ -40,8 +41,8 @@ class Redaction(Record):
 
 
 def redact(
-    source: rewriting.PathLike | Sequence[rewriting.PathLike],
-    target: rewriting.PathLike,
+    source: PathLike | Sequence[PathLike],
+    target: PathLike,
     *,
     key: bytes | None = None,
     strict: bool = False,
@@ -85,8 +86,8 @@ def redact(
 
 
 def redact_knowing(
-    source: rewriting.PathLike | Sequence[rewriting.PathLike],
-    target: rewriting.PathLike,
+    source: PathLike | Sequence[PathLike],
+    target: PathLike,
     *,
     key: bytes | None = None,
     strict: bool = False,
@@ -97,7 +98,7 @@ def redact_knowing(
 ) -> tuple[Redaction, tuple[meta.CaptureFile, ...]]:
     """Do as `redact`; give also what is known of the original files, in the order of time."""
     originals, redacted = rewriting.named(source), Path(target)
-    decoding.demand_ports(ports)
+    usage.demand_ports(ports)
     for original in originals:
         if store.is_trace(str(original)):
             raise UsageError(f"{original} is a trace; name its captures, which are to be redacted")
@@ -155,7 +156,7 @@ def read_key(path: Path) -> bytes:
 
 
 def _new_key(path: Path) -> bytes:
-    decoding.demand_outside(path)
+    usage.demand_outside(path)
     key = new_key()
     try:
         # Nobody else may read it, not even for a moment.

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pcapnfs import decoding, placement
+from pcapnfs import placement, usage
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
 from pcapnfs.meta import STANDARD_INPUT
-
-PathLike = str | os.PathLike[str]
-"""How a capture is named."""
+from pcapnfs.usage import PathLike
 
 CAPTURES = frozenset({".pcap", ".pcapng", ".cap"})
 """File name extensions of captures; that of a compression may follow."""
@@ -44,7 +42,7 @@ def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
     several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     if not several:
         raise UsageError("name a capture")
-    decoding.demand_once(several)
+    usage.demand_once(several)
     return [Path(source) for source in several]
 
 
@@ -96,7 +94,7 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
             what = "a part of the trace itself" if there else "in the trace itself"
             raise UsageError(f"{target} is {what}; choose another place")
     if str(target) != placement.STANDARD_OUTPUT:
-        decoding.demand_outside(target)
+        usage.demand_outside(target)
 
 
 def demand_no_capture(target: Path) -> None:

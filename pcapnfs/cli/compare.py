@@ -73,7 +73,7 @@ def compare(
 
     Example: pcapnfs compare sync.pcap async.pcap
     """
-    from pcapnfs import decoding, placement, rewriting
+    from pcapnfs import placement, rewriting, usage
     from pcapnfs.comparison import comparing, side
 
     if to is not None:
@@ -81,7 +81,7 @@ def compare(
             raise UsageError("--output writes HTML or Markdown; --json goes to standard output")
         files.refuse(to, force=force)
     first, second = _sides(captures or [], before or [], after or [])
-    decoding.demand_read_once([*first, *second])
+    usage.demand_read_once([*first, *second])
     if to is not None:
         rewriting.demand_another([*first, *second], to)
         _demand_ending(to)

@@ -203,9 +203,9 @@ def _demand_free(path: Path, *, force: bool) -> None:
     Raises:
         UsageError: It is, without `force`.
     """
-    from pcapnfs import decoding
+    from pcapnfs import usage
 
-    decoding.demand_outside(path)
+    usage.demand_outside(path)
     if os.path.exists(path) and not force:
         raise UsageError(f"{path} is there already; --force overwrites it")
 

@@ -75,6 +75,7 @@ HEAVY = (
     "pcapnfs.trace",
     "pcapnfs.query",
     "pcapnfs.decoding",
+    "pcapnfs.usage",
     "pcapnfs.store",
     "pcapnfs.attached",
 )

@@ -8,7 +8,8 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 
-use super::{BATCH_ROWS, PATHS_BYTES, Tables};
+use super::files::PATHS_BYTES;
+use super::{BATCH_ROWS, Tables};
 use crate::names::{Names, Placed};
 use crate::nfs::facts::Facts;
 use crate::nfs::operation::NFS3;

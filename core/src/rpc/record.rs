@@ -6,16 +6,23 @@
 //! led to something that is no message, the reader searches for the next header (`search.rs`); and
 //! where a mark claims more than its message has, it notices at the next segment that must be another.
 
+mod memory;
+
+mod searching;
+
 use std::hint::black_box;
 use std::ops::Range;
 
 use crate::cursor::{Behind, Cursor, OPEN_END};
 use crate::error::{Layer, Reason};
 use crate::rpc::message::{Recognised, recognise};
-use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, may_restart, restarts, search};
+use crate::rpc::search::{Mark, begins_message, continues, may_restart};
 pub use crate::rpc::search::{Peer, SEEN};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::seq::SeqNumber;
+
+pub use memory::{SHORTENED, SHORTENED_MEMORY};
+use searching::Tail;
 
 /// Bytes of a record that are kept. Linux allows 1 MiB of data and a page of headers; nothing useful
 /// comes after the data. Longer records keep their boundary, and are decoded up to here.
@@ -25,24 +32,9 @@ pub const KEPT_LIMIT: usize = (1 << 20) + (1 << 16);
 /// read all the same, but their place is not told.
 const FRAGMENTS_LIMIT: usize = 1024;
 
-/// Buffers that are kept for the next messages of any connection.
-const SPARE_LIMIT: usize = 16;
-
-/// What is kept of a message whose connection takes part in using up the memory for all of them.
-pub const SHORTENED: usize = 512;
-
-/// Fragments of such a message whose places are kept.
-const SHORTENED_FRAGMENTS: usize = 8;
-
-/// What it takes at most from then on, until more of it comes.
-pub const SHORTENED_MEMORY: usize = SHORTENED + SHORTENED_FRAGMENTS * size_of::<Fragment>();
-
 /// Bytes of a message after which the other side is asked what of it nobody will read: its data begin
 /// before, as a rule.
 const ASKED_AFTER: usize = 768;
-
-/// What must be missing of a message then, for that to be worth while.
-const LONG_REST: usize = 8 << 10;
 
 /// Bytes before the first header that are searched for it before the connection is taken for
 /// something else than RPC, where the port does not say that it is RPC.
@@ -175,40 +167,6 @@ impl<'p> Lent<'p> {
         let Self { bytes, length, limit, first, last } = self;
         let place = std::slice::from_ref(fragment);
         Record { bytes, behind: None, length, open: false, limit, first, last, place }
-    }
-}
-
-/// The end of what was searched, in which a header may begin.
-#[derive(Clone, Copy)]
-struct Tail {
-    bytes: [u8; HEAD - 1],
-    length: usize,
-    /// Where they came from.
-    stamp: Stamp,
-    /// They are all of their segments, from the start of one.
-    whole: bool,
-}
-
-impl Tail {
-    const EMPTY: Self =
-        Self { bytes: [0; HEAD - 1], length: 0, stamp: Stamp { frame: 0, time_ns: 0 }, whole: true };
-
-    fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-
-    /// The end of these bytes and of the segment that follows them.
-    fn with(&self, piece: &Piece<'_>) -> Self {
-        let mut joined = Self::EMPTY;
-        let from_here = joined.bytes.len().saturating_sub(piece.bytes.len()).min(self.length);
-        let old = self.bytes().get(self.length - from_here..).unwrap_or_default();
-        let from = piece.bytes.len().saturating_sub(joined.bytes.len());
-        let new = piece.bytes.get(from..).unwrap_or_default();
-        joined.length =
-            joined.bytes.iter_mut().zip(old.iter().chain(new)).map(|(to, byte)| *to = *byte).count();
-        joined.stamp = if from_here > 0 { self.stamp } else { piece.stamp };
-        joined.whole = self.whole && joined.length == self.length + piece.bytes.len();
-        joined
     }
 }
 
@@ -379,58 +337,6 @@ impl RecordReader {
         }
     }
 
-    /// Memory taken by the message that is being put together.
-    pub fn capacity(&self) -> usize {
-        self.buffer.capacity() + self.fragments.capacity() * size_of::<Fragment>()
-    }
-
-    /// Takes a buffer for the next message from those that others left, unless it has one.
-    #[inline]
-    pub fn take_buffer(&mut self, spare: &mut Vec<Vec<u8>>) {
-        if self.buffer.capacity() == 0
-            && let Some(buffer) = spare.pop()
-        {
-            self.buffer = buffer;
-        }
-    }
-
-    /// Leaves its buffer for others, unless a message is being put together.
-    #[inline]
-    pub fn leave_buffer(&mut self, spare: &mut Vec<Vec<u8>>) {
-        if self.lent || self.length == 0 {
-            self.take_back();
-            if self.buffer.capacity() > 0 {
-                let buffer = std::mem::take(&mut self.buffer);
-                if spare.len() < SPARE_LIMIT {
-                    spare.push(buffer);
-                }
-            }
-        }
-    }
-
-    /// Gives back the memory that is kept for the next message, if there is none.
-    pub fn release(&mut self) {
-        if self.lent || self.length == 0 {
-            self.take_back();
-            self.buffer.shrink_to_fit();
-            self.fragments.shrink_to_fit();
-        }
-    }
-
-    /// Keeps less of the message that is being put together, because too much memory is in use.
-    pub fn shorten(&mut self) {
-        if self.buffer.len() > SHORTENED {
-            // What lies behind a part that was left out does not follow on what lies before it.
-            let begun = if self.unread.is_empty() { SHORTENED } else { self.unread.start.min(SHORTENED) };
-            self.buffer.truncate(begun);
-            self.hole = Some(Reason::RecordLimit);
-            self.unread = 0..0;
-        }
-        self.buffer.shrink_to_fit();
-        self.fragments.truncate(SHORTENED_FRAGMENTS);
-        self.fragments.shrink_to_fit();
-    }
-
     /// The next record that `piece` completes, consuming it up to there; `None` when it is used up.
     /// Nothing comes after a record with which the piece ends.
     ///
@@ -598,66 +504,6 @@ impl RecordReader {
         Some(lent.from(&self.fragment))
     }
 
-    /// Whether `piece` begins a record although a mark says that a message goes on.
-    fn contradicted(&self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
-        matches!(self.state, State::Fragment { .. })
-            && restarts(piece.bytes, &self.buffer, self.tentative(), piece.ready.frame, peer)
-    }
-
-    /// Passes over bytes up to the next record mark, or over all of them.
-    fn search(&mut self, piece: &mut Piece<'_>, fresh: bool, peer: &dyn Peer) {
-        let before = std::mem::replace(&mut self.tail, Tail::EMPTY);
-        if fresh && before.length > 0 && self.search_tail(&before, piece, peer) {
-            return;
-        }
-        let origin = Origin { segment: fresh, trusted: self.belief != Belief::Nothing };
-        let found = search(piece.bytes, piece.length, origin, peer);
-        let passed = found.map_or(piece.length, |hit| hit.at);
-        if found.is_none() && piece.bytes.len() == piece.length {
-            self.tail = if fresh { before } else { Tail { whole: false, ..Tail::EMPTY } }.with(piece);
-        }
-        self.searched = self.searched.saturating_add(passed as u64);
-        piece.skip(passed);
-        if let Some(hit) = found {
-            self.drop_message();
-            self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
-            self.state = State::Mark;
-        }
-    }
-
-    /// Looks for a header that begins in the segments before and ends in this one. `true`: found.
-    fn search_tail(&mut self, tail: &Tail, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
-        let Tail { length, stamp, .. } = *tail;
-        let mut joined = [0; 2 * HEAD];
-        let head = piece.bytes.get(..HEAD).unwrap_or(piece.bytes);
-        let both = tail.bytes().iter().chain(head);
-        let total = joined.iter_mut().zip(both).map(|(slot, byte)| *slot = *byte).count();
-        let bytes = joined.get(..total).unwrap_or_default();
-        let origin = Origin { segment: tail.whole, trusted: self.belief != Belief::Nothing };
-        let hit = search(bytes, length + piece.length, origin, peer).filter(|hit| hit.at < length);
-        let Some(hit) = hit else { return false };
-        let bytes = bytes.get(hit.at..length).unwrap_or_default();
-        let sequence = SeqNumber(piece.sequence.0.wrapping_sub(bytes.len() as u32));
-        let mut begun = Piece { sequence, ..Piece::new(bytes, bytes.len(), stamp) };
-        self.drop_message();
-        self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
-        self.state = State::Mark;
-        while begun.length > 0 && self.state != State::Searching {
-            let State::Fragment { rest, last } = self.state else {
-                self.read_mark(&mut begun);
-                continue;
-            };
-            let taken = begun.length.min(rest);
-            if self.length == 0 {
-                (self.first, self.last) = (stamp, stamp);
-            }
-            self.keep(begun.bytes.get(..taken).unwrap_or(begun.bytes), taken);
-            begun.skip(taken);
-            self.advance(taken, rest, last, stamp);
-        }
-        true
-    }
-
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "once a message; it is short but for what seldom happens")]
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
@@ -718,44 +564,6 @@ impl RecordReader {
         self.last = self.last.max(ready);
         let rest = rest - taken;
         self.state = if rest == 0 { State::Mark } else { State::Fragment { rest, last } };
-    }
-
-    /// Keeps the captured part of `taken` bytes, unless there is a hole before them, or nobody reads them.
-    fn keep(&mut self, captured: &[u8], taken: usize) {
-        if self.hole.is_some() {
-            return;
-        }
-        let read = captured.get(self.unread.end.saturating_sub(self.length)..).unwrap_or_default();
-        let room = KEPT_LIMIT.saturating_sub(self.buffer.len());
-        self.buffer.extend_from_slice(read.get(..room).unwrap_or(read));
-        if read.len() > room {
-            self.hole = Some(Reason::RecordLimit);
-        } else if captured.len() < taken && self.is_read(taken) {
-            self.hole = Some(Reason::Truncated);
-        }
-    }
-
-    /// Whether somebody reads some of the next bytes of the message.
-    fn is_read(&self, length: usize) -> bool {
-        self.length < self.unread.start || self.length.saturating_add(length) > self.unread.end
-    }
-
-    /// Asks what of the message that was begun, of which `rest` bytes are missing, nobody will read.
-    #[cold]
-    fn leave_out_unread(&mut self, rest: usize, last: bool, peer: &dyn Peer) {
-        self.asked = true;
-        let whole = last && self.fragments.is_empty() && !self.tentative();
-        if !whole || rest < LONG_REST {
-            return;
-        }
-        let unread = peer.unread(&self.buffer, self.length.saturating_add(rest));
-        let missed = |part: &Range<usize>| part.start <= self.buffer.len() && part.end > self.length;
-        if let Some(unread) = unread.filter(missed) {
-            self.buffer.truncate(unread.start);
-            // What is missing so far is missing behind the buffer, and so in this part.
-            self.hole = None;
-            self.unread = unread;
-        }
     }
 
     /// Lends the message in the buffer.

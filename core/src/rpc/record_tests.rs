@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::rpc::search::HEAD;
 
 /// A NULL call of NFSv3 with its record mark.
 fn null_call(xid: u8) -> Vec<u8> {

@@ -3,13 +3,18 @@
 //! Parsed here rather than by a library, because the blocks of packets are most of the file: their
 //! options are passed over unread, and blocks of no interest are skipped however long they are.
 
-use std::borrow::Cow;
+mod fields;
+
+mod resolution;
 
 use super::output::{self, Interface};
 use super::parser::Record;
 use super::resume::Guess;
 use super::window::{Fault, Window};
 use super::{CREDIBLE_PACKET, Details, Glimpse, LinkType, PACKET_LIMIT, credible};
+
+pub(super) use fields::Fields;
+use resolution::{NS_PER_S, Resolution};
 
 /// Type of the section header block: the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -69,81 +74,15 @@ const NAMES_LIMIT: usize = 1 << 10;
 /// addresses, filter, operating system, length of the frame check sequence, hardware.
 const NAMES: [u16; 10] = [1, 2, 3, 4, 5, 6, 11, 12, 13, 15];
 
-/// Options of a packet: comment, hash, verdict.
-const PACKET_BYTES: [u16; 3] = [1, 3, 7];
-
-/// Options of a packet that are a number: flags, drops, number of the packet, queue.
-const PACKET_NUMBERS: [u16; 4] = [2, 4, 5, 6];
-
-const OPTION_END: u16 = 0;
 const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
-const NS_PER_S: i64 = 1_000_000_000;
-
 /// The latest time that a packet is believed to be of, in the year 2116, so that times between packets,
 /// and twice as much, fit 64 bits. The earliest is 1970. A time that was damaged may be any: that of the
 /// packet before stands for one beyond these.
 const LATEST_NS: i64 = (1 << 62) - 1;
-
-/// How an interface's ticks become nanoseconds.
-#[derive(Clone, Copy)]
-enum Resolution {
-    /// Ticks of `n` nanoseconds.
-    Times(u64),
-    /// `n` ticks in a nanosecond.
-    Over(u64),
-    /// Ticks of 2^-n seconds.
-    Binary(u8),
-}
-
-impl Resolution {
-    /// Of the option `if_tsresol`: the top bit says base 2, the others are the negative exponent.
-    fn of_option(value: u8) -> Self {
-        let exponent = value & 0x7f;
-        if value & 0x80 != 0 {
-            Self::Binary(exponent)
-        } else if exponent <= 9 {
-            Self::Times(10_u64.pow(u32::from(9 - exponent)))
-        } else {
-            // Where the divisor is no u64, every u64 of ticks is less than a nanosecond.
-            10_u64.checked_pow(u32::from(exponent - 9)).map_or(Self::Times(0), Self::Over)
-        }
-    }
-
-    /// Digits of a second's fraction that tell as much, down to nanoseconds.
-    fn decimals(self) -> u8 {
-        match self {
-            Self::Times(factor) => 9 - factor.checked_ilog10().unwrap_or(0).min(9) as u8,
-            Self::Over(_) | Self::Binary(_) => 9,
-        }
-    }
-
-    #[inline]
-    fn nanoseconds(self, ticks: u64) -> i64 {
-        let ns = match self {
-            Self::Times(factor) => ticks.saturating_mul(factor),
-            rare => rare.divided(ticks),
-        };
-        i64::try_from(ns).unwrap_or(i64::MAX)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn divided(self, ticks: u64) -> u64 {
-        match self {
-            Self::Times(factor) => ticks.saturating_mul(factor),
-            Self::Over(divisor) => ticks / divisor,
-            // At most 2^64 × 2^30, so the product fits; the shift is at most 127.
-            Self::Binary(exponent) => {
-                u64::try_from((u128::from(ticks) * u128::from(NS_PER_S.unsigned_abs())) >> exponent)
-                    .unwrap_or(u64::MAX)
-            }
-        }
-    }
-}
 
 struct Described {
     link: LinkType,
@@ -546,106 +485,6 @@ fn sum(left: Option<u64>, right: Option<u64>) -> Option<u64> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.saturating_add(right)),
         _ => left.or(right),
-    }
-}
-
-struct PacketHeader {
-    interface: usize,
-    ticks: Option<u64>,
-    captured: Option<u32>,
-    wire_length: u32,
-}
-
-/// The fields of a block's body, in the byte order of its section.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fields<'a> {
-    rest: &'a [u8],
-    big_endian: bool,
-}
-
-impl<'a> Fields<'a> {
-    #[inline]
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.rest.split_first_chunk::<N>()?;
-        self.rest = rest;
-        Some(*head)
-    }
-
-    #[inline]
-    fn u16(&mut self) -> Option<u16> {
-        self.array()
-            .map(|bytes| if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
-    }
-
-    #[inline]
-    fn u32(&mut self) -> Option<u32> {
-        self.array()
-            .map(|bytes| if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
-    }
-
-    /// A timestamp: its upper half stands first in both byte orders.
-    #[inline]
-    fn u64(&mut self) -> Option<u64> {
-        let high = self.u32()?;
-        let low = self.u32()?;
-        Some(u64::from(high) << 32 | u64::from(low))
-    }
-
-    /// An option's value of eight bytes, which unlike a timestamp follows the byte order throughout.
-    fn number(&self, value: &[u8]) -> Option<u64> {
-        let bytes = *value.first_chunk::<8>()?;
-        Some(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
-    }
-
-    /// The same, for a value with a sign.
-    fn signed(&self, value: &[u8]) -> Option<i64> {
-        self.number(value).map(|bits| i64::from_be_bytes(bits.to_be_bytes()))
-    }
-
-    /// The next option's code and value (section 3.5).
-    fn option(&mut self) -> Option<(u16, &'a [u8])> {
-        let code = self.u16()?;
-        let length = usize::from(self.u16()?);
-        if code == OPTION_END {
-            return None;
-        }
-        let value = self.rest.get(..length)?;
-        self.rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some((code, value))
-    }
-
-    /// The options of a packet, for a little-endian section.
-    pub(super) fn packet_options(mut self) -> impl Iterator<Item = (u16, Cow<'a, [u8]>)> {
-        let turned = self.big_endian;
-        std::iter::from_fn(move || self.option()).filter_map(move |(code, value)| {
-            if !turned || PACKET_BYTES.contains(&code) {
-                return Some((code, Cow::Borrowed(value)));
-            }
-            PACKET_NUMBERS.contains(&code).then(|| (code, value.iter().rev().copied().collect()))
-        })
-    }
-
-    /// Section 4.3.
-    #[inline]
-    fn enhanced(&mut self) -> Option<PacketHeader> {
-        let interface = self.u32()? as usize;
-        let ticks = Some(self.u64()?);
-        let captured = Some(self.u32()?);
-        Some(PacketHeader { interface, ticks, captured, wire_length: self.u32()? })
-    }
-
-    /// Section 4.4: it belongs to the first interface.
-    fn simple(&mut self) -> Option<PacketHeader> {
-        Some(PacketHeader { interface: 0, ticks: None, captured: None, wire_length: self.u32()? })
-    }
-
-    /// Appendix A.
-    fn obsolete(&mut self) -> Option<PacketHeader> {
-        let interface = usize::from(self.u16()?);
-        let _drops = self.u16()?;
-        let ticks = Some(self.u64()?);
-        let captured = Some(self.u32()?);
-        Some(PacketHeader { interface, ticks, captured, wire_length: self.u32()? })
     }
 }
 

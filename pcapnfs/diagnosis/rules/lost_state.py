@@ -1,4 +1,4 @@
-"""A client whose opens, locks or delegations the server took away, or whose name another uses."""
+"""State that the server took from a client, or refuses after a restart, or a name in use."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ TWINS = Advice(
 )
 """What to look at where a server forgets its clients without a restart."""
 
+RELOCK = Advice("Restart programs that held locks on these files, and check the files.")
+"""What to do where locks are gone."""
+
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each client, server and of both kinds."""
@@ -37,7 +40,30 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                         "see the other findings and the gaps in summarize's phases."
                     ),
                     TWINS,
-                    Advice("Restart programs that held locks on these files, and check the files."),
+                    RELOCK,
+                ),
+            )
+        elif pair.kind == "unreclaimed":
+            yield refused.observed(
+                pair,
+                "The client could not reclaim what it had open or locked",
+                "After a restart of its server a client asks for its opens and locks again. The "
+                "server refuses where it has no record that the client had any (RECLAIM_BAD), "
+                "where somebody else has them (RECLAIM_CONFLICT), or where its grace period is "
+                "over (NO_GRACE). Linux then opens the files anew, but its locks are gone: "
+                "programs get EIO on files that they had locked.",
+                (
+                    Advice(
+                        "Have the server keep its records of clients over a restart: on Linux run "
+                        "nfsdcld, and keep its directory below /var/lib/nfs, in a cluster on what "
+                        "all nodes share."
+                    ),
+                    Advice(
+                        "If its grace period was over, find out what kept the client away for so "
+                        "long, or make it longer (Linux: grace-time in /etc/nfs.conf).",
+                        "new opens and locks wait for its end.",
+                    ),
+                    RELOCK,
                 ),
             )
         elif pair.kind == "in_use":

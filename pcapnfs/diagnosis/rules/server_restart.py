@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
-from pcapnfs.diagnosis.rules.lost_state import TWINS
+from pcapnfs.diagnosis.rules.lost_state import RELOCK, TWINS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.restarts import Restart
@@ -70,9 +70,6 @@ UNCOMMITTED = Advice(
     "what is missing."
 )
 """What to look after behind one."""
-
-RELOCK = Advice("Restart programs that held locks on these files, and check the files.")
-"""What to do where locks are gone."""
 
 GONE = (
     "Opens, locks and delegations are gone, and somebody else may have had the locks since: "

@@ -96,6 +96,17 @@ def test_pages_that_were_each_made_sure_of_are_no_wsize() -> None:
             )
 
 
+def test_synchronous_writes_side_by_side_were_cut() -> None:
+    offered = operation(9, "FSINFO", file=1, max_write=1 << 20)
+    parts = [
+        write(number, offset, 8192, stable_requested="FILE_SYNC")
+        for number, offset in ((1, 0), (2, 8192))
+    ]
+    calls = [call(1, "WRITE", 40), call(2, "WRITE", 40), call(9, "FSINFO", 1)]
+    with trace_with(40000, calls=calls, operations=[*parts, offered]) as trace:
+        assert (sizes(trace).write.limit_bytes, sizes(trace).write.source) == (8192, "calls")
+
+
 def test_files_count_once_and_listed_ones_when_asked() -> None:
     with trace_of(
         files=[

@@ -220,7 +220,7 @@ def _mtu(trace: Trace) -> tuple[int, str]:
 def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | None, str]]:
     """What one READ and one WRITE carries."""
     moved, allowed = transfer_sizes.moved(trace), transfer_sizes.allowed(trace)
-    found = []
+    found: list[tuple[int | None, str]] = []
     for reading, servers in (
         (True, [each.read_bytes for each in allowed]),
         (False, [each.write_bytes for each in allowed]),
@@ -229,10 +229,10 @@ def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | N
         largest = _most(each.largest_placed_bytes for each in mine)
         reach = _most(each.reach_bytes for each in mine)
         server = _most(servers)
-        cut = largest and reach is not None and reach > largest and largest % KIBIBYTE == 0
-        if cut and server is not None and largest != server:
-            cut = transfer_sizes.went_on(trace, largest, reading=reading)
-        found.append((largest, "calls") if cut else _offered(server))
+        if largest and _limiting(trace, largest, reach, server, reading=reading):
+            found.append((largest, "calls"))
+        else:
+            found.append(_offered(server))
     read, write = found
     return read, write
 
@@ -240,6 +240,16 @@ def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | N
 def _most(values: Iterable[int | None]) -> int | None:
     """The largest of those that are known."""
     return max((value for value in values if value is not None), default=None)
+
+
+def _limiting(
+    trace: Trace, largest: int, reach: int | None, server: int | None, *, reading: bool
+) -> bool:
+    """Whether the largest call was as large as any could be."""
+    if reach is None or reach <= largest or largest % KIBIBYTE:
+        return False
+    # What the server does not say, nothing but the largest call tells.
+    return server in {None, largest} or transfer_sizes.went_on(trace, largest, reading=reading)
 
 
 def _offered(server: int | None) -> tuple[int | None, str]:

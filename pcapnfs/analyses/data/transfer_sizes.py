@@ -30,7 +30,9 @@ WITHHELD_READS = columns.together(
 )
 """The columns that `withheld` reads."""
 
-WENT_ON_READS = columns.together(MOVED_READS, columns.of(calls="call call_time call_frame"))
+WENT_ON_READS = columns.together(
+    MOVED_READS, columns.of(calls="call call_time call_frame reply_time")
+)
 """The columns that `went_on` reads."""
 
 READS = columns.together(MOVED_READS, ALLOWED_READS)
@@ -121,10 +123,10 @@ def withheld(trace: Trace) -> frozenset[int]:
 
 
 def went_on(trace: Trace, size: int, *, reading: bool) -> bool:
-    """Whether any READ, or any WRITE that need not be stable, went on where one of a size ended.
+    """Whether any READ or WRITE went on where one of a size ended, as those of rsize or wsize do.
 
-    So does what a client cuts to its rsize or wsize. Between WRITEs there was no COMMIT: who makes
-    sure of each has not cut them.
+    Who makes sure of each WRITE has not cut them: so there was no COMMIT between the two, and one
+    that asks for stable storage was under way still.
     """
     moves.register(trace)
     return bool(trace.rows(_WENT_ON, {"size": size, "reading": reading}))
@@ -144,7 +146,8 @@ _MOVED = f"""
 
 _WENT_ON = f"""
     with ordered as (
-        select requested, what, reading or unstable_asked as cut,
+        select requested, what,
+               reading or unstable_asked or lead(call_time) over next < reply_time as cut,
                "offset"::hugeint + requested = lead("offset") over next
                and lead(what) over next < {moves.COMMIT}
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued

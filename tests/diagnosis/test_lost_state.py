@@ -29,7 +29,7 @@ def test_what_a_restarted_server_does_not_give_back_is_a_problem() -> None:
 
 def test_a_reclaim_outside_of_a_grace_period_tells_of_no_restart() -> None:
     (seen,) = of_kind(RULE, "unreclaimed", statuses=("NFS4ERR_NO_GRACE",))
-    assert seen.severity == "warning"
+    assert seen.severity == "note"
     assert seen.title == "The client could not reclaim what it had open or locked"
     assert "nfsdcld" not in str(seen.advice)
 
@@ -46,7 +46,7 @@ def test_what_a_client_of_the_same_name_ended_is_put_down_to_it() -> None:
         frames=(5,),
     )
     shared, alone = seen_by(RULE, nothing(failures=(revoked, other), shared_names=(twins,)))
-    assert (shared.severity, alone.severity) == ("warning", "problem")
+    assert (shared.severity, alone.severity) == ("note", "problem")
     assert shared.why.startswith("A client of the same name logged in")
     assert "lease" not in str(shared)
 

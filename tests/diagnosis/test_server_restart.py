@@ -65,6 +65,19 @@ def test_state_that_is_ended_again_and_again_is_another_clients_of_that_name() -
         assert "ended the state" in seen.title
 
 
+def test_so_it_is_where_connections_broke_later() -> None:
+    ended = replace(
+        RESTARTED, verifiers=1, kept_first=True, moved=0, unreachable_s=0.0, refused=0,
+        lost_state=9, logins=6, unheard_s=4.61,
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(restarts=(ended,)))
+    assert seen.title == "The server 10.0.0.1 ends the state of a client again and again"
+    assert "When that came first, a connection to the server lived on" in seen.seen
+    for changes in ({"logins": 3}, {"unheard_s": 31.0}, {"kept_first": False}, {"refused": 7}):
+        (seen,) = seen_by(RULE, nothing(restarts=(replace(ended, **changes),)))
+        assert seen.title == "The server 10.0.0.1 does not know its clients any more"
+
+
 def test_a_grace_period_alone_was_another_restart() -> None:
     late = replace(RESTARTED, verifiers=1, lost_state=0)
     assert seen_by(RULE, nothing(restarts=(late,))) == []

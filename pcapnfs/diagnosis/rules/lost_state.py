@@ -81,7 +81,7 @@ def _ended_by_twin(pair: Failures) -> Observed:
         ENDED,
         f"A client of the same name logged in, as another finding says. {GONE}",
         (Advice("Give each client a name of its own (see that finding)."), RELOCK),
-        severity="warning",
+        severity="note",
     )
 
 
@@ -127,7 +127,7 @@ def _too_late(pair: Failures) -> Observed:
             ),
             RELOCK,
         ),
-        severity="warning",
+        severity="note",
     )
 
 

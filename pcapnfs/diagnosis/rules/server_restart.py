@@ -38,7 +38,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             # Where the names were seen, shared_client_name tells which.
             if server.server not in named:
                 yield _shared_name(server)
-        elif not server.kept or server.refused:
+        elif server.refused or not (server.kept or (server.kept_first and _again(server))):
             yield _forgot(server)
         elif _again(server):
             yield _ended_again(server)
@@ -205,7 +205,14 @@ def _ended_again(server: Restart) -> Observed:
     return Observed(
         severity="problem",
         title=f"The server {server.server} ends the state of {who} again and again",
-        seen=" ".join((*_seen(server), LIVED_ON, *_unheard(server, " at most"), logins)),
+        seen=" ".join(
+            (
+                *_seen(server),
+                LIVED_ON if server.kept else LIVED_ON_FIRST,
+                *_unheard(server, " at most"),
+                logins,
+            )
+        ),
         why="A server ends a client's state when it does not hear of it for longer than the lease "
         "(90 s by default), or when another client logs in by its name. This one was heard of "
         "shortly before: another seems to have its name, and need not be in this capture. "
@@ -221,6 +228,11 @@ def _ended_again(server: Restart) -> Observed:
 
 LIVED_ON = "A connection to the server lived on, so that it did not restart."
 """What tells that state was ended."""
+
+LIVED_ON_FIRST = (
+    "When that came first, a connection to the server lived on, so that it had not restarted."
+)
+"""The same where connections broke later."""
 
 
 def _unheard(server: Restart, bound: str = "") -> Iterator[str]:

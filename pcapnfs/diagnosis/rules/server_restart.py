@@ -22,6 +22,9 @@ LOGINS = 4
 LEASE_S = 30.0
 """Leases are hardly ever shorter: 90 s on Linux, 30 s on appliances of NetApp."""
 
+LEAST_LEASE_S = 10.0
+"""No Linux server can be given a shorter lease."""
+
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that shows it."""
@@ -65,6 +68,13 @@ SEARCH = (
 )
 """What to look for behind a restart."""
 
+CUT_OFF = Advice(
+    "Find out what kept the client from the server for so long: loss, a suspended or overloaded "
+    "machine, a firewall that dropped the connection; see the other findings. If that was longer "
+    "than the lease (90 s by default, less on many servers), the server ended its state."
+)
+"""What to look for first where the client was not heard before."""
+
 UNCOMMITTED = Advice(
     "Where data was exported with async, check files written shortly before: clients cannot know "
     "what is missing."
@@ -96,12 +106,15 @@ def _restarted(server: Restart) -> Observed:
 
 def _forgot(server: Restart) -> Observed:
     """A server that lost its clients' state, and told no verifier."""
+    silent = (
+        not server.refused and server.unheard_s is not None and server.unheard_s >= LEAST_LEASE_S
+    )
     return Observed(
         severity="warning",
         title=f"The server {server.server} does not know its clients any more",
-        seen=" ".join(_seen(server)),
+        seen=" ".join((*_seen(server), *(_unheard(server) if silent else ()))),
         why=LOST,
-        advice=(*SEARCH, TWINS, UNCOMMITTED),
+        advice=(CUT_OFF, SEARCH[0], TWINS, RELOCK) if silent else (*SEARCH, TWINS, UNCOMMITTED),
         confidence="likely",
         data=_verifiers(server),
         frames=server.frames,
@@ -181,11 +194,7 @@ def _ended(server: Restart) -> Observed:
         why="A server ends a client's state when it does not hear of it for longer than the lease "
         f"(90 s by default), or when another client logs in by its name. {GONE}",
         advice=(
-            Advice(
-                "Find out what kept the client from the server for so long: loss, a suspended or "
-                "overloaded machine, a firewall that dropped the connection; see the other "
-                "findings."
-            ),
+            CUT_OFF,
             TWINS,
             RELOCK,
         ),

@@ -31,6 +31,13 @@ def test_a_mean_that_a_few_calls_make_is_none() -> None:
     assert says(mounts, source="handshake") == (0.3, "handshake")
 
 
+def test_where_tcp_tells_a_bound_that_is_shorter_it_is_the_median_of_the_calls() -> None:
+    slow_first = [0.4] * 148 + [250.0, 1000.0]
+    assert says(slow_first, 0.3, "gaps") == (0.4, "gaps")
+    assert says(slow_first, 9.0, "gaps") == (8.728, "calls")
+    assert says([0.4] * 90 + [50.0] * 10, 0.3, "gaps") == (5.36, "calls")
+
+
 def test_calls_that_are_often_slow_make_one() -> None:
     """One of ten waits: that is what a call takes there."""
     assert says([0.3] * 90 + [50.0] * 10) == (5.27, "calls")

@@ -135,6 +135,18 @@ def test_that_of_another_client_says_it_too(first: int, last: int, kept: bool) -
     assert server.kept is kept
 
 
+def test_a_connection_that_breaks_later_lived_on_through_the_first_loss() -> None:
+    calls = [
+        sequenced(1),
+        sequenced(101, "NFS4ERR_BADSESSION"),
+        sequenced(151),
+        sequenced(201, "NFS4ERR_BADSESSION", connection=2),
+    ]
+    with trace_of(calls=calls, connections=[connection(1, 0), connection(2, 160)]) as trace:
+        (server,) = restarts(trace)
+    assert (server.kept, server.kept_first) == (False, True)
+
+
 @pytest.mark.parametrize(("op", "kept"), [("GETATTR", False), ("RENEW", True)])
 def test_of_nfsv4_0_only_calls_that_need_state_show_that_it_was_known(op: str, kept: bool) -> None:
     calls = [

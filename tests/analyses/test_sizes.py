@@ -55,6 +55,7 @@ def test_a_segment_size_that_cannot_be_is_not_believed() -> None:
 
 
 def write(number: int, offset: int, count: int, **columns: object) -> Row:
+    columns.setdefault("stable_requested", "UNSTABLE")
     return operation(number, "WRITE", file=1, offset=offset, requested=count, **columns)
 
 
@@ -74,6 +75,36 @@ def test_wsize_is_the_largest_write_where_a_file_took_more() -> None:
         assert (result.write.limit_bytes, result.write.source) == (limit, source)
         assert (result.read.limit_bytes, result.read.source) == (1 << 19, "server")
         assert result.write.files == (2 if limit == 1 << 20 else 1)
+
+
+def test_pages_that_were_each_made_sure_of_are_no_wsize() -> None:
+    offered = operation(9, "FSINFO", file=1, max_write=1 << 20)
+    apart = [write(1, 0, 8192), write(2, 1 << 22, 8192), offered]
+    synced = [
+        write(1, 0, 8192, stable_requested="FILE_SYNC"),
+        write(2, 8192, 8192, stable_requested="FILE_SYNC"),
+        offered,
+    ]
+    committed = [write(1, 0, 8192), operation(2, "COMMIT", file=1), write(3, 8192, 8192), offered]
+    calls = [call(number, "WRITE", 1) for number in (1, 2, 3)]
+    calls.append(call(9, "FSINFO", 1))
+    for operations in (apart, synced, committed):
+        with trace_with(40000, calls=calls, operations=operations) as trace:
+            assert (sizes(trace).write.limit_bytes, sizes(trace).write.source) == (
+                1 << 20,
+                "server",
+            )
+
+
+def test_synchronous_writes_side_by_side_were_cut() -> None:
+    offered = operation(9, "FSINFO", file=1, max_write=1 << 20)
+    parts = [
+        write(number, offset, 8192, stable_requested="FILE_SYNC")
+        for number, offset in ((1, 0), (2, 8192))
+    ]
+    calls = [call(1, "WRITE", 40), call(2, "WRITE", 40), call(9, "FSINFO", 1)]
+    with trace_with(40000, calls=calls, operations=[*parts, offered]) as trace:
+        assert (sizes(trace).write.limit_bytes, sizes(trace).write.source) == (8192, "calls")
 
 
 def test_files_count_once_and_listed_ones_when_asked() -> None:

@@ -294,7 +294,7 @@ def test_time_without_a_call_is_nobodys_where_the_capture_lacks_much() -> None:
     assert verdict(idle).named == ("client",)
     lacking = verdict(replace(idle, lacking=True))
     assert lacking.named == ("unknown",)
-    assert "the capture lacks packets" in lacking.sentence
+    assert "the capture lacks packets, or parts that were cut off" in lacking.sentence
     assert {each.cause: each.time_s for each in lacking.causes}["client"] == 0.0
 
 

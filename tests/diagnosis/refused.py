@@ -22,7 +22,8 @@ REFUSED = Failures(
 
 def of_kind(rule: Rule, kind: str, **changes: object) -> list[Observed]:
     """What a rule says of twelve calls that were refused so."""
-    changed = replace(REFUSED, kind=kind, statuses=KINDS[kind][-1:], **changes)  # type: ignore[arg-type]
+    changes.setdefault("statuses", KINDS[kind][-1:])
+    changed = replace(REFUSED, kind=kind, **changes)  # type: ignore[arg-type]
     return seen_by(rule, nothing(failures=(changed,)))
 
 

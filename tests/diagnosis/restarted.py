@@ -15,6 +15,7 @@ RESTARTED = Restart(
     statuses=("NFS4ERR_BADSESSION",),
     losers=1,
     kept=False,
+    kept_first=False,
     unheard_s=16.0,
     logins=2,
     moved=4,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.lost_state import TWINS
-from pcapnfs.diagnosis.rules.server_restart import RULE
+from pcapnfs.diagnosis.rules.server_restart import CUT_OFF, RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.restarted import RESTARTED
@@ -30,6 +30,22 @@ def test_a_new_verifier_is_a_problem() -> None:
 def test_lost_state_alone_may_have_another_reason() -> None:
     (seen,) = seen_by(RULE, nothing(restarts=(replace(RESTARTED, verifiers=1),)))
     assert (seen.severity, seen.confidence) == ("warning", "likely")
+
+
+def test_a_client_that_was_not_heard_for_long_may_have_been_cut_off() -> None:
+    lost = replace(
+        RESTARTED, verifiers=1, moved=0, unreachable_s=0.0, refused=0, lost_state=1, unheard_s=27.0
+    )
+    (seen,) = seen_by(RULE, nothing(restarts=(lost,)))
+    assert seen.title == "The server 10.0.0.1 does not know its clients any more"
+    assert seen.seen == (
+        "1 call met NFS4ERR_BADSESSION. Before that it had answered the client nothing for 27.0 s."
+    )
+    assert seen.advice[0] == CUT_OFF
+    for changes in ({"unheard_s": 9.0}, {"unheard_s": None}, {"refused": 7}):
+        (seen,) = seen_by(RULE, nothing(restarts=(replace(lost, **changes),)))
+        assert CUT_OFF not in seen.advice
+        assert "Before that" not in seen.seen
 
 
 def test_state_that_is_lost_while_a_connection_lives_on_was_ended() -> None:
@@ -63,6 +79,19 @@ def test_state_that_is_ended_again_and_again_is_another_clients_of_that_name() -
     for changes in ({"logins": 3}, {"unheard_s": 31.0}, {"unheard_s": None}):
         (seen,) = seen_by(RULE, nothing(restarts=(replace(ended, **changes),)))
         assert "ended the state" in seen.title
+
+
+def test_so_it_is_where_connections_broke_later() -> None:
+    ended = replace(
+        RESTARTED, verifiers=1, kept_first=True, moved=0, unreachable_s=0.0, refused=0,
+        lost_state=9, logins=6, unheard_s=4.61,
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(restarts=(ended,)))
+    assert seen.title == "The server 10.0.0.1 ends the state of a client again and again"
+    assert "When that came first, a connection to the server lived on" in seen.seen
+    for changes in ({"logins": 3}, {"unheard_s": 31.0}, {"kept_first": False}, {"refused": 7}):
+        (seen,) = seen_by(RULE, nothing(restarts=(replace(ended, **changes),)))
+        assert seen.title == "The server 10.0.0.1 does not know its clients any more"
 
 
 def test_a_grace_period_alone_was_another_restart() -> None:

@@ -2,8 +2,9 @@
 
 Bins double from an eighth of one frame's payload on: at an MTU of 1500, up to 184, 368, 736, 1472,
 2944 … bytes. The MTU is that of the handshakes; the read and write size in use are those of the
-calls where a file took more than the largest of them, in whole KiB as rsize and wsize are, else
-what the server offers.
+calls where a file took more than the largest of them, in whole KiB as rsize and wsize are, and the
+next call went on where one of that size ended; else what the server offers. A database writes pages
+of one size here and there, or one after the other but each made sure of: that is no wsize.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     transfer_sizes.READS,
+    transfer_sizes.WENT_ON_READS,
     _untold.READS,
     columns.of(files="file identity role size listed_only", connections="client segment_size"),
 )
@@ -218,7 +220,7 @@ def _mtu(trace: Trace) -> tuple[int, str]:
 def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | None, str]]:
     """What one READ and one WRITE carries."""
     moved, allowed = transfer_sizes.moved(trace), transfer_sizes.allowed(trace)
-    found = []
+    found: list[tuple[int | None, str]] = []
     for reading, servers in (
         (True, [each.read_bytes for each in allowed]),
         (False, [each.write_bytes for each in allowed]),
@@ -226,7 +228,11 @@ def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | N
         mine = [each for each in moved if each.reading == reading]
         largest = _most(each.largest_placed_bytes for each in mine)
         reach = _most(each.reach_bytes for each in mine)
-        found.append(_transfer_size(largest, reach, _most(servers)))
+        server = _most(servers)
+        if largest and _limiting(trace, largest, reach, server, reading=reading):
+            found.append((largest, "calls"))
+        else:
+            found.append(_offered(server))
     read, write = found
     return read, write
 
@@ -236,15 +242,19 @@ def _most(values: Iterable[int | None]) -> int | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _transfer_size(
-    largest: int | None, reach: int | None, server: int | None
-) -> tuple[int | None, str]:
-    """What one call carries: the largest one, if it was a limit; else what the server offers."""
-    if largest and reach is not None and reach > largest and largest % KIBIBYTE == 0:
-        return largest, "calls"
-    if server is not None:
-        return server, "server"
-    return None, "unknown"
+def _limiting(
+    trace: Trace, largest: int, reach: int | None, server: int | None, *, reading: bool
+) -> bool:
+    """Whether the largest call was as large as any could be."""
+    if reach is None or reach <= largest or largest % KIBIBYTE:
+        return False
+    # What the server does not say, nothing but the largest call tells.
+    return server in {None, largest} or transfer_sizes.went_on(trace, largest, reading=reading)
+
+
+def _offered(server: int | None) -> tuple[int | None, str]:
+    """What the server offers, if it says so."""
+    return (None, "unknown") if server is None else (server, "server")
 
 
 def _fit(limit: int | None, source: str, files: object, all_files: int, sizeless: bool) -> Fit:

@@ -12,6 +12,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, whole
+from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.data import moves
 from pcapnfs.record import Record
 
@@ -28,6 +29,11 @@ WITHHELD_READS = columns.together(
     MOVED_READS, ALLOWED_READS, columns.of(operations="call op status attributes")
 )
 """The columns that `withheld` reads."""
+
+WENT_ON_READS = columns.together(
+    MOVED_READS, columns.of(calls="call call_time call_frame reply_time")
+)
+"""The columns that `went_on` reads."""
 
 READS = columns.together(MOVED_READS, ALLOWED_READS)
 """The columns that `moved` and `allowed` read."""
@@ -116,6 +122,16 @@ def withheld(trace: Trace) -> frozenset[int]:
     return frozenset(small.intersection(integer(mount) for (mount,) in trace.rows(_WITHHELD)))
 
 
+def went_on(trace: Trace, size: int, *, reading: bool) -> bool:
+    """Whether any READ or WRITE went on where one of a size ended, as those of rsize or wsize do.
+
+    Who makes sure of each WRITE has not cut them: so there was no COMMIT between the two, and one
+    that asks for stable storage was under way still.
+    """
+    moves.register(trace)
+    return bool(trace.rows(_WENT_ON, {"size": size, "reading": reading}))
+
+
 _OF_CLIENT = joined.condition("not callback", other="operations.op")
 
 _MOVED = f"""
@@ -126,6 +142,22 @@ _MOVED = f"""
     from {moves.TABLE} join calls using (call)
     where what < {moves.COMMIT} and {joined.condition("not callback", other="what")}
     group by mount, reading
+"""
+
+_WENT_ON = f"""
+    with ordered as (
+        select requested, what,
+               reading or unstable_asked or lead(call_time) over next < reply_time as cut,
+               "offset"::hugeint + requested = lead("offset") over next
+               and lead(what) over next < {moves.COMMIT}
+               and lead(call_time) over next - call_time < {TOGETHER_NS} as continued
+        from {moves.TABLE} join calls using (call)
+        where reading = $reading and {joined.condition("not callback", other="what")}
+        window next as (partition by mount, {moves.TABLE}.file
+                        order by call_time, call_frame, call, position)
+    )
+    select 1 from ordered
+    where continued and cut and requested = $size and what < {moves.COMMIT} limit 1
 """
 
 # Apart from what was moved: where nothing has a value, DuckDB does not even look at the rows.

@@ -53,6 +53,7 @@ KINDS = {
     ),
     "owner": ("NFS4ERR_BADOWNER",),
     "revoked": ("NFS4ERR_EXPIRED", "NFS4ERR_ADMIN_REVOKED", "NFS4ERR_DELEG_REVOKED"),
+    "unreclaimed": ("NFS4ERR_RECLAIM_BAD", "NFS4ERR_RECLAIM_CONFLICT", "NFS4ERR_NO_GRACE"),
     "in_use": ("NFS4ERR_CLID_INUSE",),
     "no_locks": ("LCK_DENIED_NOLOCKS", "NLM4_DENIED_NOLOCKS"),
 }  # fmt: skip
@@ -102,8 +103,8 @@ class Failures(Record):
     """Address of the server."""
     kind: str
     """`space`, `quota`, `fault`, `permission`, `mount`, `export`, `read_only`, `credential`,
-    `owner`, `revoked`, `in_use` or `no_locks` (`KINDS`), or `session` (NFS4ERR_NOSPC of
-    `SESSIONS`)."""
+    `owner`, `revoked`, `unreclaimed`, `in_use` or `no_locks` (`KINDS`), or `session`
+    (NFS4ERR_NOSPC of `SESSIONS`)."""
     calls: int
     """Calls that were refused."""
     statuses: tuple[str, ...]

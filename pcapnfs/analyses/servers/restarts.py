@@ -121,6 +121,9 @@ class Restart(Record):
     kept: bool
     """The server did not restart before: from when the state of each of these clients was known to
     when it was not, a TCP connection to the server lived on."""
+    kept_first: bool
+    """It did not before the first of these: likewise, from when each of them was first not known.
+    A client that is cut off later connects anew, so that nothing lived on through all of it."""
     unheard_s: float | None
     """For how long the server had answered none of the calls of such a client before it did not
     know it, at most, seconds; None where the capture has none of before."""
@@ -234,6 +237,7 @@ def _restart(server: str, signs: _Signs) -> Restart | None:
         statuses=tuple(state["statuses"]),
         losers=integer(state["losers"]),
         kept=bool(losers["kept"]),
+        kept_first=bool(losers["kept_first"]),
         unheard_s=seconds(losers["unheard"]),
         logins=integer(state["logins"]),
         moved=resent,
@@ -294,7 +298,7 @@ _NO_STATES: Row = {
 }  # fmt: skip
 """A row of `_STATES` without calls."""
 
-_NO_LOSERS: Row = {"kept": False, "unheard": None}
+_NO_LOSERS: Row = {"kept": False, "kept_first": False, "unheard": None}
 """A row of `_LOST` without calls."""
 
 _TOLD = """
@@ -464,14 +468,15 @@ _STATES = f"""
 # shows that the server knew the client.
 _LOST = f"""
     with lost as (
-        select server, client, min(call_first_time) as asked, max(reply_time) as refused
+        select server, client, min(call_first_time) as asked, max(reply_time) as refused,
+               arg_min(reply_time, call_first_time) as refused_first
         from calls
         where {among("status_name", LOST_STATE)} and op not in {BEGINNING}
               and not callback and reply_time is not null
         group by server, client
     ),
     known as (
-        select server, client, asked, refused, max(reply_time) as known
+        select server, client, asked, refused, refused_first, max(reply_time) as known
         from lost left join (
             select server, client, reply_time from calls
             where not callback and reply_time is not null and version = 4 and op <> 'NULL'
@@ -494,8 +499,12 @@ _LOST = f"""
            bool_and(exists (
                select 1 from lived
                where lived.server = lost.server and first <= known and last >= lost.refused
-           )) as kept
-    from lost left join known using (server, client, asked, refused)
+           )) as kept,
+           bool_and(exists (
+               select 1 from lived
+               where lived.server = lost.server and first <= known and last >= lost.refused_first
+           )) as kept_first
+    from lost left join known using (server, client, asked, refused, refused_first)
     group by lost.server
 """
 

@@ -64,15 +64,16 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
         small: Service times of the calls that show it, seconds.
         network: What TCP tells.
         enough: Whether a mean may rest on the calls, as far as their number goes; None: if there
-            are 30. Where TCP tells the network, a mean that a few of them make is none.
+            are 30. Where TCP tells the network, or a bound that is shorter, a mean that a few of
+            them make is none.
     """
-    tells = network.source != BOUND and network.rtt_s is not None
-    if (len(small) >= LEAST_CALLS if enough is None else enough) and not (
-        tells and _blurred(small)
-    ):
-        return float(small.mean()), "calls"
+    if len(small) >= LEAST_CALLS if enough is None else enough:
+        mean_s = float(small.mean())
+        tells = network.rtt_s is not None and (network.source != BOUND or network.rtt_s < mean_s)
+        if not (tells and _blurred(small)):
+            return mean_s, "calls"
     if network.source == BOUND and len(small):
-        # An upper bound of the network says less than a few calls, whose times it is in.
+        # An upper bound of the network says less than the calls, whose times it is in.
         return median(small), network.source
     if network.rtt_s is not None:
         # What the server takes for the least of them.

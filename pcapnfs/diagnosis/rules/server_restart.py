@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
-from pcapnfs.diagnosis.rules.lost_state import TWINS
+from pcapnfs.diagnosis.rules.lost_state import RELOCK, TWINS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.restarts import Restart
@@ -21,6 +21,9 @@ LOGINS = 4
 
 LEASE_S = 30.0
 """Leases are hardly ever shorter: 90 s on Linux, 30 s on appliances of NetApp."""
+
+LEAST_LEASE_S = 10.0
+"""No Linux server can be given a shorter lease."""
 
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
@@ -38,7 +41,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             # Where the names were seen, shared_client_name tells which.
             if server.server not in named:
                 yield _shared_name(server)
-        elif not server.kept or server.refused:
+        elif server.refused or not (server.kept or (server.kept_first and _again(server))):
             yield _forgot(server)
         elif _again(server):
             yield _ended_again(server)
@@ -65,14 +68,18 @@ SEARCH = (
 )
 """What to look for behind a restart."""
 
+CUT_OFF = Advice(
+    "Find out what kept the client from the server for so long: loss, a suspended or overloaded "
+    "machine, a firewall that dropped the connection; see the other findings. If that was longer "
+    "than the lease (90 s by default, less on many servers), the server ended its state."
+)
+"""What to look for first where the client was not heard before."""
+
 UNCOMMITTED = Advice(
     "Where data was exported with async, check files written shortly before: clients cannot know "
     "what is missing."
 )
 """What to look after behind one."""
-
-RELOCK = Advice("Restart programs that held locks on these files, and check the files.")
-"""What to do where locks are gone."""
 
 GONE = (
     "Opens, locks and delegations are gone, and somebody else may have had the locks since: "
@@ -99,12 +106,15 @@ def _restarted(server: Restart) -> Observed:
 
 def _forgot(server: Restart) -> Observed:
     """A server that lost its clients' state, and told no verifier."""
+    silent = (
+        not server.refused and server.unheard_s is not None and server.unheard_s >= LEAST_LEASE_S
+    )
     return Observed(
         severity="warning",
         title=f"The server {server.server} does not know its clients any more",
-        seen=" ".join(_seen(server)),
+        seen=" ".join((*_seen(server), *(_unheard(server) if silent else ()))),
         why=LOST,
-        advice=(*SEARCH, TWINS, UNCOMMITTED),
+        advice=(CUT_OFF, SEARCH[0], TWINS, RELOCK) if silent else (*SEARCH, TWINS, UNCOMMITTED),
         confidence="likely",
         data=_verifiers(server),
         frames=server.frames,
@@ -184,11 +194,7 @@ def _ended(server: Restart) -> Observed:
         why="A server ends a client's state when it does not hear of it for longer than the lease "
         f"(90 s by default), or when another client logs in by its name. {GONE}",
         advice=(
-            Advice(
-                "Find out what kept the client from the server for so long: loss, a suspended or "
-                "overloaded machine, a firewall that dropped the connection; see the other "
-                "findings."
-            ),
+            CUT_OFF,
             TWINS,
             RELOCK,
         ),
@@ -208,7 +214,14 @@ def _ended_again(server: Restart) -> Observed:
     return Observed(
         severity="problem",
         title=f"The server {server.server} ends the state of {who} again and again",
-        seen=" ".join((*_seen(server), LIVED_ON, *_unheard(server, " at most"), logins)),
+        seen=" ".join(
+            (
+                *_seen(server),
+                LIVED_ON if server.kept else LIVED_ON_FIRST,
+                *_unheard(server, " at most"),
+                logins,
+            )
+        ),
         why="A server ends a client's state when it does not hear of it for longer than the lease "
         "(90 s by default), or when another client logs in by its name. This one was heard of "
         "shortly before: another seems to have its name, and need not be in this capture. "
@@ -224,6 +237,11 @@ def _ended_again(server: Restart) -> Observed:
 
 LIVED_ON = "A connection to the server lived on, so that it did not restart."
 """What tells that state was ended."""
+
+LIVED_ON_FIRST = (
+    "When that came first, a connection to the server lived on, so that it had not restarted."
+)
+"""The same where connections broke later."""
 
 
 def _unheard(server: Restart, bound: str = "") -> Iterator[str]:

@@ -206,7 +206,8 @@ _BY_KIND = {
 _THREADS = Advice(
     "On the server, look at the number of threads of its NFS service first (Linux: "
     "/proc/fs/nfsd/threads, and threads in /etc/nfs.conf): one alone works on one call at a time. "
-    "If there are more, it is one disk that takes requests as they come (Linux: iostat -x)."
+    "If there are more, it is one disk that takes requests as they come (Linux: iostat -x), or one "
+    "processor that has little time for them (mpstat, and steal time of a virtual machine)."
 )
 
 _LOOK_OTHER = Advice(
@@ -217,7 +218,7 @@ _LOOK_OTHER = Advice(
 _THREADS_OTHER = Advice(
     "On the server, look with its own tools at how many calls its NFS service works on side by "
     "side, and for one client; if that is more than one, at a disk that takes requests as they "
-    "come."
+    "come, and at its processors."
 )
 
 _BY_KIND_OTHER = {

@@ -93,6 +93,14 @@ impl Parser {
         }
     }
 
+    /// Where packets follow one another, in a file of which nothing before tells when it was captured.
+    pub(super) fn begin_anew(&mut self, bytes: &[u8], rest: bool) -> Option<usize> {
+        match self {
+            Self::Pcap(pcap) => pcap.begin_anew(bytes, rest),
+            Self::Pcapng(_) => None, // Blocks are known without their times.
+        }
+    }
+
     /// All packets of bytes that end with one; `None` where they do not.
     pub(super) fn walk<'a>(&self, mut bytes: &'a [u8]) -> Option<Vec<Glimpse<'a>>> {
         let mut packets = Vec::new();

@@ -280,12 +280,21 @@ impl Pcap {
 
     /// Whether a packet of this capture may begin here, behind damage.
     pub(super) fn guess(&self, bytes: &[u8]) -> Guess {
-        let (Some(begin), Some(header)) = (self.begin, self.layout.header(bytes)) else {
+        let timely = |begin: u32, header: &PacketHeader| credible_seconds(begin, header.seconds);
+        let header = self.layout.header(bytes);
+        match (self.begin, header) {
+            (Some(begin), Some(header)) if timely(begin, &header) => self.shaped(bytes),
+            _ => Guess::Nothing,
+        }
+    }
+
+    /// The same of a packet of any time.
+    fn shaped(&self, bytes: &[u8]) -> Guess {
+        let Some(header) = self.layout.header(bytes) else {
             return Guess::Nothing;
         };
         let length = header.captured as usize;
-        let plausible = credible_seconds(begin, header.seconds)
-            && header.fraction < self.fractions
+        let plausible = header.fraction < self.fractions
             && !bytes.starts_with(&UNWRITTEN)
             && credible(length, self.snaplen)
             && header.stated_length >= header.captured
@@ -295,6 +304,14 @@ impl Pcap {
             whole if whole <= bytes.len() => Guess::Whole(whole),
             _ => Guess::Open,
         }
+    }
+
+    /// Takes the time of the capture from where packets of any time follow one another, and gives that
+    /// place: for a file whose first packet is damaged, which does not tell it.
+    pub(super) fn begin_anew(&mut self, bytes: &[u8], rest: bool) -> Option<usize> {
+        let place = resume::find(bytes, rest, 0, |bytes| self.shaped(bytes))?;
+        self.begin = Some(self.layout.header(bytes.get(place..)?)?.seconds);
+        Some(place)
     }
 
     /// Passes over a packet that the window holds.

@@ -528,6 +528,34 @@ fn what_is_behind_a_damaged_header_is_read() {
     }
 }
 
+/// The first packet tells when the capture began, and so which times may be those of others.
+#[test]
+fn so_is_what_is_behind_the_damaged_begin_of_a_file() {
+    for order in [Order::Little, Order::Big] {
+        for count in [40, 3_000] {
+            let written = many(count, 1_500).split_off(3); // Not the shortest first.
+            let whole = pcap(order, 0xa1b2_c3d4, 65_535, &written);
+            let (header, packets) = whole.split_at(24);
+            for lost in [1, 16, 200, 4_096] {
+                let zeros = [header, &vec![0; lost], &packets[lost..]].concat();
+                let cut = [header, &packets[lost..]].concat();
+                let more = [header, &vec![0xa5; lost], packets].concat();
+                for (what, file) in [("zeros", zeros), ("cut", cut), ("more", more)] {
+                    let (found, error) = read(file);
+                    // What the damage hides, and a packet that takes its place.
+                    let behind = written.len() - 2 - lost / 200;
+                    assert!(
+                        found.ends_with(&written[written.len() - behind..]),
+                        "{what} {lost} {}",
+                        found.len()
+                    );
+                    assert!(error.is_some() || (what, lost) == ("zeros", 1), "{what} {lost}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn so_is_what_is_behind_a_damaged_block() {
     for order in [Order::Little, Order::Big] {

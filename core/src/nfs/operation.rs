@@ -252,7 +252,8 @@ pub static NFS2: &[Operation] = rows! {
 
 /// NFSv4, minor versions 0 to 2, and extended attributes. Ranks follow the tiers of Wireshark's
 /// `nfs.main_opcode`, and choose within a tier by sense: a LOOKUP on the way to an OPEN, or the
-/// LAYOUTRETURN before a CLOSE, is not what the compound is about.
+/// LAYOUTRETURN before a CLOSE, is not what the compound is about. Nor is a
+/// GET_DIR_DELEGATION that a client sends along with the GETATTR of a directory.
 #[rustfmt::skip]
 pub static NFS4: &[Operation] = rows! {
 //  no name        minor subject effect stability rank small arguments, results, failure; source
@@ -263,7 +264,7 @@ pub static NFS4: &[Operation] = rows! {
      7 DELEGPURGE  0 Nothing Keep       Unstable  1 false v4::client_arguments, nothing, nothing; "RFC 7530 16.5"
      8 DELEGRETURN 0 Object  Keep       Unstable  1 false v4::stateid_alone, nothing, nothing; "RFC 7530 16.6"
      9 GETATTR     0 Object  Keep       Unstable  4 true  v4::getattr_arguments, v4::getattr_results, nothing; "RFC 7530 16.7"
-    10 GETFH       0 Object  Keep       Unstable  6 false nothing, v4::getfh_results, nothing; "RFC 7530 16.8"
+    10 GETFH       0 Object  Keep       Unstable  7 false nothing, v4::getfh_results, nothing; "RFC 7530 16.8"
     11 LINK        0 Linked  Keep       Stable    1 false v4::name_arguments, v4::change_results, nothing; "RFC 7530 16.9"
     12 LOCK        0 File    Keep       Unstable  1 false v4::lock_arguments, v4::stateid_alone, v4::lock_failure; "RFC 7530 16.10"
     13 LOCKT       0 File    Keep       Unstable  1 false v4::lockt_arguments, nothing, v4::lock_failure; "RFC 7530 16.11"
@@ -275,17 +276,17 @@ pub static NFS4: &[Operation] = rows! {
     19 OPENATTR    0 Object  PutUnknown Unstable  1 false v4::openattr_arguments, nothing, nothing; "RFC 7530 16.17"
     20 OPEN_CONFIRM 0 File Keep         State     1 false v4::open_confirm_arguments, v4::stateid_alone, nothing; "RFC 7530 16.18"
     21 OPEN_DOWNGRADE 0 File Keep       Unstable  1 false v4::open_downgrade_arguments, v4::stateid_alone, nothing; "RFC 7530 16.19"
-    22 PUTFH       0 Object  Put        Unstable  6 false v4::handle_arguments, nothing, nothing; "RFC 7530 16.20"
-    23 PUTPUBFH    0 Nothing PutUnknown Unstable  5 false nothing, nothing, nothing; "RFC 7530 16.21"
-    24 PUTROOTFH   0 Nothing PutRoot    Unstable  5 false nothing, nothing, nothing; "RFC 7530 16.22"
+    22 PUTFH       0 Object  Put        Unstable  7 false v4::handle_arguments, nothing, nothing; "RFC 7530 16.20"
+    23 PUTPUBFH    0 Nothing PutUnknown Unstable  6 false nothing, nothing, nothing; "RFC 7530 16.21"
+    24 PUTROOTFH   0 Nothing PutRoot    Unstable  6 false nothing, nothing, nothing; "RFC 7530 16.22"
     25 READ        0 File    Keep       Read      1 false v4::read_arguments, v4::read_results, nothing; "RFC 7530 16.23"
     26 READDIR     0 Object  Keep       Unstable  1 false v4::readdir_arguments, v4::readdir_results, nothing; "RFC 7530 16.24"
     27 READLINK    0 Object  Keep       Unstable  1 true  nothing, v4::readlink_results, nothing; "RFC 7530 16.25"
     28 REMOVE      0 Removed Keep       Stable    1 false v4::name_arguments, v4::change_results, nothing; "RFC 7530 16.26"
     29 RENAME      0 Renamed Keep       Stable    1 false v4::rename_arguments, v4::rename_results, nothing; "RFC 7530 16.27"
     30 RENEW       0 Nothing Keep       Unstable  1 false v4::client_arguments, nothing, nothing; "RFC 7530 16.28"
-    31 RESTOREFH   0 Nothing Restore    Unstable  6 false nothing, nothing, nothing; "RFC 7530 16.29"
-    32 SAVEFH      0 Nothing Save       Unstable  6 false nothing, nothing, nothing; "RFC 7530 16.30"
+    31 RESTOREFH   0 Nothing Restore    Unstable  7 false nothing, nothing, nothing; "RFC 7530 16.29"
+    32 SAVEFH      0 Nothing Save       Unstable  7 false nothing, nothing, nothing; "RFC 7530 16.30"
     33 SECINFO     0 Child   Consume    Unstable  1 false v4::name_arguments, v4::secinfo_results, nothing; "RFC 7530 16.31"
     34 SETATTR     0 Object  Keep       Stable    1 false v4::setattr_arguments, v4::setattr_results, v4::setattr_results; "RFC 7530 16.32"
     35 SETCLIENTID 0 Nothing Keep       State     1 false v4::setclientid_arguments, v4::client_and_verifier, v4::setclientid_failure; "RFC 7530 16.33"
@@ -299,14 +300,14 @@ pub static NFS4: &[Operation] = rows! {
     43 CREATE_SESSION 1 Nothing Keep    State     1 false v4::create_session_arguments, v4::create_session_results, nothing; "RFC 8881 18.36"
     44 DESTROY_SESSION 1 Nothing Keep   State     1 false v4::session_arguments, nothing, nothing; "RFC 8881 18.37"
     45 FREE_STATEID 1 Nothing Keep      Unstable  1 false v4::stateid_alone, nothing, nothing; "RFC 8881 18.38"
-    46 GET_DIR_DELEGATION 1 Object Keep Unstable  1 false v4::get_dir_delegation_arguments, v4::get_dir_delegation_results, nothing; "RFC 8881 18.39"
+    46 GET_DIR_DELEGATION 1 Object Keep Unstable  5 false v4::get_dir_delegation_arguments, v4::get_dir_delegation_results, nothing; "RFC 8881 18.39"
     47 GETDEVICEINFO 1 Nothing Keep     Unstable  1 false v4::getdeviceinfo_arguments, v4::getdeviceinfo_results, v4::getdeviceinfo_failure; "RFC 8881 18.40"
     48 GETDEVICELIST 1 Nothing Keep     Unstable  1 false v4::getdevicelist_arguments, v4::getdevicelist_results, nothing; "RFC 8881 18.41"
     49 LAYOUTCOMMIT 1 File   Keep       Stable    1 false v4::layoutcommit_arguments, v4::layoutcommit_results, nothing; "RFC 8881 18.42"
     50 LAYOUTGET   1 File    Keep       Unstable  1 false v4::layoutget_arguments, v4::layoutget_results, v4::layoutget_failure; "RFC 8881 18.43"
     51 LAYOUTRETURN 1 Object Keep       Unstable  2 false v4::layoutreturn_arguments, v4::layoutreturn_results, nothing; "RFC 8881 18.44"
     52 SECINFO_NO_NAME 1 Object Consume Unstable  1 false v4::secinfo_no_name_arguments, v4::secinfo_results, nothing; "RFC 8881 18.45"
-    53 SEQUENCE    1 Nothing Keep       Unstable  6 false v4::sequence_arguments, v4::sequence_results, nothing; "RFC 8881 18.46"
+    53 SEQUENCE    1 Nothing Keep       Unstable  7 false v4::sequence_arguments, v4::sequence_results, nothing; "RFC 8881 18.46"
     54 SET_SSV     1 Nothing Keep       State     1 false v4::set_ssv_arguments, v4::set_ssv_results, nothing; "RFC 8881 18.47"
     55 TEST_STATEID 1 Nothing Keep      Unstable  1 false v4::test_stateid_arguments, v4::test_stateid_results, nothing; "RFC 8881 18.48"
     56 WANT_DELEGATION 1 Object Keep    Unstable  1 false v4::want_delegation_arguments, v4::want_delegation_results, nothing; "RFC 8881 18.49"
@@ -344,7 +345,7 @@ pub static NFS4_CALLBACK: &[Operation] = rows! {
      8 CB_RECALL_ANY 1 Nothing Keep Unstable 1 false v4::cb_recall_any_arguments, nothing, nothing; "RFC 8881 20.6"
      9 CB_RECALLABLE_OBJ_AVAIL 1 Nothing Keep Unstable 1 false v4::cb_recall_any_arguments, nothing, nothing; "RFC 8881 20.7"
     10 CB_RECALL_SLOT 1 Nothing Keep Unstable 1 false v4::cb_recall_slot_arguments, nothing, nothing; "RFC 8881 20.8"
-    11 CB_SEQUENCE 1 Nothing Keep Unstable 6 false v4::cb_sequence_arguments, v4::cb_sequence_results, nothing; "RFC 8881 20.9"
+    11 CB_SEQUENCE 1 Nothing Keep Unstable 7 false v4::cb_sequence_arguments, v4::cb_sequence_results, nothing; "RFC 8881 20.9"
     12 CB_WANTS_CANCELLED 1 Nothing Keep Unstable 1 false v4::cb_wants_cancelled_arguments, nothing, nothing; "RFC 8881 20.10"
     13 CB_NOTIFY_LOCK 1 Object Keep Unstable 1 false v4::cb_notify_lock_arguments, nothing, nothing; "RFC 8881 20.11"
     14 CB_NOTIFY_DEVICEID 1 Nothing Keep Unstable 1 false v4::cb_notify_deviceid_arguments, nothing, nothing; "RFC 8881 20.12"

@@ -370,7 +370,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         access_requested U32  true  ""      "ACCESS: rights asked for."
         access_granted   U32  true  ""      "ACCESS: rights granted."
         share_access     U32  true  ""      "OPEN: 1 read, 2 write, 3 both."
-        delegation       Name true  ""      "OPEN: delegation granted: NONE, READ, WRITE, NONE_EXT."
+        delegation       Name true  ""      "OPEN, GET_DIR_DELEGATION: delegation granted: NONE, READ, WRITE, NONE_EXT."
         stateid          Bytes true ""      "The part of the state id that identifies the state."
         lock_type        U32  true  ""      "LOCK, LOCKT, LOCKU: nfs_lock_type4; of NLM the one that means the same."
         highest_slot     U32  true  ""      "SEQUENCE: highest slot that the client has in use."

@@ -242,15 +242,19 @@ impl Reader {
 
     /// Moves on to where packets follow one another again: over how many bytes, if they do.
     fn resume(&mut self) -> Result<Option<u64>, Fault> {
-        let Self { window, parser, .. } = self;
-        let parser = &*parser;
-        let guess = |bytes: &[u8]| parser.guess(bytes);
-        let usual = resume::longest(window.passed(), guess);
+        let Self { window, parser, packets, .. } = self;
+        let usual = resume::longest(window.passed(), |bytes| parser.guess(bytes));
+        let untimed = *packets <= 1;
         let mut passed = 1; // What is damaged does not begin where it should.
         window.advance(1);
         loop {
             let rest = !window.ensure(resume::LOOKED_AT)?;
-            if let Some(place) = resume::find(window.ahead(), rest, usual, guess) {
+            let ahead = window.ahead();
+            let mut place = resume::find(ahead, rest, usual, |bytes| parser.guess(bytes));
+            if place.is_none() && untimed {
+                place = parser.begin_anew(ahead, rest);
+            }
+            if let Some(place) = place {
                 window.advance(place);
                 return Ok(Some(passed + place as u64));
             }

@@ -8,6 +8,9 @@ use crate::nfs::attributes::post_op_attributes;
 use crate::nfs::facts::Facts;
 use crate::nfs::{types, v2};
 
+/// Bytes of an entry of a list: type, id, permissions.
+const ENTRY: usize = 12;
+
 /// `GETACL2args`: handle, and which lists are asked for.
 pub fn getacl_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     v2::object_arguments(c, f)?;
@@ -17,13 +20,13 @@ pub fn getacl_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<
 /// `GETACL2resok`.
 pub fn getacl_results_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     f.attributes = Some(v2::fattr(c)?);
-    secattr(c)
+    getacl_lists(c)
 }
 
 /// `SETACL2args`.
 pub fn setacl_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     v2::object_arguments(c, f)?;
-    secattr(c)
+    secattr(c).map(|_entries| ())
 }
 
 /// `ACCESS2args`.
@@ -55,13 +58,13 @@ pub fn getacl_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<
 /// `GETACL3resok`.
 pub fn getacl_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     post_op_attributes(c, &mut f.attributes)?;
-    secattr(c)
+    getacl_lists(c)
 }
 
 /// `SETACL3args`.
 pub fn setacl_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     f.handle = Some(types::handle(c)?);
-    secattr(c)
+    secattr(c).map(|_entries| ())
 }
 
 /// `GETXATTRDIR3args`.
@@ -83,13 +86,26 @@ pub fn getxattrdir_results_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Resu
     Ok(())
 }
 
-/// `secattr`: which lists there are, then both lists, each with a count of its own before it.
-fn secattr(c: &mut Cursor<'_>) -> Result<()> {
+/// `secattr`: which lists there are, then both lists, each with a count of its own before it. Gives how many
+/// entries they have.
+fn secattr(c: &mut Cursor<'_>) -> Result<usize> {
     c.u32()?; // mask
+    let mut all = 0_usize;
     for _ in ["aclent", "dfaclent"] {
         c.u32()?; // aclcnt, dfaclcnt: repeated where an array is asked for and not sent
-        let entries = c.count(12)?;
-        c.take_as(Kind::AccessEntries, entries.saturating_mul(12))?; // type, id, permissions
+        let entries = c.count(ENTRY)?;
+        c.take_as(Kind::AccessEntries, entries.saturating_mul(ENTRY))?;
+        all = all.saturating_add(entries);
+    }
+    Ok(all)
+}
+
+/// The lists of a reply to GETACL. Behind empty ones Linux servers before 5.13 send the room of four
+/// entries, with whatever was in memory.
+fn getacl_lists(c: &mut Cursor<'_>) -> Result<()> {
+    const ROOM: usize = 4 * ENTRY;
+    if secattr(c)? == 0 && c.remaining() == ROOM {
+        c.take_as(Kind::AccessEntries, ROOM)?;
     }
     Ok(())
 }

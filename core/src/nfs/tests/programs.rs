@@ -60,6 +60,27 @@ fn mount() -> Vec<Sample> {
     samples
 }
 
+const EMPTY: Rows = &[
+    ("mask", Word(0xc)),
+    ("aclcnt", Word(0)),
+    ("aclent count", Word(0)),
+    ("dfaclcnt", Word(0)),
+    ("dfaclent count", Word(0)),
+];
+
+/// Linux servers before 5.13 send room for four entries behind lists that are empty.
+#[test]
+fn room_behind_empty_lists_is_passed_over() {
+    let sample = results(NFSACL3, "GETACL", &[POST_OP, EMPTY], Facts::default());
+    let left = |room: usize| {
+        let bytes = [sample.bytes(), vec![0xa5; room]].concat();
+        let (_, outcome, left) = sample.decode(&bytes, bytes.len());
+        (outcome.is_ok(), left)
+    };
+    assert_eq!(left(48), (true, 0));
+    assert_eq!(left(44), (true, 44), "of that nobody knows what it is");
+}
+
 fn access_lists() -> Vec<Sample> {
     let handle: Rows = &[("fh", Opaque(b"handle-3"))];
     let handle2: Rows = &[("fh", Fixed(HANDLE))];
@@ -85,6 +106,7 @@ fn access_lists() -> Vec<Sample> {
     let mut samples = vec![
         arguments(NFSACL3, "GETACL", &[handle, mask], object()),
         results(NFSACL3, "GETACL", &[POST_OP, lists], attributes()),
+        results(NFSACL3, "GETACL", &[POST_OP, EMPTY], attributes()),
         arguments(NFSACL3, "SETACL", &[handle, lists], object()),
         results(NFSACL3, "SETACL", &[POST_OP], attributes()),
         arguments(NFSACL3, "GETXATTRDIR", &[handle, create], object()),

@@ -157,6 +157,13 @@ fn the_main_operation_is_not_known_where_it_may_be_among_those_cut_off() {
     // Nothing gives way to what comes behind an operation of the first rank.
     let removing = calls(&[putfh, remove, getattr]);
     assert_eq!(main(&removing, 16, &[0, 0, 3, 22, 0, 28, 0]), (Some("REMOVE"), Class::Stable));
+    // A client that asks for a directory's attributes asks for a delegation of it on that occasion.
+    let delegation = &[46, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..];
+    let asking = calls(&[putfh, delegation, getattr]);
+    assert_eq!(
+        main(&asking, asking.len(), &[0, 0, 3, 22, 0, 46, 0, 1, 0, 9, 0]),
+        (Some("GETATTR"), Class::Unstable)
+    );
     // All operations are there, cut in the last one.
     assert_eq!(
         main(&calls(&[putfh, getattr]), 16, &[0, 0, 2, 22, 0, 9, 0]),

@@ -7,7 +7,7 @@ use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
 use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, nfstime4};
 use crate::nfs::facts::{Facts, Implementation, Pnfs};
-use crate::nfs::types::TEXT_LIMIT;
+use crate::nfs::types::{DelegationType, TEXT_LIMIT};
 
 /// `BACKCHANNEL_CTL4args`, RFC 8881 section 18.33.
 pub fn backchannel_ctl_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
@@ -173,12 +173,14 @@ pub fn get_dir_delegation_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -
     Ok(())
 }
 
-/// `GET_DIR_DELEGATION4res_non_fatal`, RFC 8881 section 18.39: granted, or not available now.
+/// `GET_DIR_DELEGATION4res_non_fatal`, RFC 8881 section 18.39: granted, or not available now. That of
+/// a directory lets its holder read alone (section 10.9).
 pub fn get_dir_delegation_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     let before = c.clone();
     match c.u32()? {
         0 => {
             // GDD4_OK
+            f.delegation = Some(DelegationType::READ);
             c.u64()?; // gddr_cookieverf
             f.stateid = Some(stateid(c)?);
             bitmap4(c)?; // gddr_notification
@@ -186,7 +188,11 @@ pub fn get_dir_delegation_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> 
             bitmap4(c)?; // gddr_dir_attributes
             Ok(())
         }
-        1 => c.bool().map(|_will_signal| ()), // GDD4_UNAVAIL
+        1 => {
+            // GDD4_UNAVAIL
+            f.delegation = Some(DelegationType::NONE);
+            c.bool().map(|_will_signal| ())
+        }
         _ => Err(before.malformed()),
     }
 }

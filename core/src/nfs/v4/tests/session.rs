@@ -273,9 +273,13 @@ fn states() -> Vec<Sample> {
         results(
             "GET_DIR_DELEGATION",
             [&[("GDD4_OK", Word(0)), ("gddr_cookieverf", Hyper(9))], STATEID, NOTIFICATIONS].concat().leak(),
-            with_state(),
+            Facts { delegation: Some(DelegationType::READ), ..with_state() },
         ),
-        results("GET_DIR_DELEGATION", &[("GDD4_UNAVAIL", Word(1)), ("will_signal", Word(0))], NO_FACTS()),
+        results(
+            "GET_DIR_DELEGATION",
+            &[("GDD4_UNAVAIL", Word(1)), ("will_signal", Word(0))],
+            Facts { delegation: Some(DelegationType::NONE), ..Facts::default() },
+        ),
         arguments("WANT_DELEGATION", &[("wda_want", Word(0x100)), ("CLAIM_FH", Word(4))], NO_FACTS()),
         arguments(
             "WANT_DELEGATION",

@@ -119,6 +119,27 @@ def test_what_arrives_unevenly_stood_in_no_queue() -> None:
     assert pair.bytes_per_s is None
 
 
+@pytest.mark.parametrize(
+    ("queues_ms", "rate"),
+    [
+        # The link takes one every 100 ms, however much is under way.
+        ([15 + 5 * number for number in range(20)], 656_360),
+        # A window goes through at a time: as evenly on a path that stays as long as it is.
+        ([60] * 20, None),
+    ],
+    ids=["a link", "a path"],
+)
+def test_calls_larger_than_a_window_tell_a_full_link_where_its_queue_grows(
+    queues_ms: list[float], rate: int | None
+) -> None:
+    calls = []
+    for number, queue_ms in enumerate(queues_ms, start=1):
+        first = START_NS + number * 100 * MILLISECOND
+        calls.append(write(number, (number + 1) * 100, queue_ms, call_first_time=first))
+    (pair,) = found(calls)
+    assert pair.bytes_per_s == (None if rate is None else pytest.approx(rate, rel=0.06))
+
+
 def test_a_trace_without_any_has_no_table() -> None:
     trace: Trace
     with trace_of(calls=[write(1, 0, None)], connections=[CONNECTION]) as trace:

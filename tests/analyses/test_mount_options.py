@@ -52,7 +52,19 @@ NOTHING = Evidence(
     reads_unasked=0,
     reads_asked=0,
     frames=dict.fromkeys(
-        ("moves", "visits", "returns", "pauses", "aged", "listing", "read", "write", "sync"), (7,)
+        (
+            "moves",
+            "visits",
+            "returns",
+            "settled",
+            "pauses",
+            "aged",
+            "listing",
+            "read",
+            "write",
+            "sync",
+        ),
+        (7,),
     ),
 )
 
@@ -204,6 +216,25 @@ def test_unchanged_directories_that_are_looked_up_again_show_lookupcache_none(
     changes: dict[str, int], *, told: bool
 ) -> None:
     seen = replace(replace(DEFAULT, returns=100, returns_looked_up=80), **changes)  # type: ignore[arg-type]
+    assert options(seen) == [(("lookupcache=none",), "likely")] * told
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        # mkdir -p asks for directories alone.
+        ({"files_again": 9}, False),
+        # A cache that was dropped between three runs.
+        ({"settled_looked_up": 3}, False),
+        ({"visits_asked": 50}, False),
+    ],
+)
+def test_so_do_files_that_are_looked_up_again_and_again_where_the_client_made_their_directory(
+    changes: dict[str, int], *, told: bool
+) -> None:
+    seen = replace(DEFAULT, settled_returns=100, settled_looked_up=80, files_again=10)
+    seen = replace(seen, **changes)  # type: ignore[arg-type]
     assert options(seen) == [(("lookupcache=none",), "likely")] * told
 
 

@@ -138,3 +138,23 @@ def test_a_dozen_lookups_tell_nothing() -> None:
         client.call("LOOKUP", target, DIRECTORY)
     seen, again = client.seen()
     assert (seen.returns, again) == (0, ())
+
+
+def test_files_looked_up_again_and_again_are_counted_though_the_client_made_their_directory() -> (
+    None
+):
+    client = Client()
+    client.call("MKDIR", DIRECTORY, ROOT)
+    for _ in range(3):
+        client.walk(keeps_names=False)
+    seen, _ = client.seen()
+    assert (seen.returns_looked_up, seen.settled_looked_up, seen.settled_returns) == (0, 89, 89)
+    assert seen.files_again == len(FILES)
+
+
+def test_files_looked_up_once_more_are_not_looked_up_again_and_again() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    client.walk(keeps_names=False)
+    seen, _ = client.seen()
+    assert (seen.returns_looked_up, seen.files_again) == (59, 0)

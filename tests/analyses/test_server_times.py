@@ -23,7 +23,7 @@ NEAR: Row = {
 def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
     calls = [
         *(call(number, "LOOKUP", took) for number, took in ((1, 1), (2, 2), (3, 6))),
-        call(4, "LOOKUP", 9, status=2),
+        call(4, "LOOKUP", 9, status=13),
         call(5, "LOOKUP", 9, transmissions=2),
         call(6, "CREATE", 9, stability="stable"),
         call(7, "READDIRPLUS", 9),
@@ -37,6 +37,13 @@ def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
     assert look.time_s == pytest.approx(0.009)
     assert look.frames == (5, 3, 1)
     assert (write.op, write.kind, write.row) == ("WRITE", "write", "unstable_write")
+
+
+def test_a_lookup_that_found_nothing_did_not_fail() -> None:
+    calls = [call(1, "LOOKUP", 8, status=2), call(2, "GETATTR", 8, status=2)]
+    with trace_of(calls=calls, connections=[NEAR]) as trace:
+        (look,) = server_times(trace)
+    assert (look.op, look.calls) == ("LOOKUP", 1)
 
 
 def test_the_way_of_the_reply_is_not_the_servers() -> None:

@@ -91,3 +91,27 @@ def test_of_a_compound_that_worked_all_did_though_its_results_were_cut() -> None
         (pair,) = stale_handles(trace)
     assert pair.shown[0].next_use_frame == 3
     assert not pair.told
+
+
+def test_an_operation_by_name_had_the_directory_refused() -> None:
+    calls = [
+        call(1, "LOOKUP", 1),
+        call(2, "GETATTR", 1, **STALE),
+        call(3, "LOOKUP", 1, **STALE),
+        call(4, "RENAME", 1, **STALE),
+    ]
+    operations = [
+        operation(1, "LOOKUP", file=3, directory=4, name="b"),
+        operation(2, "GETATTR", file=2, status=70),
+        operation(3, "LOOKUP", file=2, directory=4, name="a", status=70),
+        # Which of the two directories is gone is not said.
+        operation(4, "RENAME", file=2, directory=4, target_directory=1, name="a", status=70),
+    ]
+    files = [*FILES, file(4, "d", "directory")]
+    with trace_of(calls=calls, operations=operations, files=files) as trace:
+        (pair,) = stale_handles(trace)
+    assert (pair.calls, pair.files) == (3, 2)
+    assert [(each.path, each.operations, each.last_use_frame) for each in pair.shown] == [
+        ("a", ("GETATTR",), None),
+        ("d", ("LOOKUP",), 1),
+    ]

@@ -142,13 +142,21 @@ class Evidence(Record):
     reads_asked: int
     """NFSv3: first READs of files after a GETATTR."""
     frames: dict[str, tuple[int, ...]]
-    """Example frames: of `moves`, `visits`, `returns`, `pauses`, `aged`, `listing`, `read`,
-    `write` and `sync`."""
+    """Example frames: of `moves`, `visits`, `returns`, `settled`, `pauses`, `aged`, `listing`,
+    `read`, `write` and `sync`."""
     reads_smaller: int = 0
     """READs smaller than the largest, which the next READ of the file continued in the same size:
     another limit may be why."""
     writes_smaller: int = 0
     """The same of WRITEs sent UNSTABLE."""
+    settled_returns: int = 0
+    """As `returns`, also where it had changed what the directory lies in, but not since it last
+    found it there."""
+    settled_looked_up: int = 0
+    """Times of these that it looked the directory up again in between."""
+    files_again: int = 0
+    """Regular files that it looked up again at least twice, each time less than 29.5 s after it had
+    found them, though nothing shows that the name could have changed."""
     mount: int = 0
     """Number of the client and server (table calls), or of the part of them."""
 
@@ -172,6 +180,7 @@ def evidence(
     if names_again.register(trace, cursor):
         near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
         found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
+        found.append(ByMount.of_query(cursor, names_again.FILES))
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount in moved if moved.told(mount)["paused"]]
     if paused:
@@ -261,7 +270,18 @@ def _places(some: range, many: int) -> tuple[str, str]:
 _COUNTED = tuple(name for name, kind in Evidence.__annotations__.items() if kind == "int")
 """Fields that count: queries have them under the same names, and lack those that are 0."""
 
-_SHOWN = ("moves", "visits", "returns", "pauses", "aged", "listing", "read", "write", "sync")
+_SHOWN = (
+    "moves",
+    "visits",
+    "returns",
+    "settled",
+    "pauses",
+    "aged",
+    "listing",
+    "read",
+    "write",
+    "sync",
+)
 """What queries have example frames of."""
 
 

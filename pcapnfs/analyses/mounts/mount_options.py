@@ -316,20 +316,30 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
 
 def _names(seen: Evidence) -> Iterator[Verdict]:
     """`lookupcache=none`: a name is looked up however lately it was found."""
-    if (
-        seen.returns_looked_up < ENOUGH
-        or seen.returns_looked_up < LOOKS_UP_MOSTLY * seen.returns
-        or seen.visits_asked > KNOWS_FILES * seen.visits
-    ):
+    if seen.visits_asked > KNOWS_FILES * seen.visits:
+        return
+    if _goes_back(seen.returns_looked_up, seen.returns):
+        looked_up, returns, frames = seen.returns_looked_up, seen.returns, seen.frames["returns"]
+        files = ""
+    # Where it changed the directory around it, mkdir -p does the same; but not with files.
+    elif seen.files_again >= MANY and _goes_back(seen.settled_looked_up, seen.settled_returns):
+        looked_up, returns = seen.settled_looked_up, seen.settled_returns
+        frames = seen.frames["settled"]
+        files = f", and {units.counted(seen.files_again, 'file')} three times or more"
+    else:
         return
     yield _verdict(
         ("lookupcache=none",),
         "likely",
-        f"looked up a directory again, though it was unchanged, in "
-        f"{units.count(seen.returns_looked_up)} of {units.counted(seen.returns, 'move')} from one "
-        "name in it to another; a client that has no cache of names does the same",
-        seen.frames["returns"],
+        f"looked up a directory again, though it was unchanged, in {units.count(looked_up)} of "
+        f"{units.counted(returns, 'move')} from one name in it to another{files}; a client that "
+        "has no cache of names does the same",
+        frames,
     )
+
+
+def _goes_back(looked_up: int, returns: int) -> bool:
+    return looked_up >= ENOUGH and looked_up >= LOOKS_UP_MOSTLY * returns
 
 
 def _timeout(seen: Evidence) -> Iterator[Verdict]:

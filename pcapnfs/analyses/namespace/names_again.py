@@ -204,16 +204,32 @@ RETURNS = f"""
     ),
     ways as (
         select moves.mount, moves.call_frame, moves.call_time,
-               again.call_time > time_before as looked_up, needless
+               again.call_time > time_before as looked_up, needless, spared
         from moves asof join again
              on moves.mount = again.mount and moves.directory = again.file
                 and moves.call_time >= again.call_time
-        where needless or not again.call_time > time_before
     )
-    select mount, count(*) as returns, count(*) filter (looked_up) as returns_looked_up,
-           arg_min(call_frame, (call_time, call_frame), $examples) filter (looked_up)
-               as returns_frames
+    select mount, count(*) filter (needless or not looked_up) as returns,
+           count(*) filter (needless and looked_up) as returns_looked_up,
+           arg_min(call_frame, (call_time, call_frame), $examples)
+               filter (needless and looked_up) as returns_frames,
+           count(*) filter (spared or not looked_up) as settled_returns,
+           count(*) filter (spared and looked_up) as settled_looked_up,
+           arg_min(call_frame, (call_time, call_frame), $examples)
+               filter (spared and looked_up) as settled_frames
     from ways group by mount
 """
 """SQL: how often a client went from one name in a directory to another, and whether it had looked
-up the directory itself in between."""
+up the directory itself in between: where it never changed what that lies in (`returns`), and where
+it had not done so since it last found it (`settled`)."""
+
+FILES = """
+    with repeated as (
+        select mount, file from again join (select file, role from files) using (file)
+        where spared and role = 'file' group by mount, file having count(*) >= 2
+    )
+    select mount, count(*) as files_again from repeated group by mount
+"""
+"""SQL: how many regular files a client looked up at least three times, each shortly after the one
+before, without a change of their directory. Where it looks for a place to make something (`mkdir
+-p`, an exclusive create) Linux asks even if it knows the name, but hardly ever that of a file."""

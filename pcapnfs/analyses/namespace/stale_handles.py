@@ -27,7 +27,7 @@ READS = columns.together(
     _untold.READS,
     columns.of(
         calls="call client server callback op call_frame call_time reply_time program status",
-        operations="call op status file directory name executed",
+        operations="call op status file directory target_directory name executed",
         names="file directory name",
         files="file identity path",
     ),
@@ -150,13 +150,19 @@ _FAILED = f"""
 """
 
 # A compound fails at the operation that names the handle (PUTFH, mostly), an NFSv3 call as a whole.
+# The handle of an operation by name is its directory's; of two that are not one, any may be it.
 _REFUSED = f"""
     create temp table refused as
-    with named as (
-        select call, min(identity) as identity
+    with handles as (
+        select call, case when op <> 'LINK' and target_directory <> directory then null
+                          when op <> 'LINK' and directory is not null then directory
+                          else file end as file
         from operations semi join failed using (call)
-             join (select file, identity from files) using (file)
-        where operations.status in {STALE} group by call
+        where operations.status in {STALE}
+    ),
+    named as (
+        select call, min(identity) as identity
+        from handles join (select file, identity from files) using (file) group by call
     )
     select call, client, server, op, status = 10014 as expired, identity, call_frame, call_time
     from failed left join named using (call)
@@ -190,10 +196,18 @@ _NAMED = """
 # Of a compound that worked, every operation did, also those whose results were cut off.
 _TOUCHED = """
     create temp table touched as
-    select call, op, executed or operations.status is null as executed, identity
-    from operations join named using (file)
+    with told as (
+        select call, op, operations.status, executed, file as child,
+               unnest(list_distinct([file, directory, target_directory])) as file
+        from operations
+        where file in (select file from named) or directory in (select file from named)
+              or target_directory in (select file from named)
+    )
+    select call, op, executed or told.status is null as executed, identity,
+           file is not distinct from child as itself
+    from told join named using (file)
          join (select call, status as of_call from calls) as calls using (call)
-    where coalesce(operations.status, of_call) = 0
+    where coalesce(told.status, of_call) = 0
 """
 
 _UNBOUND = f"""
@@ -205,7 +219,7 @@ _UNBOUND = f"""
     from operations join bound using (directory, name)
     where {among("op", ("REMOVE", "RMDIR"))} and status = 0
     union all
-    select call, op, identity from touched where {among("op", ("REMOVE", "RMDIR"))}
+    select call, op, identity from touched where {among("op", ("REMOVE", "RMDIR"))} and itself
 """
 
 _FILES = """
@@ -215,7 +229,8 @@ _FILES = """
                  select call, call_frame, reply_time from calls where not callback
              ) using (call)
              anti join refused using (call)
-        where executed and reply_time is not null and op not in ('REMOVE', 'RMDIR')
+        where executed and reply_time is not null
+              and not (op in ('REMOVE', 'RMDIR') and itself)
     ),
     removals as (
         select identity, call_frame as frame, call_time as removed, client as remover, unbound.op

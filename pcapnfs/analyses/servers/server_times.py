@@ -4,7 +4,8 @@ Takes a trace; gives for each server and operation the service time, without the
 trip between capture and server, nor the time for which a reply had to wait for those before it on
 its connection. Where nothing but a bound of the round trip is known, that much is left out: it may
 all be the network's. Calls sent again, those that stood still for lost segments or were under way
-while the path was longer, and calls that failed are left out.
+while the path was longer, and calls that failed are left out; a LOOKUP that found nothing did not
+fail, for it takes what one takes that found something.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace.not_found import NOENT
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import queued_replies, round_trip, slower_path, tcp_stalls
@@ -60,8 +62,8 @@ class ServerTime(Record):
     row: str
     """The row of the time budget that it is booked in."""
     calls: int
-    """Calls that succeeded, were sent once and held up neither by a lost segment nor by a longer
-    path."""
+    """Calls that succeeded, or were LOOKUPs that found nothing, were sent once and held up neither
+    by a lost segment nor by a longer path."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
     between capture and server, or its bound, and the time for which other replies held this one up,
@@ -94,7 +96,8 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     if slower_path.register(trace):
         longer = f"anti join (select call from {slower_path.TABLE}) using (call)"
     answered = shares.where(f"""
-        srt is not null and transmissions = 1 and coalesce(status = 0, true)
+        srt is not null and transmissions = 1
+        and coalesce(status = 0 or op = 'LOOKUP' and status = {NOENT}, true)
         and ({among("stability", ("read", "unstable_write"))}
              or stability = 'unstable' and {among("op", SMALL_OPERATIONS)})
     """)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     columns.of(
-        calls="call client server connection callback call_frame call_time unreceived_time "
-        "reply_time call_bytes tcp_resent"
+        calls="call client server connection callback call_frame call_first_time call_time "
+        "unreceived_time reply_time call_bytes tcp_resent"
     ),
 )
 """The columns that the queries here read."""
@@ -54,6 +54,12 @@ EVENLY = (8, 1.5)
 """Of at least so many such messages, each sent before the one before it was through, the upper
 quartile of the rates at which they followed one another is at most so many times the lower: a link
 takes them at its speed."""
+
+QUEUE_GROWS = 2.0
+"""Messages larger than a window are not sent as a whole before that, but begun: then the upper
+quartile of how long they were on their way must be at least so many times the lower, too. Where a
+window goes through at a time, data comes the more slowly the longer the path is; only a link that
+is full takes it at one speed, however long its queue."""
 
 TABLE = "late_arrivals"
 """The table that `register` makes, with a row for each call that arrived late: `call`; `inside`,
@@ -158,8 +164,8 @@ _LATE = f"""
                {given.rows("usual", "bigint")} as usual
     ),
     sent as (
-        select call, client, server, connection, call_frame, call_time, unreceived_time, call_bytes,
-               usual, reply_time, tcp_resent,
+        select call, client, server, connection, call_frame, call_first_time, call_time,
+               unreceived_time, call_bytes, usual, reply_time, tcp_resent,
                max(unreceived_time) filter (call_bytes >= $brings) over (
                    partition by connection order by call_frame, call_time, call
                ) as until
@@ -170,8 +176,8 @@ _LATE = f"""
         select *, least(until, reply_time) - call_time as took
         from sent where reply_time is not null and until > call_time
     )
-    select call, client, server, connection, call_frame, call_time, call_bytes, unreceived_time,
-           usual, took, took - usual as inside
+    select call, client, server, connection, call_frame, call_first_time, call_time, call_bytes,
+           unreceived_time, usual, took, took - usual as inside
     from late
     where took >= $times * usual and took - usual >= $later
     qualify count(*) filter (not tcp_resent) over (partition by client, server)
@@ -184,21 +190,33 @@ _TOLD = f"""
     from {TABLE} group by client, server order by min(call_time), client, server
 """
 
+
+def _measured(which: str) -> str:
+    """SQL: the rate of some large calls, by client and server, where they arrived evenly."""
+    return f"""
+        select client, server, sum(call_bytes) * 1e9 / sum(apart) as rate
+        from rates where {which} group by client, server
+        having count(*) >= {EVENLY[0]}
+           and quantile_cont(rate, 0.75) <= {EVENLY[1]} * quantile_cont(rate, 0.25)
+    """
+
+
 _RATES = f"""
     with arrived as (
-        select client, server, call_bytes, call_time, unreceived_time,
+        select client, server, call_bytes, call_first_time, call_time, took, unreceived_time,
                lag(unreceived_time) over (
                    partition by connection order by call_frame, call_time, call
                ) as before
         from {TABLE} where call_bytes >= {LARGE_BYTES} and unreceived_time is not null
     ),
     rates as (
-        select client, server, call_bytes, unreceived_time - before as apart,
-               call_bytes / (unreceived_time - before) as rate
-        from arrived where unreceived_time > before and call_time < before
+        select client, server, call_bytes, took, unreceived_time - before as apart,
+               call_bytes / (unreceived_time - before) as rate, call_time < before as whole
+        from arrived where unreceived_time > before and call_first_time < before
+    ),
+    measured as (
+        {_measured("whole")} union all {_measured("true")}
+        and quantile_cont(took, 0.75) >= {QUEUE_GROWS} * quantile_cont(took, 0.25)
     )
-    select client, server, sum(call_bytes) * 1e9 / sum(apart)
-    from rates group by client, server
-    having count(*) >= {EVENLY[0]}
-           and quantile_cont(rate, 0.75) <= {EVENLY[1]} * quantile_cont(rate, 0.25)
+    select client, server, first(rate order by rate) from measured group by client, server
 """

@@ -149,9 +149,9 @@ _LONGER = Advice(
 
 _KEEP_OPEN = Advice(
     "In the program: keep files open instead of opening them each time (logs that are appended to "
-    "line by line, files that are polled, modules that each of many processes loads). Longer "
-    "timeouts (actimeo) do not help: an open asks whatever they are; only acregmin=0, if nfsstat "
-    "-m shows it, sends the same calls."
+    "line by line, files that are polled, modules that each of many processes loads). Timeouts "
+    "longer than the default (actimeo) do not help: an open asks whatever they are; those of 0 to "
+    "2 s (actimeo, acregmin, acdirmin), if nfsstat -m shows them, send the same calls."
 )
 
 _WALK_LESS = Advice(

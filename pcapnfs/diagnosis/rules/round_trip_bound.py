@@ -32,6 +32,10 @@ MOSTLY = 0.5
 """From this part of round trips on they are the network's. Below, the title says that they are not:
 what stands beside it as their cost is the network's part alone."""
 
+STORING = 0.1
+"""The part of the calls from which on it is stable ones that somebody makes or changes files;
+below, somebody looks at them."""
+
 READING = 0.5
 """The part of the calls from which on it is READs of files in order that wait."""
 
@@ -148,7 +152,8 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
         "The server itself takes most of each round trip: look at its processor, its power "
         "saving (C-states, governor) and its virtualisation before the network."
     )
-    fewer = (_IN_ONE_STREAM, _AT_ONCE) if found.stable_calls else (_AT_ONCE, _LOOK_AT_LESS)
+    stores = found.stable_calls >= max(1.0, STORING * found.calls)
+    fewer = (_IN_ONE_STREAM, _AT_ONCE) if stores else (_AT_ONCE, _LOOK_AT_LESS)
     if _reads_on(material, found):
         fewer = (_AHEAD, _AT_ONCE)
     slow = Advice(

@@ -44,7 +44,8 @@ COSTS = " Only the network's part counts as its cost."
 
 _IN_ONE_STREAM = Advice(
     "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
-    "that can be spared; keep or move many small files as one archive (tar)."
+    "that can be spared; keep or move many small files as one archive (tar), or copy them to where "
+    "the disks are (rsync or tar over ssh) if you can log in there."
 )
 
 _LOOK_AT_LESS = Advice(

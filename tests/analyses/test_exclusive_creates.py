@@ -95,7 +95,16 @@ TIMES = "00000000:00410000:00000000"
         ([setattr_(2, 1, attributes="00000000:00410000:00000002")], 0),
         ([setattr_(2, 1)], 0),
     ],
-    ids=["as Linux does", "short", "after data", "behind a delegation", "mode", "size", "umask", "not known"],
+    ids=[
+        "as Linux does",
+        "short",
+        "after data",
+        "behind a delegation",
+        "mode",
+        "size",
+        "umask",
+        "not known",
+    ],
 )
 def test_behind_exclusive4_1_it_is_the_one_that_sets_the_times(
     next_steps: list[list[Row]], followed: int

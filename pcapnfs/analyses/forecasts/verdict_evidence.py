@@ -301,7 +301,8 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         else "for a while a round trip took longer than otherwise",
         "loss": _lost(evidence),
         "locks": "refused at first; no call was under way meanwhile",
-        "unknown": "the capture lacks packets: calls may be under way where none is in it"
+        "unknown": "the capture lacks packets, or parts of them: calls may be under way where none "
+        "is in it"
         if evidence.lacking
         else "no reply, or one that cannot be read",
     }

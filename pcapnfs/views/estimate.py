@@ -369,7 +369,7 @@ def about_what_if(model: Model) -> list[str]:
         told.append(
             "Ranges cover which files were worked on, and what differs from run to run: that the "
             f"client's own time{own} is half as long or twice as long, and calls take a little "
-            "less or more. Four in five runs lie in them."
+            f"less or more. Four in five runs lie in them.{_unpaused(model)}"
         )
     if model.measured_s is not None and model.forecast_low_s is None:
         told.append(
@@ -383,6 +383,14 @@ def _paused(model: Model) -> str:
     if model.pauses_s < PAUSED * (model.client_s or 0.0):
         return ""
     return f" ({units.duration(model.pauses_s)} of it pauses of a second or more)"
+
+
+def _unpaused(model: Model) -> str:
+    """How long the run took without its pauses, where they are told."""
+    if model.measured_s is None or not _paused(model):
+        return ""
+    without = units.duration(max(0.0, model.measured_s - model.pauses_s))
+    return f" Without these pauses the run took {without}."
 
 
 def about_streams(model: Model) -> list[str]:

@@ -74,6 +74,12 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     assert "server itself" in seen.advice[1].action
 
 
+def test_a_few_slow_calls_do_not_make_the_server_slow() -> None:
+    mean = {**FAR, "rtt_s": 0.0044, "usual_s": 0.00264, "network_rtt_s": 0.00214}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **mean))
+    assert not any("server itself" in advice.action for advice in seen.advice)
+
+
 def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", network_rtt_s=None, network_s=()))
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())

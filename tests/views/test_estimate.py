@@ -109,6 +109,7 @@ def test_pauses_in_each_forecast_are_told(pauses_s: float, told: bool) -> None:
     text = " ".join(estimate.about_what_if(found))
     said = "1.00 s in each forecast (100 ms of it pauses of a second or more), is half"
     assert (said in text) is told
+    assert ("Without these pauses the run took 15.3 s." in text) is told
 
 
 def test_options_are_told_where_there_are_any() -> None:

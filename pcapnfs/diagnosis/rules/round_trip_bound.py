@@ -164,7 +164,9 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     )
     network, usual = found.network_rtt_s, _usual_s(found)
     first = (slow,) if (found.rtt_s or 0.0) > SKEWED * usual else ()
-    if network is not None and network < usual / 2:
+    # Of the median, too, where some slow calls make the mean: it is what most calls wait for.
+    median = usual if found.usual_s is None else min(usual, found.usual_s)
+    if network is not None and network < median / 2:
         return (*first, served, *fewer)
     return (*first, *fewer, nearer)
 

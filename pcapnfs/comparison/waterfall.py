@@ -55,6 +55,11 @@ CERTAIN = 0.99
 """Share of the resamples in which a clear step has the same sign: there are a dozen of them."""
 
 
+APART = 4.0
+"""Files that became so many times as many, while the calls for each became so many times fewer,
+are not what the calls were for; or the other way round."""
+
+
 PER_CALL = ("network_rtt_s", "server_s", "persist_s")
 """Factors that a part of a run tells as well as the whole: what one call takes. The others are of
 what the client did, which may have been something else in the part that is missing."""
@@ -64,11 +69,11 @@ class Step(Record):
     """What one factor brings."""
 
     factor: str
-    """`files` (1 where the sides do not count files of one kind, and all that is said for each file
-    is then for the run); `rpcs_per_file`; `network_rtt_s` (the network's round trip) and `server_s`
-    (what a small unstable call takes beyond it), or `rtt_s` for both where TCP does not tell them
-    apart; `syncops_per_file`; `persist_s`; `transfer_s` and `waiting_s` (for each file: bytes
-    moving, server not ready or without answer); `other_s` (for each file: what the calls take
+    """`files` (1 where the sides do not count files of one kind, or calls do not go with files, and
+    all that is said for each file is then for the run); `rpcs_per_file`; `network_rtt_s` (the
+    network's round trip) and `server_s` (what a small unstable call takes beyond it), or `rtt_s`
+    for both where TCP does not tell them apart; `syncops_per_file`; `persist_s`; `transfer_s` and
+    `waiting_s` (for each file: bytes moving, server not ready or without answer); `other_s` (for each file: what the calls take
     beyond all these, such as reads and listings, and what means do not explain); `concurrency`;
     `client_s` (for each call); `pauses_s` (all together); `lost_s` (likewise: standing still until
     TCP sent again what was lost); `locks_s` (likewise: between calls, waiting for locks and lock
@@ -145,8 +150,18 @@ def waterfall(
 
 
 def comparable(before: Measurement, after: Measurement) -> bool:
-    """Whether both count files of one kind; else a run is taken as a whole."""
-    return bool(before.files and after.files) and before.counted == after.counted
+    """Whether both count files of one kind, and calls go with files; else a run is one whole.
+
+    They do not where a client asks for far fewer of the same files since it believes what it knows:
+    what is left to ask is then no more of these files, and so much for each of them means nothing.
+    """
+    if not (before.files and after.files and before.calls and after.calls):
+        return False
+    if before.counted != after.counted:
+        return False
+    files = after.files / before.files
+    each = files * before.calls / after.calls  # How many times fewer calls each of them takes.
+    return not (min(files, each) >= APART or max(files, each) <= 1 / APART)
 
 
 def _networks(before: Measurement, after: Measurement) -> tuple[float, float]:

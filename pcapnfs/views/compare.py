@@ -140,7 +140,7 @@ def _steps(result: Comparison) -> list[RenderableType]:
     shown = differences.shown_steps(result)
     rows = [
         [
-            differences.FACTORS[step.factor],
+            differences.factor(step, result),
             changed_figures.value(step.factor, step.before),
             changed_figures.value(step.factor, step.after),
             changed_figures.signed(step.change_s),

@@ -39,7 +39,9 @@ NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together,
 BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
 """Where there are neither steps nor forecasts for that."""
 
-NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
+NOT_FORETOLD = (
+    "Not enough data: no files that calls go with, or no round trip to go by, on both sides."
+)
 FORETOLD_OF_NONE = (
     "Not enough data: of each client, fewer than 30 stable calls tell what storage takes."
 )
@@ -97,6 +99,15 @@ FACTORS = {
     "locks_s": "waiting for locks",
 }
 """What the factors are called."""
+
+OF_THE_RUN = {
+    "rpcs_per_file": "calls",
+    "syncops_per_file": "stable calls",
+    "transfer_s": "transfer, all calls",
+    "waiting_s": "waiting for the server",
+    "other_s": "rest of the calls",
+}
+"""What those are called that are for the run, where it is taken as one."""
 
 GIVEN = {
     "files": "the number of files",
@@ -293,9 +304,19 @@ def shown_steps(result: Comparison) -> list[Step]:
     ]
 
 
+def factor(step: Step, result: Comparison) -> str:
+    """What a step's factor is called."""
+    whole = {} if result.by_file else OF_THE_RUN
+    return whole.get(step.factor, FACTORS[step.factor])
+
+
 def about_steps(result: Comparison) -> str:
     """What the steps are."""
-    whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
+    whole = (
+        ""
+        if result.by_file
+        else "Calls do not go with files on both sides: each run is taken as one. "
+    )
     least = "a twentieth of the longer run or more"
     if result.clear_from > NOTICEABLE:
         least = (

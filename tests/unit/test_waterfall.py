@@ -131,6 +131,23 @@ def test_with_few_files_there_is_no_interval() -> None:
     assert None not in {step.low_s for step in waterfall(run(40, 1), run(50, 1))}
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "by_file"),
+    [((40, 2), (10, 8), False), ((10, 8), (40, 2), False), ((40, 2), (10, 2), True),
+     ((40, 2), (11, 8), True), ((40, 2), (10, 7), True)],
+)  # fmt: skip
+def test_runs_are_taken_as_wholes_where_calls_do_not_go_with_files(
+    before: tuple[int, int], after: tuple[int, int], by_file: bool
+) -> None:
+    """Who believes what it knows asks for few of the same files, and no more of these."""
+    sides = [run(files, 5, calls=calls) for files, calls in (before, after)]
+    assert comparable(*sides) is by_file
+    steps = {step.factor: step for step in waterfall(*sides)}
+    assert (steps["files"].before == 1) is not by_file
+    total = sum(step.change_s for step in steps.values())
+    assert total == pytest.approx(sides[1].span_s - sides[0].span_s)
+
+
 def test_runs_are_taken_as_wholes_where_one_shows_no_file() -> None:
     before, after = run(40, 5), run(0, 5)
     assert not comparable(before, after)

@@ -163,7 +163,7 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
     )
     rows = [
         (
-            words(differences.FACTORS[step.factor]),
+            words(differences.factor(step, result)),
             Cell(changed_figures.value(step.factor, step.before), step.before),
             Cell(changed_figures.value(step.factor, step.after), step.after),
             Cell(changed_figures.signed(step.change_s), step.change_s),

@@ -183,7 +183,7 @@ def _foretold(result: Comparison) -> list[RenderableType]:
         ]
         for each in result.foretold
     ]
-    return [FittedTable(columns, rows, indent=2)]
+    return [FittedTable(columns, rows, indent=2), *map(note, differences.about_foretold(result))]
 
 
 def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> RenderableType:

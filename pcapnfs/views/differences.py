@@ -167,7 +167,34 @@ def in_a_sentence(result: Comparison) -> str:
     if result.factor:
         factor = 1 / result.factor if less else result.factor
         told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
-    return told + "."
+    return f"{told}.{_unpaused(result)}"
+
+
+def pauses(result: Comparison) -> Step | None:
+    """The step of pauses, where it is a clear one."""
+    found = (step for step in result.steps if step.factor == "pauses_s" and step.clear)
+    return next(found, None)
+
+
+def _unpaused(result: Comparison) -> str:
+    """The run times without pauses, where these make a clear part of the difference."""
+    paused = pauses(result)
+    if paused is None:
+        return ""
+    before, after = result.before.run_s - paused.before, result.after.run_s - paused.after
+    return (
+        " Without pauses of a second or more, in which perhaps nothing was run, "
+        f"{units.duration(max(0.0, before))} became {units.duration(max(0.0, after))}."
+    )
+
+
+def about_foretold(result: Comparison) -> list[str]:
+    """What forecasts hold that may be no matter of the run; nothing where pauses are alike."""
+    paused = pauses(result)
+    if paused is None:
+        return []
+    before, after = (units.duration(time_s) for time_s in (paused.before, paused.after))
+    return [f"Each forecast holds BEFORE's pauses, {before}; AFTER had {after} of them."]
 
 
 def mount_alone(run: Run) -> bool:

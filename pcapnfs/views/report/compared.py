@@ -205,7 +205,10 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
         )
         for each in result.foretold
     ]
-    return (table("Forecasts of the run after, with what four in five runs take", columns, rows),)
+    return (
+        table("Forecasts of the run after, with what four in five runs take", columns, rows),
+        *(Paragraph(line, "note") for line in differences.about_foretold(result)),
+    )
 
 
 def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> Block:

@@ -140,7 +140,7 @@ def _steps(result: Comparison) -> list[RenderableType]:
     shown = differences.shown_steps(result)
     rows = [
         [
-            differences.FACTORS[step.factor],
+            differences.factor(step, result),
             changed_figures.value(step.factor, step.before),
             changed_figures.value(step.factor, step.after),
             changed_figures.signed(step.change_s),
@@ -183,7 +183,7 @@ def _foretold(result: Comparison) -> list[RenderableType]:
         ]
         for each in result.foretold
     ]
-    return [FittedTable(columns, rows, indent=2)]
+    return [FittedTable(columns, rows, indent=2), *map(note, differences.about_foretold(result))]
 
 
 def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> RenderableType:

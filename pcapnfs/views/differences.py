@@ -39,7 +39,9 @@ NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together,
 BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
 """Where there are neither steps nor forecasts for that."""
 
-NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
+NOT_FORETOLD = (
+    "Not enough data: no files that calls go with, or no round trip to go by, on both sides."
+)
 FORETOLD_OF_NONE = (
     "Not enough data: of each client, fewer than 30 stable calls tell what storage takes."
 )
@@ -92,11 +94,21 @@ FACTORS = {
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
     "client_s": "client, per call",
+    "client_all_s": "client, between calls",
     "pauses_s": "pauses between calls",
     "lost_s": "waiting for lost packets",
     "locks_s": "waiting for locks",
 }
 """What the factors are called."""
+
+OF_THE_RUN = {
+    "rpcs_per_file": "calls",
+    "syncops_per_file": "stable calls",
+    "transfer_s": "transfer, all calls",
+    "waiting_s": "waiting for the server",
+    "other_s": "rest of the calls",
+}
+"""What those are called that are for the run, where it is taken as one."""
 
 GIVEN = {
     "files": "the number of files",
@@ -155,7 +167,34 @@ def in_a_sentence(result: Comparison) -> str:
     if result.factor:
         factor = 1 / result.factor if less else result.factor
         told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
-    return told + "."
+    return f"{told}.{_unpaused(result)}"
+
+
+def pauses(result: Comparison) -> Step | None:
+    """The step of pauses, where it is a clear one."""
+    found = (step for step in result.steps if step.factor == "pauses_s" and step.clear)
+    return next(found, None)
+
+
+def _unpaused(result: Comparison) -> str:
+    """The run times without pauses, where these make a clear part of the difference."""
+    paused = pauses(result)
+    if paused is None:
+        return ""
+    before, after = result.before.run_s - paused.before, result.after.run_s - paused.after
+    return (
+        " Without pauses of a second or more, in which perhaps nothing was run, "
+        f"{units.duration(max(0.0, before))} became {units.duration(max(0.0, after))}."
+    )
+
+
+def about_foretold(result: Comparison) -> list[str]:
+    """What forecasts hold that may be no matter of the run; nothing where pauses are alike."""
+    paused = pauses(result)
+    if paused is None:
+        return []
+    before, after = (units.duration(time_s) for time_s in (paused.before, paused.after))
+    return [f"Each forecast holds BEFORE's pauses, {before}; AFTER had {after} of them."]
 
 
 def mount_alone(run: Run) -> bool:
@@ -293,9 +332,19 @@ def shown_steps(result: Comparison) -> list[Step]:
     ]
 
 
+def factor(step: Step, result: Comparison) -> str:
+    """What a step's factor is called."""
+    whole = {} if result.by_file else OF_THE_RUN
+    return whole.get(step.factor, FACTORS[step.factor])
+
+
 def about_steps(result: Comparison) -> str:
     """What the steps are."""
-    whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
+    whole = (
+        ""
+        if result.by_file
+        else "Calls do not go with files on both sides: each run is taken as one. "
+    )
     least = "a twentieth of the longer run or more"
     if result.clear_from > NOTICEABLE:
         least = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
+from pcapnfs.analyses.forecasts.verdict_evidence import PAUSED
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
@@ -56,7 +57,7 @@ _GIVEN = {
     "files": "--files, --rpcs-per-file and --syncops-per-file",
     "rtt": "--rtt",
     "outcomes": "--syncops-per-file and --persist",
-    "stable_calls": "--persist",
+    "stable_calls": "--persist (0 leaves these few as measured, and forecasts the rest)",
 }
 """Options of `estimate` that help."""
 
@@ -364,17 +365,32 @@ def about_what_if(model: Model) -> list[str]:
     told = []
     if model.forecast_low_s is not None:
         client = model.client_s or 0.0
-        own = f", {units.duration(client)} in each forecast," if client else ""
+        own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
         told.append(
             "Ranges cover which files were worked on, and what differs from run to run: that the "
             f"client's own time{own} is half as long or twice as long, and calls take a little "
-            "less or more. Four in five runs lie in them."
+            f"less or more. Four in five runs lie in them.{_unpaused(model)}"
         )
     if model.measured_s is not None and model.forecast_low_s is None:
         told.append(
             "Too few files to tell by how much another run would differ: no range covers that."
         )
     return told + about_streams(model)
+
+
+def _paused(model: Model) -> str:
+    """What of the client's own time are pauses, where that is much."""
+    if model.pauses_s < PAUSED * (model.client_s or 0.0):
+        return ""
+    return f" ({units.duration(model.pauses_s)} of it pauses of a second or more)"
+
+
+def _unpaused(model: Model) -> str:
+    """How long the run took without its pauses, where they are told."""
+    if model.measured_s is None or not _paused(model):
+        return ""
+    without = units.duration(max(0.0, model.measured_s - model.pauses_s))
+    return f" Without these pauses the run took {without}."
 
 
 def about_streams(model: Model) -> list[str]:

@@ -210,14 +210,7 @@ def _follow_ups(result: Readdir) -> RenderableType:
         rows = [_follow_up_row(title, each) for title, each in kinds if each and each.calls]
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
     parts += [note(line) for line in spared(result)]
-    if result.follow_ups and result.after_plus and result.after_plus.calls:
-        means = "actimeo, delegations" if result.v4_plus_calls else "actimeo"
-        parts.append(
-            note(
-                "After listings with attributes only a cache that stays warm longer saves calls "
-                f"({means})."
-            )
-        )
+    parts += [note(line) for line in after_plus(result)]
     parts.append(
         note(
             f"The listed directories themselves were asked about "
@@ -235,6 +228,23 @@ def _follow_ups(result: Readdir) -> RenderableType:
             )
         parts.append(note(told))
     return Group(*parts)
+
+
+def after_plus(result: Readdir) -> list[str]:
+    """What would spare follow-ups of listings that had told the attributes; nothing without any."""
+    after = result.after_plus
+    if not result.follow_ups or after is None or not after.calls:
+        return []
+    if 2 * after.lookups >= after.calls:
+        return [
+            "After listings with attributes most of them are LOOKUPs: the client did not keep the "
+            "names, as when somebody changes the directory meanwhile (pcapnfs cache tells), or it "
+            "was mounted anew. Longer timeouts (actimeo) do not spare these."
+        ]
+    means = "actimeo, delegations" if result.v4_plus_calls else "actimeo"
+    return [
+        f"After listings with attributes only a cache that stays warm longer saves calls ({means})."
+    ]
 
 
 def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:

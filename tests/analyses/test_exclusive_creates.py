@@ -24,10 +24,10 @@ def setattr_(
     ]
 
 
-def write(number: int, about: int) -> list[Row]:
+def write(number: int, about: int, op: str = "WRITE") -> list[Row]:
     return [
-        call(number, "WRITE", 4, file=about, stability="stable"),
-        operation(number, "WRITE", file=about),
+        call(number, op, 4, file=about, stability="stable"),
+        operation(number, op, file=about),
     ]
 
 
@@ -89,12 +89,22 @@ TIMES = "00000000:00410000:00000000"
         ([setattr_(2, 1, attributes=TIMES), setattr_(3, 1, attributes=TIMES)], 1),
         ([setattr_(2, 1, attributes="00000000:00410000")], 1),
         ([write(2, 1), setattr_(3, 1, attributes=TIMES)], 0),
+        ([write(2, 1, op="DELEGRETURN"), setattr_(3, 1, attributes=TIMES)], 1),
         ([setattr_(2, 1, attributes="00000000:00410002:00000000")], 0),
         ([setattr_(2, 1, attributes="00000010:00410000:00000000")], 0),
         ([setattr_(2, 1, attributes="00000000:00410000:00000002")], 0),
         ([setattr_(2, 1)], 0),
     ],
-    ids=["as Linux does", "short", "after data", "mode", "size", "umask", "not known"],
+    ids=[
+        "as Linux does",
+        "short",
+        "after data",
+        "behind a delegation",
+        "mode",
+        "size",
+        "umask",
+        "not known",
+    ],
 )
 def test_behind_exclusive4_1_it_is_the_one_that_sets_the_times(
     next_steps: list[list[Row]], followed: int

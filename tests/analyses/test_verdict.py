@@ -150,6 +150,13 @@ def test_an_idle_client() -> None:
     assert "the client itself" in found(pauses_s=1000.0).sentence
 
 
+@pytest.mark.parametrize(("unused_s", "told"), [(99.0, False), (200.0, True)])
+def test_pauses_of_an_idle_client_are_told(unused_s: float, told: bool) -> None:
+    evidence = replace(DISK, costs=replace(DISK.costs, pauses_s=1000.0), unused_s=unused_s)
+    said = "(no call under way, 3 m 20 s of it in pauses of a second or more)"
+    assert (said in verdict(evidence).sentence) is told
+
+
 def test_data_on_the_wire_and_the_servers_own_work() -> None:
     moved = found(other_s=0.1, transfer_s=90.0, persist_s=0.0)
     assert moved.named == ("transfer",)

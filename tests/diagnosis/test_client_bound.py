@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.wire.late_connections import LateConnections
 from pcapnfs.diagnosis.rules.client_bound import RULE
 from pcapnfs.record import replace
@@ -16,6 +18,12 @@ def test_time_without_calls_is_told_and_not_claimed() -> None:
         "From the first call of NFS to the last reply, no call was under way for 6.00 s, 60.0 % of "
         "the run."
     )
+
+
+@pytest.mark.parametrize(("unused_s", "told"), [(0.5, False), (2.0, True)])
+def test_pauses_are_told_apart_from_a_busy_client(unused_s: float, told: bool) -> None:
+    (seen,) = seen_by(RULE, bound_by("client", unused_s=unused_s))
+    assert ("2.00 s of it are pauses of a second or more" in seen.seen) is told
 
 
 def test_waiting_for_locks_is_told_apart() -> None:

@@ -74,6 +74,21 @@ def test_opens_of_directories_are_walks_and_no_files_that_could_be_kept_open() -
     assert "actimeo=60" in seen.advice[0].action
 
 
+@pytest.mark.parametrize(
+    ("young", "directories", "told"),
+    [(31, 0, ()), (32, 32, ("nocto",)), (64, 32, ("nocto", "delegations"))],
+)
+def test_what_spares_opens_is_told_where_there_are_some(
+    young: int, directories: int, told: tuple[str, ...]
+) -> None:
+    pair = replace(STORM, young=young, young_directories=directories)
+    (seen,) = seen_by(RULE, nothing(questions=(pair,)))
+    assert "actimeo=60" in seen.advice[0].action
+    assert len(seen.advice) == 1 + len(told)
+    assert all(word in each.action for word, each in zip(told, seen.advice[1:], strict=True))
+    assert ("from opens" in seen.why) is bool(told)
+
+
 def test_where_opens_ask_no_longer_timeouts_are_advised() -> None:
     (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=156),)))
     assert seen.seen.endswith(

@@ -74,6 +74,12 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     assert "server itself" in seen.advice[1].action
 
 
+def test_a_few_slow_calls_do_not_make_the_server_slow() -> None:
+    mean = {**FAR, "rtt_s": 0.0044, "usual_s": 0.00264, "network_rtt_s": 0.00214}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **mean))
+    assert not any("server itself" in advice.action for advice in seen.advice)
+
+
 def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", network_rtt_s=None, network_s=()))
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())
@@ -97,11 +103,14 @@ def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
     assert ("(tar)" in seen.advice[0].action) is not told
 
 
-def test_who_only_looks_is_told_to_look_at_several_at_once() -> None:
-    material = bound_by("round_trips", **FAR, stable_calls=0)
+@pytest.mark.parametrize(("stable_calls", "looks"), [(0, True), (89, True), (90, False)])
+def test_who_mostly_looks_is_told_to_look_at_several_at_once(
+    stable_calls: int, looks: bool
+) -> None:
+    material = bound_by("round_trips", **FAR, stable_calls=stable_calls)
     (seen,) = seen_by(RULE, material)
-    assert "at once" in seen.advice[0].action
-    assert not any("(tar)" in advice.action for advice in seen.advice)
+    assert ("at once" in seen.advice[0].action) is looks
+    assert any("(tar)" in advice.action for advice in seen.advice) is not looks
 
 
 @pytest.mark.parametrize(("share", "seen"), [(0.29, 1), (0.15, 1), (0.14, 0)])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.servers.refusals import Refusals
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.server_not_ready import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.restarted import RESTARTED
 
 TAPE = Refusals(
     client="10.0.0.2",
@@ -51,6 +54,25 @@ def test_a_login_that_is_put_off_has_nothing_of_files() -> None:
     assert not any(word in str(seen.advice) for word in ("these files", "tiering", "CB_RECALL"))
     (seen,) = seen_by(RULE, nothing(refusals=(replace(login, operations=("EXCHANGE_ID", "READ")),)))
     assert "tape" in seen.why
+
+
+@pytest.mark.parametrize(("logins", "clash"), [(1, False), (29, True)])
+def test_a_login_that_a_second_client_of_one_name_holds_up(logins: int, clash: bool) -> None:
+    login = replace(TAPE, status="NFS4ERR_DELAY", operations=("CREATE_SESSION",), paths=())
+    ended = replace(
+        RESTARTED,
+        server=login.server,
+        verifiers=1,
+        lost_state=27,
+        losers=1,
+        logins=logins,
+        kept=True,
+        refused=0,
+        unheard_s=4.0,
+    )
+    (seen,) = seen_by(RULE, nothing(refusals=(login,), restarts=(ended,)))
+    assert ("somebody else had by its name" in seen.why) is clash
+    assert ("Give each client a name of its own" in seen.advice[0].action) is clash
 
 
 def test_what_recalls_explain_is_theirs() -> None:

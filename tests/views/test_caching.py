@@ -101,6 +101,17 @@ def test_only_nfsv4_has_delegations() -> None:
     assert "(actimeo, delegations)" in samples.render(listings.screen(four), 140)
 
 
+@pytest.mark.parametrize(("lookups", "dropped"), [(56, False), (57, True)])
+def test_names_that_the_client_did_not_keep_are_no_matter_of_timeouts(
+    lookups: int, dropped: bool
+) -> None:
+    found = replace(samples.readdir(), after_plus=FollowUps(113, lookups, 50, 6, 0.8, 0.7))
+    (told,) = listings.after_plus(found)
+    assert ("did not keep the names" in told) is dropped
+    assert ("(actimeo) do not spare these" in told) is dropped
+    assert told in " ".join(samples.render(listings.screen(found), 140).split())
+
+
 def test_only_nfsv3_has_readdirplus() -> None:
     assert "(READDIRPLUS)" in samples.render(listings.screen(samples.readdir()), 140)
     one = samples.readdir()

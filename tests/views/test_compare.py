@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from pcapnfs.comparison.waterfall import Step
 from pcapnfs.record import replace
 from pcapnfs.views import changed_figures, clients_compared, compare, differences
 from pcapnfs.views.report import compared, markdown, page
@@ -74,6 +75,17 @@ def test_the_difference_in_a_sentence(
     )
     text = samples.render(compare.screen(result), 140)
     assert told.replace("60 s", "1 m 0 s") in text
+
+
+@pytest.mark.parametrize("clear", [False, True])
+def test_pauses_that_differ_are_told_beside_run_times_and_forecasts(clear: bool) -> None:
+    whole = samples.comparison()
+    step = Step("pauses_s", 20.0, 1.0, -19.0, None, None, clear)
+    result = replace(whole, steps=(*whole.steps, step))
+    text = " ".join(samples.render(compare.screen(result), 140).split())
+    shown = "in which perhaps nothing was run, 10.0 s became 2.00 s." in text
+    told = "Each forecast holds BEFORE's pauses, 20.0 s; AFTER had 1.00 s of them." in text
+    assert (shown, told) == (clear, clear)
 
 
 def test_a_run_time_that_is_not_known_is_not_compared() -> None:

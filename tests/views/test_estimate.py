@@ -96,11 +96,20 @@ def test_a_round_trip_that_is_a_bound_is_told_as_one_in_80_columns() -> None:
 
 
 def test_where_there_is_too_little_no_number_is_told() -> None:
-    text = samples.render(estimate.screen(samples.poor_model()), 140)
+    text = " ".join(samples.render(estimate.screen(samples.poor_model()), 140).split())
     assert text.count("not enough data") >= 4
     assert "What if" not in text
     assert "give --rtt" in text
-    assert "give --persist" in text
+    assert "give --persist (0 leaves these few as measured, and forecasts the rest)" in text
+
+
+@pytest.mark.parametrize(("pauses_s", "told"), [(0.09, False), (0.1, True)])
+def test_pauses_in_each_forecast_are_told(pauses_s: float, told: bool) -> None:
+    found = replace(samples.model(), client_s=1.0, pauses_s=pauses_s)
+    text = " ".join(estimate.about_what_if(found))
+    said = "1.00 s in each forecast (100 ms of it pauses of a second or more), is half"
+    assert (said in text) is told
+    assert ("Without these pauses the run took 15.3 s." in text) is told
 
 
 def test_options_are_told_where_there_are_any() -> None:
@@ -280,7 +289,7 @@ def test_that_files_are_unlike_is_told() -> None:
 
 def test_what_ranges_hold_is_told_where_there_are_any() -> None:
     told = estimate.about_what_if(samples.model())
-    assert "that the client's own time, 3.00 s in each forecast, is half as long" in told[0]
+    assert "that the client's own time, 3.00 s in each forecast (2.00 s of it pauses" in told[0]
     none = replace(samples.model(), client_s=0.0)
     assert "that the client's own time is half as long" in estimate.about_what_if(none)[0]
     none = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)

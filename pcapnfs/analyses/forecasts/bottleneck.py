@@ -103,6 +103,9 @@ class Bottleneck(Record):
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""
+    unused_s: float = 0.0
+    """What of `client_s` are gaps of a second or more in which nothing is known to be waited for,
+    seconds; 0 of one of several clients."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     stable: StableCalls = StableCalls()
@@ -145,6 +148,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         small=seen[None].small,
         moved_bytes=seen[None].moved_bytes,
         client_s=measured.client_s + measured.pauses_s,
+        unused_s=measured.unused_s,
         queue_s=measured.queue_s,
         stable=measured.stable,
         clients=tuple(_by_client(trace, clocks, seen)),

@@ -205,6 +205,16 @@ class Measurement(Record):
         return {row: each.beyond_s(self.rtt_s or 0.0) for row, each in self.served.items()}
 
     @property
+    def unused_s(self) -> float:
+        """The pauses in which the client waited for no lock, seconds.
+
+        0 where what it waited for may be a connection, or lost segments.
+        """
+        if self.lost.idle_s or self.unreached_s:
+            return 0.0
+        return max(0.0, self.pauses_s - self.locked.pauses_s)
+
+    @property
     def span_s(self) -> float:
         """From the first call to the last reply, seconds."""
         return self.busy_s + self.client_s + self.pauses_s

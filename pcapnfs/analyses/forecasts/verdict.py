@@ -192,6 +192,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             cut_s=measured.lost.cut_s,
             late=measured.late,
             lost_idle_s=measured.lost.idle_s,
+            unused_s=measured.unused_s,
             longer_s=measured.longer.calls_s,
             longer_calls=measured.longer.calls,
             full=measured.longer.full,

@@ -99,6 +99,9 @@ QUEUE = "queueing at the server"
 UNSEEN = "time without a known call"
 """What `unknown` is called where the capture lacks much."""
 
+PAUSED = 0.1
+"""The part of the client's own time from which on its pauses are told."""
+
 STORAGE = {
     "disk": "the latency of rotating disks without a write cache that survives a power failure",
     "slow": "several disk accesses a call, or a busy disk",
@@ -148,6 +151,8 @@ class Evidence(Record):
     """Clients whose calls these are."""
     resent: bool = False
     """Most stable calls were sent again before they were answered."""
+    unused_s: float = 0.0
+    """What of that are gaps of a second or more in which nothing is known to be waited for."""
     locked_s: float = 0.0
     """The time in which no call was under way since the client waited for a lock."""
     unreached_s: float = 0.0
@@ -244,7 +249,10 @@ def reasons(
         storage: What the storage looks like, of `storage_of`.
         always: The largest of the others but the client is told, however small it is.
     """
-    details = _details(evidence, storage) | {"server": _served(evidence, causes)}
+    details = _details(evidence, storage) | {
+        "server": _served(evidence, causes),
+        "client": _idle(evidence, causes),
+    }
     titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
     titles |= {"path": FULL} if evidence.full else {}
     titles |= {"loss": LATE} if _is_late(evidence) else {}
@@ -297,8 +305,16 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         "where none is in it"
         if evidence.lacking
         else "no reply, or one that cannot be read",
-        "client": "no call under way",
     }
+
+
+def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the client's own time is: pauses are perhaps those of whoever sits before it."""
+    client = next((each.time_s for each in causes if each.cause == "client"), 0.0)
+    if not evidence.unused_s or evidence.unused_s < PAUSED * client:
+        return "no call under way"
+    unused = units.duration(evidence.unused_s)
+    return f"no call under way, {unused} of it in pauses of a second or more"
 
 
 def _lost(evidence: Evidence) -> str:

@@ -122,9 +122,9 @@ _OTHERS = f"""
         union all
         select {_STEP}, null, null
         from calls semi join newer using (mount, file) anti join made using (call)
-        where op <> 'SETATTR' and not callback
+        where op not in ('SETATTR', 'DELEGRETURN') and not callback
 """
-"""What comes between a create of EXCLUSIVE4_1 and a SETATTR."""
+"""What comes between a create of EXCLUSIVE4_1 and a SETATTR; a delegation is given back for it."""
 
 _TIMES = f"""
         select call from operations

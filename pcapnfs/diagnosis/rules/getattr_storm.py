@@ -37,6 +37,9 @@ WALKS = 10
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
 
+SOME = 0.1
+"""From this part on, it is told what spares opens beside longer timeouts."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server of which no rule on mount options says why."""
@@ -64,7 +67,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.counted(pair.calls, 'call')} are GETATTR, and "
             f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
             f"be compared gave what the client knew already.{_young(pair)}",
-            why=_OPENS if _from_opens(pair) else _EXPIRED,
+            why=_why(pair),
             advice=_advice(pair),
             calls=pair.unchanged.calls,
             confidence="certain",
@@ -80,8 +83,9 @@ _EXPIRED = (
     "Each of them is a round trip without news. They come from attributes that expire between two "
     "looks at the same tree (status of a working copy, make, find, backup): on Linux by default "
     "after 3 s (files) or 30 s (directories), and twice as long each time nothing had changed, up "
-    "to 60 s. And they come from opens, which always ask."
+    "to 60 s."
 )
+_ALSO_OPENS = " And they come from opens, which always ask."
 _OPENS = (
     "Each of them is a round trip without news. No timeout had run out for most: an open asks "
     "whatever the client knows (close-to-open consistency), and after changes of its own a client "
@@ -132,13 +136,22 @@ def _of_directories(pair: Questions) -> str:
     return f"; {units.count(pair.young_directories)} were about directories"
 
 
+def _why(pair: Questions) -> str:
+    if _from_opens(pair):
+        return _OPENS
+    return _EXPIRED + (_ALSO_OPENS if pair.young >= SOME * pair.unchanged.calls else "")
+
+
 def _advice(pair: Questions) -> tuple[Advice, ...]:
     """What spares them: timeouts do not where opens ask."""
     if _from_walks(pair):
         return (_WALK_LESS, _NOCTO)
     if _from_opens(pair):
         return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)
-    return (_LONGER, _NOCTO, _DELEGATIONS)
+    # Neither spares what is never opened: a walk that asks for files by name.
+    opened = pair.young - pair.young_directories >= SOME * pair.unchanged.calls
+    nocto = (_NOCTO,) if pair.young >= SOME * pair.unchanged.calls else ()
+    return (_LONGER, *nocto, *((_DELEGATIONS,) if opened else ()))
 
 
 _LONGER = Advice(

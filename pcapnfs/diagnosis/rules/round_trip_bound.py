@@ -32,6 +32,10 @@ MOSTLY = 0.5
 """From this part of round trips on they are the network's. Below, the title says that they are not:
 what stands beside it as their cost is the network's part alone."""
 
+STORING = 0.1
+"""The part of the calls from which on it is stable ones that somebody makes or changes files;
+below, somebody looks at them."""
+
 READING = 0.5
 """The part of the calls from which on it is READs of files in order that wait."""
 
@@ -40,7 +44,8 @@ COSTS = " Only the network's part counts as its cost."
 
 _IN_ONE_STREAM = Advice(
     "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
-    "that can be spared; keep or move many small files as one archive (tar)."
+    "that can be spared; keep or move many small files as one archive (tar), or copy them to where "
+    "the disks are (rsync or tar over ssh) if you can log in there."
 )
 
 _LOOK_AT_LESS = Advice(
@@ -148,7 +153,8 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
         "The server itself takes most of each round trip: look at its processor, its power "
         "saving (C-states, governor) and its virtualisation before the network."
     )
-    fewer = (_IN_ONE_STREAM, _AT_ONCE) if found.stable_calls else (_AT_ONCE, _LOOK_AT_LESS)
+    stores = found.stable_calls >= max(1.0, STORING * found.calls)
+    fewer = (_IN_ONE_STREAM, _AT_ONCE) if stores else (_AT_ONCE, _LOOK_AT_LESS)
     if _reads_on(material, found):
         fewer = (_AHEAD, _AT_ONCE)
     slow = Advice(
@@ -158,7 +164,9 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     )
     network, usual = found.network_rtt_s, _usual_s(found)
     first = (slow,) if (found.rtt_s or 0.0) > SKEWED * usual else ()
-    if network is not None and network < usual / 2:
+    # Of the median, too, where some slow calls make the mean: it is what most calls wait for.
+    median = usual if found.usual_s is None else min(usual, found.usual_s)
+    if network is not None and network < median / 2:
         return (*first, served, *fewer)
     return (*first, *fewer, nearer)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.mounts.preliminaries import LOGIN
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules.server_restart import one_name
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -23,7 +24,9 @@ LEAST = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and status; what a recall explains is `delegation_recall`'s."""
+    clashing = {server.server for server in material.restarts if one_name(server)}
     for pair in material.refusals:
+        clash = pair.server in clashing
         if pair.waits - pair.recalled < values[LEAST.name]:
             continue
         claims = (Claim("waiting", pair.time_s - pair.recalled_s),)
@@ -32,8 +35,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title="The server was not ready and asked the client to come again",
             seen=_seen(pair),
-            why=_why(pair),
-            advice=_advice(pair),
+            why=_why(pair, clash=clash),
+            advice=_advice(pair, clash=clash),
             calls=pair.calls,
             confidence="certain",
             data=f"{units.counted(pair.calls, 'refusal')} in {units.counted(pair.waits, 'wait')}",
@@ -64,7 +67,28 @@ def _seen(pair: Refusals) -> str:
     return text
 
 
-def _why(pair: Refusals) -> str:
+_LOGGING_IN = (
+    "The client is not logged in yet: the server still ends what it had before, or stores who it "
+    "is, or has just started, or lacks memory for another session."
+)
+_ENDING = (
+    "The client is not logged in yet: the server still ends the state that somebody else had by "
+    "its name."
+)
+"""Why a login is put off; where clients seem to have one name."""
+
+_NAMES = Advice(
+    "If the client had mounted before, see whether two clients have one name (hosts cloned, "
+    "nfs4_unique_id of the module nfs): each then ends the state of the other."
+)
+_CLASH = Advice(
+    "Give each client a name of its own, as the finding on state that ends again and again says: "
+    "these waits end with it."
+)
+"""What helps likewise."""
+
+
+def _why(pair: Refusals, *, clash: bool) -> str:
     pause = (
         "Linux pauses 5 s in NFSv3 before it asks again"
         if "JUKEBOX" in pair.status
@@ -74,8 +98,7 @@ def _why(pair: Refusals) -> str:
         "The server answers at once, so service times look good; the program waits all the same: "
         f"{pause}. "
         + (
-            "The client is not logged in yet: the server still ends what it had before, or stores "
-            "who it is, or has just started, or lacks memory for another session."
+            (_ENDING if clash else _LOGGING_IN)
             if _login(pair)
             else "Reasons are data on tape or in a cloud tier, a delegation or layout held by "
             "another client, a snapshot or migration under way, exhausted server resources."
@@ -88,19 +111,17 @@ def _login(pair: Refusals) -> bool:
     return set(pair.operations) <= set(LOGIN)
 
 
-def _advice(pair: Refusals) -> tuple[Advice, ...]:
+def _advice(pair: Refusals, *, clash: bool) -> tuple[Advice, ...]:
     if _login(pair):
-        return (
+        kept = (
             Advice(
                 "See on the server what keeps the login: its log, storage for its records of "
                 "clients (Linux: /var/lib/nfs/nfsdcltrack or nfsdcld's), memory, how many clients "
                 "and sessions it has (Linux: /proc/fs/nfsd/clients), a failover or restart."
             ),
-            Advice(
-                "If the client had mounted before, see whether two clients have one name (hosts "
-                "cloned, nfs4_unique_id of the module nfs): each then ends the state of the other."
-            ),
+            _NAMES,
         )
+        return (_CLASH,) if clash else kept
     advice = [
         Advice(
             "Ask the server why, for these files and moments: hierarchical storage or tiering "

@@ -159,6 +159,13 @@ def _again(server: Restart) -> bool:
     )
 
 
+def one_name(server: Restart) -> bool:
+    """Whether clients of this server seem to have one name, which a finding then tells."""
+    if server.changes > 0 or not server.lost_state:
+        return False
+    return _twins(server) or (server.kept and not server.refused and _again(server))
+
+
 def _shared_name(server: Restart) -> Observed:
     """Two clients or more that the server takes for one."""
     return Observed(

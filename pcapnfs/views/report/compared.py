@@ -163,7 +163,7 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
     )
     rows = [
         (
-            words(differences.FACTORS[step.factor]),
+            words(differences.factor(step, result)),
             Cell(changed_figures.value(step.factor, step.before), step.before),
             Cell(changed_figures.value(step.factor, step.after), step.after),
             Cell(changed_figures.signed(step.change_s), step.change_s),
@@ -205,7 +205,10 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
         )
         for each in result.foretold
     ]
-    return (table("Forecasts of the run after, with what four in five runs take", columns, rows),)
+    return (
+        table("Forecasts of the run after, with what four in five runs take", columns, rows),
+        *(Paragraph(line, "note") for line in differences.about_foretold(result)),
+    )
 
 
 def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> Block:

@@ -29,6 +29,7 @@ def readdir(report: Report) -> Section | None:
     if found.follow_ups:
         parts.append(_follow_ups(found))
     parts += [Paragraph(line) for line in listings.spared(found)]
+    parts += [Paragraph(line) for line in listings.after_plus(found)]
     if found.shown:
         parts.append(_directories(found))
     return Section("readdir", "Listings of directories", tuple(parts), ("readdir", "followup"))

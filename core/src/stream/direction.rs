@@ -165,6 +165,12 @@ impl Direction {
             && self.acknowledged == Some(acknowledged)
     }
 
+    /// Whether the other side has acknowledged all that was sent.
+    #[inline]
+    pub(super) fn is_received(&self) -> bool {
+        self.acknowledged.is_some() && self.acknowledged == self.assembler.next()
+    }
+
     /// The byte at `sequence` is sent for the first time: where nothing else is under way, the sender's timer
     /// starts.
     #[inline]

@@ -58,8 +58,8 @@ pub(super) struct State {
     directions: Sides<Direction>,
     /// Nothing was open when the last segment was taken that was not a next one ([`State::take_next`]).
     calm: bool,
-    /// The last segment was a delayed acknowledgement of all that this side had sent: what comes next from the
-    /// side may have waited for that.
+    /// The last segment was a delayed acknowledgement of all that this side had sent, from an end that had
+    /// nothing under way itself: what comes next from the side may have waited for that.
     set_free: Option<Side>,
     /// When that came. Apart from the side, so that the state of a connection takes eight bytes less.
     set_free_ns: i64,
@@ -198,6 +198,7 @@ impl State {
             let alone = (length == 0).then(|| other.newly(acknowledged));
             if connection.answered(side, stamp.time_ns, sent_ns, other.timer_ns, alone)
                 && other.assembler.next() == Some(acknowledged)
+                && own.is_received()
             {
                 // What comes next is not one as most are.
                 self.calm = false;
@@ -371,7 +372,7 @@ impl State {
     /// Takes what a segment from `side` acknowledges of the other direction.
     fn acknowledgement(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
         let acknowledged = SeqNumber(segment.acknowledgement);
-        let direction = self.directions.of_mut(side.other());
+        let (own, direction) = self.directions.both_mut(side);
         if !direction.repeated.is_empty() {
             direction.repeated.forget(stamp.time_ns);
             let told = segment.selective_acknowledgement();
@@ -384,6 +385,7 @@ impl State {
             let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
             if self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone)
                 && direction.assembler.next() == Some(acknowledged)
+                && own.is_received()
             {
                 (self.set_free, self.set_free_ns) = (Some(side.other()), stamp.time_ns);
             }

@@ -131,6 +131,24 @@ fn an_ack_that_comes_before_the_other_sides_next_call_sets_nobody_free() {
 }
 
 #[test]
+fn a_late_ack_sets_nobody_free_who_has_not_all_of_the_other_sides_data_yet() {
+    // A call fills the link for 42 ms, and its reply follows the last of it.
+    let waits = |arrived: u32| {
+        let mut wire = Wire::default();
+        wire.send(0, 'C', ACK, 1, 1, 100);
+        wire.send(200, 'S', ACK, 1, 101, 100);
+        wire.send(220, 'C', ACK, 101, 101, 0);
+        wire.send(1_000, 'S', ACK, 101, 101, 100);
+        wire.send(1_010, 'C', ACK, 101, 101, 1000);
+        wire.send(30_000, 'S', ACK, 201, 101 + arrived, 0);
+        wire.send(41_000, 'C', ACK, 1101, 201, 0);
+        wire.send(41_500, 'S', ACK, 201, 1101, 100);
+        wire.connection().counts.high.ack_waits
+    };
+    assert_eq!((waits(1000), waits(900)), (1, 0));
+}
+
+#[test]
 fn what_was_sent_twice_is_not_timed() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);

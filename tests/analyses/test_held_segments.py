@@ -53,6 +53,36 @@ def test_a_mode_is_told_from_what_lies_beside_it() -> None:
     assert pair.frames == (11, 13)
 
 
+def large(number: int, sending_ms: float, size: int = 262_144) -> Row:
+    """A WRITE whose segments come over so many milliseconds."""
+    return at(number, 1, sending_ms, call_bytes=size, reply_bytes=160)
+
+
+def test_a_link_that_takes_as_long_for_large_messages_is_no_timer() -> None:
+    # 256 KiB at 50 Mbit/s; of half the size they take half as long, and are of another class.
+    full = [large(number, 42) for number in range(1, 10)]
+    small = [large(10, 40, 16_000), large(11, 21, 131_072)]
+    with trace_of(calls=full, connections=[CONNECTION]) as trace:
+        assert held_segments(trace) == ()
+    with trace_of(calls=[*full, *small], connections=[CONNECTION]) as trace:
+        assert [pair.held for pair in held_segments(trace)] == [1]
+    # Others of the size move in 2 ms: those of 42 ms waited.
+    quick = [large(number, 2) for number in range(20, 30)]
+    with trace_of(calls=[*full, *quick], connections=[CONNECTION]) as trace:
+        assert [pair.held for pair in held_segments(trace)] == [9]
+
+
+def test_a_link_that_takes_as_long_for_large_replies_is_no_timer() -> None:
+    def read(number: int) -> Row:
+        row = at(number, 1)
+        late = {"reply_time": int(str(row["reply_time"])) + 42 * MILLISECOND}
+        return {**row, **late, "call_bytes": 160, "reply_bytes": 262_144}
+
+    calls = [read(number) for number in range(1, 10)]
+    with trace_of(calls=calls, connections=[CONNECTION]) as trace:
+        assert held_segments(trace) == ()
+
+
 def test_the_other_timer() -> None:
     with trace_of(calls=[at(1, 1), at(2, 1), at(3, 201)], connections=[CONNECTION]) as trace:
         (pair,) = held_segments(trace)

@@ -54,6 +54,16 @@ def test_the_way_of_the_reply_is_not_the_servers() -> None:
     assert found.median_s == pytest.approx(0.003)
 
 
+def test_the_round_trip_takes_nothing_of_the_clock_at_the_server() -> None:
+    """At the client, 80 ms away: calls of 84 ms take the server 4 ms each."""
+    calls = [call(10 * number, "LOOKUP", 84) for number in range(1, 11)]
+    far = {**NEAR, "syn_rtt": 80 * MILLISECOND, "ack_rtt": 0}
+    with trace_of(calls=calls, connections=[far]) as trace:
+        (found,) = server_times(trace)
+    assert found.mean_s == pytest.approx(0.004)
+    assert found.time_s == pytest.approx(10 * 0.004)
+
+
 @pytest.mark.parametrize("turns", [0, 40])
 def test_what_may_be_the_networks_is_not_the_servers(turns: int) -> None:
     """Nothing but the replies tells the round trip: 5 ms at most, and one in four took 20 ms."""
@@ -76,6 +86,17 @@ def test_a_median_may_lie_further_above_the_usual_round_trip_than_that_above_the
         (found,) = server_times(trace)
     assert found.median_s == pytest.approx(0.005)
     assert found.sure_s == pytest.approx(0.002)
+
+
+def test_what_the_server_had_not_received_yet_did_not_take_it_time() -> None:
+    """Of a WRITE of 20 ms an ACK left out some after 18 ms, or none did."""
+    write = call(1, "WRITE", 20, stability="unstable_write")
+    sent = int(str(write["call_time"]))
+    for unreceived_ms, took_s in ((18, 0.002), (None, 0.02)):
+        told = {"unreceived_time": unreceived_ms and sent + unreceived_ms * MILLISECOND}
+        with trace_of(calls=[{**write, **told}], connections=[NEAR]) as trace:
+            (found,) = server_times(trace)
+        assert found.median_s == pytest.approx(took_s)
 
 
 def test_what_stood_still_for_a_lost_segment_is_not_the_servers() -> None:

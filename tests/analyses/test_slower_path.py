@@ -91,7 +91,9 @@ def test_calls_that_were_under_way_then_took_longer_for_it() -> None:
         (slow(20, acks=19), None),
         (slow(20, acks=20), "possible"),
         (slow(20, acks=100), "likely"),
-        (slow(5, acks=500), None),
+        (slow(5, acks=99), None),
+        (slow(5, acks=100), "likely"),
+        (slow(2.9, acks=500), None),
     ],
 )
 def test_how_sure_it_is(seen: Row, confidence: str | None) -> None:

@@ -160,21 +160,29 @@ def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unacked", "by_server", "by_client", "told"),
+    ("unacked", "by_server", "by_client", "silent_s", "told"),
     [
-        (9_000, 5, 2, (1, 9_000, 5)),
-        (0, 5, 2, (0, 0, 0)),
-        (None, 5, 2, (0, 0, 0)),
-        (9_000, 4, 2, (0, 0, 0)),
+        (9_000, 5, 2, 3, (1, 9_000, 5)),
+        (0, 5, 2, 3, (0, 0, 0)),
+        (None, 5, 2, 3, (0, 0, 0)),
+        (9_000, 4, 2, 3, (0, 0, 0)),
         # It may be gone.
-        (9_000, 15, 1, (0, 0, 0)),
+        (9_000, 15, 1, 3, (0, 0, 0)),
+        # The capture ends just as segments are lost here and there.
+        (9_000, 50, 40, 2.9, (0, 0, 0)),
     ],
 )
 def test_what_both_send_again_to_the_end_was_not_delivered(
-    unacked: int | None, by_server: int, by_client: int, told: tuple[int, int, int]
+    unacked: int | None,
+    by_server: int,
+    by_client: int,
+    silent_s: float,
+    told: tuple[int, int, int],
 ) -> None:
     resent = {"server_resent": by_server, "client_resent": by_client}
-    with asked(server_unacked=unacked, **resent) as trace:
+    # The last of the ten calls has its answer after 101 ms.
+    last = START_NS + 101 * MILLISECOND + int(silent_s * SECOND)
+    with asked(server_unacked=unacked, last_time=last, **resent) as trace:
         (pair,) = tcp_stalls(trace)
     found = (pair.undelivered, pair.undelivered_bytes, pair.undelivered_resent)
     assert found == told

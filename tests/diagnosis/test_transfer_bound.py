@@ -7,8 +7,11 @@ from pcapnfs.diagnosis.rules.transfer_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_captured_at_server import THERE
 from tests.diagnosis.test_slower_path import LONGER
 from tests.diagnosis.test_tcp_loss import HELD, LOSSY
+
+(TRIP,) = THERE.pairs
 
 
 def test_the_rate_is_told_while_bytes_moved() -> None:
@@ -50,6 +53,24 @@ def test_where_segments_are_lost_it_need_not_be_bandwidth() -> None:
     assert (seen.confidence, "another round trip" in seen.why) == ("likely", True)
     few = replace(LOSSY, client_resent=2, server_resent=2, stalls=0)
     (seen,) = seen_by(RULE, replace(found, tcp_stalls=(few,)))
+    assert seen.confidence == "certain"
+
+
+def test_where_little_moves_in_a_round_trip_it_may_be_a_window() -> None:
+    """2 MiB a second; without window scaling a window holds 64 KiB."""
+    found = bound_by("transfer", rows={"transfer": 5.0, "read": 1.0})
+    for path_s, told in ((0.0009, False), (0.03, True), (0.032, False), (None, False)):
+        trips = replace(found.round_trips, pairs=(replace(TRIP, path_s=path_s),))
+        (seen,) = seen_by(RULE, replace(found, round_trips=trips))
+        assert (seen.confidence, "window" in seen.why) == (
+            ("likely", True) if told else ("certain", False)
+        )
+        assert seen.seen.endswith(
+            " That is 61.4 KiB in each round trip of 30.0 ms." if told else "while they moved."
+        )
+    full = replace(LONGER, client=TRIP.client, server=TRIP.server, full_bytes_per_s=1_200_000.0)
+    trips = replace(found.round_trips, pairs=(replace(TRIP, path_s=0.03),))
+    (seen,) = seen_by(RULE, replace(found, round_trips=trips, slower_paths=(full,)))
     assert seen.confidence == "certain"
 
 

@@ -33,19 +33,21 @@ pub struct Piece<'a> {
     pub ready: Stamp,
     /// The sequence number of its first byte.
     pub sequence: SeqNumber,
+    /// The sender's clock when it was sent (RFC 7323), where it matters; 0 where nothing tells.
+    pub clock: u32,
 }
 
 impl<'a> Piece<'a> {
     /// A piece that did not have to wait, at sequence number 0.
     pub fn new(bytes: &'a [u8], length: usize, stamp: Stamp) -> Self {
-        Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(0) }
+        Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(0), clock: 0 }
     }
 
     /// What a segment brings that did not have to wait.
     #[inline]
     pub fn of(part: &Part<'a>, stamp: Stamp) -> Self {
         let Payload { bytes, length } = part.payload;
-        Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(part.sequence) }
+        Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(part.sequence), clock: 0 }
     }
 
     /// Leaves out its first bytes.
@@ -87,8 +89,20 @@ const JUMP: usize = 1 << 20;
 /// and so show that the stream is elsewhere. Retransmissions do not come in such rows.
 pub(super) const STRAY_SEGMENTS: u32 = 4;
 
+/// A segment that waits for the hole before it to be filled.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    /// Where it starts, and the hole ends.
+    pub sequence: SeqNumber,
+    /// When it came.
+    pub stamp: Stamp,
+    /// The sender's clock when it was sent; 0 where nothing tells.
+    pub clock: u32,
+}
+
 struct Held {
     sequence: SeqNumber,
+    clock: u32,
     bytes: Box<[u8]>,
     length: usize,
     stamp: Stamp,
@@ -150,9 +164,10 @@ impl Assembler {
         self.next.is_some_and(|next| usize::try_from(next.ahead_of(first)) == Ok(self.run))
     }
 
-    /// The first segment that waits for a hole to be filled: where it starts, and its stamp.
-    pub fn waiting(&self) -> Option<(SeqNumber, Stamp)> {
-        self.disorder.as_ref()?.held.front().map(|held| (held.sequence, held.stamp))
+    /// The first segment that waits for a hole to be filled.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let Held { sequence, clock, stamp, .. } = *self.disorder.as_ref()?.held.front()?;
+        Some(Waiting { sequence, stamp, clock })
     }
 
     /// Memory that the held segments take.
@@ -236,8 +251,8 @@ impl Assembler {
             }
             let held = lent.insert(held);
             let ready = filled.unwrap_or(held.stamp);
-            let Held { sequence, length, stamp, .. } = *held;
-            let mut piece = Piece { bytes: &held.bytes, length, stamp, ready, sequence };
+            let Held { sequence, clock, length, stamp, .. } = *held;
+            let mut piece = Piece { bytes: &held.bytes, length, stamp, ready, sequence, clock };
             piece.skip(known);
             self.run = (self.run + piece.length).min(WINDOW);
             self.next = Some(next.advance(piece.length));
@@ -290,7 +305,7 @@ impl Assembler {
             return; // The same segment again.
         }
         let (bytes, length) = (piece.bytes.into(), piece.length);
-        let held = Held { sequence, bytes, length, stamp: piece.stamp };
+        let held = Held { sequence, clock: piece.clock, bytes, length, stamp: piece.stamp };
         *held_bytes = held_bytes.saturating_add(held.charge());
         waiting.insert(after, held);
     }

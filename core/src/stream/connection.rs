@@ -121,7 +121,7 @@ pub struct SideCounts {
     pub early: u32,
     /// Segments that came before their predecessors.
     pub out_of_order: u32,
-    /// Segments that filled a hole so late that they were sent for that.
+    /// Segments that filled a hole and were sent for that.
     pub refilled: u32,
     /// Bytes sent and acknowledged that are not in the capture.
     pub missing_bytes: u64,

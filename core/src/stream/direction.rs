@@ -3,7 +3,7 @@
 //! Takes sequence numbers and acknowledgements; tells what they show to be sent, lost or received. Knows
 //! neither the other direction nor who gets the bytes.
 
-use crate::stream::assembler::{Assembler, Stamp, WINDOW};
+use crate::stream::assembler::{Assembler, Stamp, WINDOW, Waiting};
 use crate::stream::repeated::Repeated;
 use crate::stream::seq::SeqNumber;
 use crate::stream::timing::UnderWay;
@@ -58,6 +58,8 @@ pub(super) struct Missed {
     pub(super) end: SeqNumber,
     /// Since when that has been known.
     pub(super) since_ns: i64,
+    /// The sender's clock when it sent what showed it; 0 where nothing tells.
+    pub(super) clock: u32,
     /// An empty segment showed it. That has the receiver send nothing: the sender alone may time them.
     pub(super) by_empty: bool,
 }
@@ -86,10 +88,14 @@ impl Direction {
     /// What has been known of the byte at `sequence`, which comes now, if it was sent before: it lies in the
     /// `hole` that the direction waited behind, or before the end that an empty segment told.
     #[inline]
-    pub(super) fn missed(&mut self, sequence: SeqNumber, hole: Option<(SeqNumber, Stamp)>) -> Option<Missed> {
+    pub(super) fn missed(&mut self, sequence: SeqNumber, hole: Option<Waiting>) -> Option<Missed> {
         self.lost = self.lost.filter(|end| sequence.ahead_of(*end) < 0);
-        let shown = hole.map(|(end, stamp)| Missed { end, since_ns: stamp.time_ns, by_empty: false });
-        shown.or(self.lost.map(|end| Missed { end, since_ns: self.lost_ns, by_empty: true }))
+        let shown = hole.map(|Waiting { sequence: end, stamp, clock }| {
+            let since_ns = stamp.time_ns;
+            Missed { end, since_ns, clock, by_empty: false }
+        });
+        let since_ns = self.lost_ns;
+        shown.or(self.lost.map(|end| Missed { end, since_ns, clock: 0, by_empty: true }))
     }
 
     /// How many segments have filled a hole that ends at `end`, now that one is there up to `until`.
@@ -157,6 +163,12 @@ impl Direction {
     pub(super) fn leaves_out(&self, acknowledged: SeqNumber) -> bool {
         self.assembler.next().is_some_and(|next| acknowledged.ahead_of(next) < 0)
             && self.acknowledged == Some(acknowledged)
+    }
+
+    /// Whether the other side has acknowledged all that was sent.
+    #[inline]
+    pub(super) fn is_received(&self) -> bool {
+        self.acknowledged.is_some() && self.acknowledged == self.assembler.next()
     }
 
     /// The byte at `sequence` is sent for the first time: where nothing else is under way, the sender's timer

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::net::SocketAddr;
 
 use crate::packet::{Part, Payload, Segment};
-use crate::stream::assembler::{Offered, Piece, STRAY_SEGMENTS, Stamp, WINDOW};
+use crate::stream::assembler::{Offered, Piece, STRAY_SEGMENTS, Stamp, WINDOW, Waiting};
 use crate::stream::connection::{Connection, Event, Opening, Side, Sides};
 use crate::stream::direction::{Direction, Missed};
 use crate::stream::seq::SeqNumber;
@@ -27,9 +27,9 @@ pub(super) const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
 /// retransmission takes, so that a capture of one direction alone is still decoded.
 const PATIENCE_NS: i64 = 60_000_000_000;
 
-/// What fills a hole later than this was lost before the capture point and sent again, where no round trip
-/// is known that is longer; what fills it sooner was overtaken on the way. Wireshark draws the line there,
-/// too.
+/// What fills a hole later than this was lost before the capture point and sent again, where neither the
+/// sender's clock tells ([`State::is_again`]) nor a round trip is known that is longer; what fills it sooner
+/// was overtaken on the way. Wireshark draws the line there, too.
 const OVERTAKEN_NS: i64 = 3_000_000;
 
 /// Tenths of a usual round trip that pass at least until a hole is filled by what is sent again for it: the
@@ -58,8 +58,8 @@ pub(super) struct State {
     directions: Sides<Direction>,
     /// Nothing was open when the last segment was taken that was not a next one ([`State::take_next`]).
     calm: bool,
-    /// The last segment was a delayed acknowledgement of all that this side had sent: what comes next from the
-    /// side may have waited for that.
+    /// The last segment was a delayed acknowledgement of all that this side had sent, from an end that had
+    /// nothing under way itself: what comes next from the side may have waited for that.
     set_free: Option<Side>,
     /// When that came. Apart from the side, so that the state of a connection takes eight bytes less.
     set_free_ns: i64,
@@ -198,6 +198,7 @@ impl State {
             let alone = (length == 0).then(|| other.newly(acknowledged));
             if connection.answered(side, stamp.time_ns, sent_ns, other.timer_ns, alone)
                 && other.assembler.next() == Some(acknowledged)
+                && own.is_received()
             {
                 // What comes next is not one as most are.
                 self.calm = false;
@@ -262,7 +263,8 @@ impl State {
         }
         if brings_data {
             let Payload { bytes, length } = segment.payload;
-            let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
+            let clock = segment.timestamps().map_or(0, |(value, _)| value);
+            let piece = Piece { sequence, clock, ..Piece::new(bytes, length, stamp) };
             if set_free == Some(side) && self.directions.of(side).assembler.next() == Some(sequence) {
                 self.connection.goes_on(side, stamp.time_ns, set_free_ns);
             }
@@ -370,7 +372,7 @@ impl State {
     /// Takes what a segment from `side` acknowledges of the other direction.
     fn acknowledgement(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
         let acknowledged = SeqNumber(segment.acknowledgement);
-        let direction = self.directions.of_mut(side.other());
+        let (own, direction) = self.directions.both_mut(side);
         if !direction.repeated.is_empty() {
             direction.repeated.forget(stamp.time_ns);
             let told = segment.selective_acknowledgement();
@@ -383,6 +385,7 @@ impl State {
             let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
             if self.connection.answered(side, stamp.time_ns, sent_ns, direction.timer_ns, alone)
                 && direction.assembler.next() == Some(acknowledged)
+                && own.is_received()
             {
                 (self.set_free, self.set_free_ns) = (Some(side.other()), stamp.time_ns);
             }
@@ -422,6 +425,7 @@ impl State {
             }
             Offered::InOrder(piece) => {
                 let filled = piece.stamp;
+                let clock = piece.clock;
                 let until = sequence.advance(length);
                 direction.delivered = filled;
                 direction.start_timer(sequence, time_ns);
@@ -433,7 +437,8 @@ impl State {
                     direction.under_way.sent(until, piece.stamp.time_ns);
                 }
                 if let Some(missed) = missed {
-                    self.fill(side, until, &missed, time_ns);
+                    let again = self.is_again(&missed, clock, time_ns);
+                    self.fill(side, until, &missed, again, time_ns);
                 }
                 deliver(&mut self.connection, side, piece, sink);
                 self.deliver_ready(side, Some(filled), sink);
@@ -472,13 +477,24 @@ impl State {
         direction.filling = 0;
     }
 
-    /// Counts what fills a hole, which is there up to `until` now: sent again for it, or overtaken on the way.
-    fn fill(&mut self, side: Side, until: SeqNumber, missed: &Missed, now_ns: i64) {
-        let direction = self.directions.of_mut(side);
-        let connection = &mut self.connection;
+    /// Whether what fills a hole was sent again for it, and not overtaken on the way.
+    ///
+    /// The sender's clock tells where it has gone on since it sent what showed the hole, or had not come so
+    /// far: what it sends for the first time it sends in order. Within a tick of it, the time it took tells.
+    fn is_again(&self, missed: &Missed, clock: u32, now_ns: i64) -> bool {
+        if clock != 0 && missed.clock != 0 && clock != missed.clock {
+            return SeqNumber(clock).ahead_of(SeqNumber(missed.clock)) > 0;
+        }
         let waited_ns = now_ns.saturating_sub(missed.since_ns);
         let in_time = |round_trip_ns: i64| waited_ns > round_trip_ns / 10 * ROUND_TRIP_TENTHS;
-        if waited_ns > OVERTAKEN_NS && (missed.by_empty || connection.round_trip().is_none_or(in_time)) {
+        waited_ns > OVERTAKEN_NS && (missed.by_empty || self.connection.round_trip().is_none_or(in_time))
+    }
+
+    /// Counts what fills a hole, which is there up to `until` now. `again`: it was sent again for it.
+    fn fill(&mut self, side: Side, until: SeqNumber, missed: &Missed, again: bool, now_ns: i64) {
+        let direction = self.directions.of_mut(side);
+        let connection = &mut self.connection;
+        if again {
             direction.filling += 1;
             connection.resent_ns = now_ns;
         }
@@ -504,8 +520,8 @@ impl State {
         let assembler = &direction.assembler;
         let (received, since) = match (assembler.waiting(), direction.beyond) {
             // The receiver has what is missing here.
-            (Some((waiting_at, since)), _) => {
-                (direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0), since)
+            (Some(Waiting { sequence, stamp, .. }), _) => {
+                (direction.acknowledged.is_some_and(|until| until.ahead_of(sequence) >= 0), stamp)
             }
             (None, Some(_)) => {
                 let since = direction.claimed.max(direction.delivered);

@@ -131,6 +131,24 @@ fn an_ack_that_comes_before_the_other_sides_next_call_sets_nobody_free() {
 }
 
 #[test]
+fn a_late_ack_sets_nobody_free_who_has_not_all_of_the_other_sides_data_yet() {
+    // A call fills the link for 42 ms, and its reply follows the last of it.
+    let waits = |arrived: u32| {
+        let mut wire = Wire::default();
+        wire.send(0, 'C', ACK, 1, 1, 100);
+        wire.send(200, 'S', ACK, 1, 101, 100);
+        wire.send(220, 'C', ACK, 101, 101, 0);
+        wire.send(1_000, 'S', ACK, 101, 101, 100);
+        wire.send(1_010, 'C', ACK, 101, 101, 1000);
+        wire.send(30_000, 'S', ACK, 201, 101 + arrived, 0);
+        wire.send(41_000, 'C', ACK, 1101, 201, 0);
+        wire.send(41_500, 'S', ACK, 201, 1101, 100);
+        wire.connection().counts.high.ack_waits
+    };
+    assert_eq!((waits(1000), waits(900)), (1, 0));
+}
+
+#[test]
 fn what_was_sent_twice_is_not_timed() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);
@@ -235,6 +253,46 @@ fn what_comes_sooner_than_a_round_trip_was_overtaken_and_not_sent_again() {
     wire.send(20_000, 'C', ACK, 101, 1, 0);
     wire.send(26_000, 'C', ACK, 1, 1, 100);
     assert_eq!(wire.connection().counts.low.refilled, 1);
+}
+
+/// Options with a timestamp of the sender's clock.
+fn clock(value: u32) -> Vec<u8> {
+    [&[1, 1, 8, 10], value.to_be_bytes().as_slice(), &[0; 4]].concat()
+}
+
+#[test]
+fn the_senders_clock_tells_what_was_sent_again_from_what_was_overtaken() {
+    // Captured at the server, 1 ms away. What fills the hole, after so many microseconds, was sent so many
+    // ticks after what shows it.
+    for (filled, later, refilled) in [(1_100, 2, 1), (1_100, 0, 0), (50_000, -2, 0), (50_000, 0, 1)] {
+        for before in [7, u32::MAX] {
+            let mut wire = Wire { options: clock(before), ..Wire::default() };
+            wire.send(0, 'C', SYN, 0, 0, 0);
+            wire.send(10, 'S', SYN_ACK, 0, 1, 0);
+            wire.send(1_010, 'C', ACK, 1, 1, 0);
+            wire.send(20_000, 'C', ACK, 101, 1, 100);
+            wire.options = clock(before.wrapping_add_signed(later));
+            wire.send(20_000 + filled, 'C', ACK, 1, 1, 100);
+            let counts = wire.connection().counts.low;
+            assert_eq!((counts.out_of_order, counts.refilled), (1, refilled), "{filled} {later} {before}");
+        }
+    }
+}
+
+#[test]
+fn each_hole_is_held_against_what_shows_it() {
+    // Two segments were overtaken, the second by what was sent later.
+    let mut wire = Wire::default();
+    for (at, sent, sequence) in [(0, 5, 1), (100, 7, 201), (200, 9, 401), (5_000, 6, 101), (5_100, 8, 301)] {
+        wire.options = clock(sent);
+        wire.send(at, 'C', ACK, sequence, 1, 100);
+    }
+    assert_eq!(wire.connection().counts.low.refilled, 0);
+    for (at, sent, sequence) in [(6_000, 11, 601), (6_100, 13, 801), (7_000, 14, 501), (7_100, 14, 701)] {
+        wire.options = clock(sent);
+        wire.send(at, 'C', ACK, sequence, 1, 100);
+    }
+    assert_eq!(wire.connection().counts.low.refilled, 2);
 }
 
 #[test]

@@ -498,7 +498,7 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         server_spurious  U64  false ""      "The same of the server."
         client_early     U64  false ""      "Segments that the client sent again, seen before, less than 190 ms after the server last acknowledged something, or after they were sent where nothing else was under way: sooner than the retransmission timer runs out, so that no call stood still for it."
         server_early     U64  false ""      "The same of the server."
-        client_ack_waits U64  false ""      "How often the client sent nothing more until the server acknowledged all that it had sent, which came without data and 30 to 500 ms later than its quickest ACK, and then went on at once: it waited for a delayed ACK."
+        client_ack_waits U64  false ""      "How often the client sent nothing more until the server acknowledged all that it had sent, which came without data and 30 to 500 ms later than its quickest ACK while the server had nothing under way itself, and then went on at once: it waited for a delayed ACK."
         server_ack_waits U64  false ""      "The same of the server: it waited until the client acknowledged."
         missing_bytes    U64  false "bytes" "Bytes that were sent but are not in the capture."
         truncated_bytes  U64  false "bytes" "Payload bytes past the snaplen."

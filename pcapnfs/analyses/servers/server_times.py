@@ -3,9 +3,11 @@
 Takes a trace; gives for each server and operation the service time, without the network's round
 trip between capture and server, nor the time for which a reply had to wait for those before it on
 its connection. Where nothing but a bound of the round trip is known, that much is left out: it may
-all be the network's. Calls sent again, those that stood still for lost segments or were under way
-while the path was longer, and calls that failed are left out; a LOOKUP that found nothing did not
-fail, for it takes what one takes that found something.
+all be the network's. A call that the server had not received when it acknowledged less of it
+(`unreceived_time`) took no longer there than from that ACK to the reply. Calls sent again, those
+that stood still for lost segments or were under way while the path was longer, and calls that
+failed are left out; a LOOKUP that found nothing did not fail, for it takes what one takes that
+found something.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ READS = columns.together(
     tcp_stalls.STALLED_READS,
     traffic.READS,
     columns.of(
-        calls="call mount server op stability call_frame call_time reply_first_time srt "
-        "transmissions status"
+        calls="call mount server op stability call_frame call_time unreceived_time "
+        "reply_first_time srt transmissions status"
     ),
 )
 """The columns that the queries here read."""
@@ -75,7 +77,8 @@ class ServerTime(Record):
     mean_s: float
     """The same of the mean."""
     time_s: float
-    """What they took of the clock (`shares`), seconds."""
+    """What they took of the clock (`shares`) for the time that `mean_s` is the mean of: without a
+    round trip, and what other replies took of it, seconds."""
     frames: tuple[int, ...]
     """Example frames: those that took longest."""
 
@@ -110,18 +113,19 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         ),
         queues as ({queued_replies.rows(trace)}),
         timed as (
-            select server, op, stability, call_frame, share,
-                   greatest(reply_first_time - call_time - coalesce(network, 0)
-                            - coalesce(queued, 0), 0) as took,
+            select server, op, stability, call_frame, share, srt,
+                   least(reply_first_time - call_time - coalesce(network, 0)
+                         - coalesce(queued, 0), reply_first_time - unreceived_time) as longest,
+                   greatest(longest, 0) as took,
                    greatest(took - coalesce(scatter, 0), 0) as sure
             from calls join shares using (call) left join halves using (mount)
                  left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
             where {answered}
         )
         select server, op, stability, count(*), median(took), median(sure), avg(took),
-               sum(share),
+               sum(share * least(took / greatest(srt, 1), 1)) as time,
                arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES})
-        from timed group by server, op, stability order by sum(share) desc, server, op
+        from timed group by server, op, stability order by time desc, server, op
         """,
         {
             "mounts": given.text(mounts),

@@ -5,7 +5,8 @@ others, against how many took a little less or more than that. A sender that wai
 it sends a small segment (Nagle's algorithm, RFC 1122 section 4.2.3.4), and a receiver that waits
 with the ACK for data to send (section 4.2.3.2), wait for each other until the receiver's timer runs
 out: 40 ms on Linux, 200 ms on Windows and BSD. Calls that wait for data may take as long at a disk:
-they count where segments show that the server went on when the client's late ACK had come.
+they count where segments show that the server went on when the client's late ACK had come. A large
+message may take as long on a link: it counts where others as large are much quicker.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server connection callback stability call_frame call_first_time "
-        "call_time reply_first_time reply_time srt",
+        "call_time reply_first_time reply_time srt call_bytes reply_bytes",
         connections="connection transport server_ack_waits",
     ),
 )
@@ -47,6 +48,14 @@ SEEN_WAITING = 10
 """Times that a server must have been seen to wait for a late ACK on a connection, for what READs
 and WRITEs took there to be told from what a disk takes."""
 
+
+LARGE_BYTES = 16384
+"""A message of so many bytes may take as long as a timer because a link is no faster: 40 ms are
+3 Mbit/s."""
+
+QUICK = (0.9, 2)
+"""Large messages wait for a timer where the quickest of like size, beyond this quantile, move so
+many times as fast."""
 
 SPIKE = 5
 """So many times as many as came a little sooner or later make a mode, and no tail."""
@@ -133,6 +142,7 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
         ((late,),) = cursor.execute(_LATE, bounds).fetchall()
         if not late:
             return ()
+        cursor.execute(_AT_LINK_SPEED)
         for timer in TIMERS_NS:
             window = {"early": timer - EARLY_NS, "late": timer + LATE_NS}
             # Most captures have none: it takes less to see that than to look at them.
@@ -207,6 +217,7 @@ _LATE = f"""
     parts as (
         select call, client, server, connection, call_frame, stability, waits,
                call_time - call_first_time as sending, reply_time - reply_first_time as replying,
+               call_bytes, reply_bytes,
                case when stability = 'unstable'
                          or waits is not null and {among("stability", ("read", "unstable_write"))}
                     then srt else 0 end as serving
@@ -217,9 +228,34 @@ _LATE = f"""
     )
     select parts.*, messages, usual,
            greatest(sending, replying, serving - usual) as extra,
-           greatest(sending, replying) >= serving - usual as moving
+           greatest(sending, replying) >= serving - usual as moving,
+           replying > sending as coming, if(coming, reply_bytes, call_bytes) as moved
     from parts join usual using (client, server)
     where greatest(sending, replying, serving - usual) between $least and $most
+"""
+
+# Sizes are alike whose binary logarithms have the same whole part.
+_AT_LINK_SPEED = f"""
+    with messages as (
+        select client, server, false as coming, call_bytes as bytes,
+               call_bytes / greatest(call_time - call_first_time, 1) as rate
+        from calls where not callback and reply_time is not null and call_bytes >= {LARGE_BYTES}
+        union all
+        select client, server, true, reply_bytes,
+               reply_bytes / greatest(reply_time - reply_first_time, 1)
+        from calls where not callback and reply_time is not null and reply_bytes >= {LARGE_BYTES}
+    ),
+    quickest as (
+        select client, server, coming, floor(log2(bytes)) as size,
+               quantile_cont(rate, {QUICK[0]}) as rate
+        from messages group by client, server, coming, size
+    )
+    delete from late
+    where call in (
+        select call from late join quickest using (client, server, coming)
+        where moving and moved >= {LARGE_BYTES} and size = floor(log2(moved))
+              and quickest.rate < {QUICK[1]} * moved / extra
+    )
 """
 
 _ANY_HELD = "select 1 from late where extra between $early and $late limit 1"

@@ -95,11 +95,15 @@ MANY = 30
 LEAST_S = 0.005
 """What is less longer shows nothing where ACKs could be late because an end is busy …"""
 
+LEAST_OF_MANY_S = 0.002
+"""… nor this, however many come as late …"""
+
 BUSY_TIMES = 3.0
 """… nor what took fewer times as long …"""
 
 BUSY = (20, 100)
-"""… nor fewer ACKs than the first; from the second on the path is likely the cause."""
+"""… nor fewer ACKs than the first; from the second on the path is likely the cause, and so it is
+where it was longer by less (`LEAST_OF_MANY_S`): no end is as busy with each of so many."""
 
 IN_QUEUE = 12
 """Where calls are smaller, pairs of them are looked at, and at least so many calls must have stood
@@ -457,9 +461,11 @@ def _confidence(
     """How sure the path is the cause; None where that an ACK was delayed is as good a reason."""
     more_s = rtt_s - usual_s
     if more_s < NOT_DELAYED_S:
-        if more_s < LEAST_S or rtt_s < BUSY_TIMES * usual_s or acks < BUSY[0]:
+        if more_s < LEAST_OF_MANY_S or rtt_s < BUSY_TIMES * usual_s or acks < BUSY[0]:
             return None
-        return "likely" if acks >= BUSY[1] else "possible"
+        if acks >= BUSY[1]:
+            return "likely"
+        return "possible" if more_s >= LEAST_S else None
     if undelayed >= UNDELAYED[1] or (more_s > ALLOWED_S and acks + turns >= MANY):
         return "certain"
     return "likely" if undelayed >= UNDELAYED[0] or more_s > DELAYED_S else None

@@ -24,13 +24,13 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given, named_rows
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, round_trip
-from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS
+from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -306,15 +306,28 @@ def _stalls(
 
 UNDELIVERED = (5, 2)
 """Segments sent again by the server and by the client at least, on a connection at whose end the
-client had not acknowledged what the server sent last: one side alone may be gone."""
+client had not acknowledged what the server sent last: one side alone may be gone. The last answer
+must have come `CUT_S` before that end, which no five retransmissions of one segment take less than:
+a capture may end just as any path loses a segment."""
 
 _PAIRS = f"""
-    with its as (
-        select *, coalesce(
-                   server_unacked > 0 and server_resent >= {UNDELIVERED[0]}
-                   and client_resent >= {UNDELIVERED[1]}, false
-               ) as undelivered
-        from connections where transport = 'TCP'
+    with suspect as (
+        select connection, last_time
+        from connections
+        where transport = 'TCP' and server_unacked > 0 and server_resent >= {UNDELIVERED[0]}
+              and client_resent >= {UNDELIVERED[1]}
+    ),
+    silent as (
+        select connection, true as undelivered
+        from suspect left join (
+                 select connection, max(reply_time) as answered
+                 from calls semi join suspect using (connection) group by connection
+             ) using (connection)
+        where answered is null or last_time - answered >= {round(CUT_S * NANOSECONDS)}
+    ),
+    its as (
+        select * exclude (undelivered), coalesce(undelivered, false) as undelivered
+        from connections left join silent using (connection) where transport = 'TCP'
     )
     select client, server, count(*) as connections,
            sum(client_segments + server_segments) as segments,

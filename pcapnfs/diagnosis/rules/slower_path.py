@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 MORE = Threshold(
-    "slower_path.more", 0.005, "s", "how much longer the round trip was; below, nothing is "
+    "slower_path.more", 0.002, "s", "how much longer the round trip was; below, nothing is "
         "reported",
     "default of this tool",
 )  # fmt: skip

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
+WINDOW_BYTES = 1 << 16
+"""Bytes that TCP can have under way without window scaling (RFC 7323 section 2.1). Where no more
+move in a round trip, a window may be what holds them down, on a path that is longer than this:"""
+
+LONG_S = 0.001
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "transfer"):
@@ -31,15 +38,16 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     held_down = _held_down(material, found, transfer_s)
     lossy = not held_down and _lossy(material, values, found)
     rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
+    window = None if held_down or lossy else _window(material, found, transfer_s)
     return Observed(
         severity=bound.severity(material, found, claims, large=not held_down),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
-        f"all, at {rate} a second while they moved.",
-        why=_WHY_LOSSY if lossy else _WHY,
+        f"all, at {rate} a second while they moved." + (window or ""),
+        why=_WHY_LOSSY if lossy else _WHY if window is None else _WHY_WINDOW,
         advice=(*(_LOST if held_down else _RATE), _LESS),
-        confidence="likely" if lossy else "certain",
+        confidence="likely" if lossy or window is not None else "certain",
         data=bound.data(found),
         claims=claims,
         about=found.about,
@@ -52,9 +60,31 @@ def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool
     return holding(mine, transfer_s) is not None
 
 
+def _window(material: Material, found: Bottleneck, transfer_s: float) -> str | None:
+    """How little moved in a round trip, where a TCP window may hold its client's data down."""
+    full = _full(material)
+    trips = [
+        trip
+        for trip in material.round_trips.pairs
+        if trip.client in (found.about or (trip.client,))
+    ]
+    if transfer_s <= 0 or any((trip.client, trip.server) in full for trip in trips):
+        return None
+    path_s = min((trip.path_s for trip in trips if trip.path_s is not None), default=0.0)
+    moved = found.moved_bytes / transfer_s * path_s
+    if path_s < LONG_S or moved > WINDOW_BYTES:
+        return None
+    return f" That is {units.size(moved)} in each round trip of {units.duration(path_s)}."
+
+
+def _full(material: Material) -> set[tuple[str, str]]:
+    """Clients and servers between which a link was full."""
+    return {(path.client, path.server) for path in material.slower_paths if path.full_bytes_per_s}
+
+
 def _lossy(material: Material, values: Values, found: Bottleneck) -> bool:
     """Whether segments of its client were lost, on a path that nothing shows to be full."""
-    full = {(path.client, path.server) for path in material.slower_paths if path.full_bytes_per_s}
+    full = _full(material)
     return any(
         pair.lost >= values[LEAST.name] and pair.lost > values[SHARE.name] * pair.segments
         for pair in material.tcp_stalls
@@ -68,6 +98,12 @@ _WHY_LOSSY = (
     "What is left is bandwidth, or TCP: where segments are lost, a sender has only a few under way "
     "at once, and what does not fit takes another round trip, however fast the link is. Faster "
     "disks do not help."
+)
+
+_WHY_WINDOW = (
+    "What is left is bandwidth, or a small TCP window (socket buffers, a middlebox): a sender has "
+    "no more than a window under way, and what does not fit takes another round trip, however fast "
+    "the link is. Faster disks do not help."
 )
 
 _LOST = (

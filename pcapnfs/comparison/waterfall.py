@@ -8,7 +8,7 @@ order, and with the sides exchanged it only changes its sign.
 
 from __future__ import annotations
 
-from math import factorial, log
+from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,10 +60,6 @@ APART = 4.0
 are not what the calls were for; or the other way round."""
 
 
-TWICE = 2.0
-"""Calls that became so many times as many, or fewer, need not have made the client's own time."""
-
-
 PER_CALL = ("network_rtt_s", "server_s", "persist_s")
 """Factors that a part of a run tells as well as the whole: what one call takes. The others are of
 what the client did, which may have been something else in the part that is missing."""
@@ -77,13 +73,11 @@ class Step(Record):
     all that is said for each file is then for the run); `rpcs_per_file`; `network_rtt_s` (the
     network's round trip) and `server_s` (what a small unstable call takes beyond it), or `rtt_s`
     for both where TCP does not tell them apart; `syncops_per_file`; `persist_s`; `transfer_s` and
-    `waiting_s` (for each file: bytes moving, server not ready or without answer); `other_s` (for
-    each file: what the calls take beyond all these, such as reads and listings, and what means do
-    not explain); `concurrency`;
-    `client_s` (for each call), or `client_all_s` (all together) where the calls became twice as
-    many, or half, and it did not go with them; `pauses_s` (all together); `lost_s` (likewise:
-    standing still until TCP sent again what was lost); `locks_s` (likewise: between calls, waiting
-    for locks and lock files)."""
+    `waiting_s` (for each file: bytes moving, server not ready or without answer); `other_s` (for each file: what the calls take
+    beyond all these, such as reads and listings, and what means do not explain); `concurrency`;
+    `client_s` (for each call); `pauses_s` (all together); `lost_s` (likewise: standing still until
+    TCP sent again what was lost); `locks_s` (likewise: between calls, waiting for locks and lock
+    files)."""
     before: float
     """The factor before; times in seconds."""
     after: float
@@ -119,16 +113,15 @@ def waterfall(
     """
     told = _networks(before, after)
     by_file = comparable(before, after)
-    whole = _own_time_is_one(before, after)
     sides = [
-        _factors(side, side.costs(), network_s, by_file=by_file, whole=whole)
+        _factors(side, side.costs(), network_s, by_file=by_file)
         for side, network_s in zip((before, after), told, strict=True)
     ]
-    changes = _shapley(sides[0], sides[1], whole=whole)[:, 0]
+    changes = _shapley(sides[0], sides[1])[:, 0]
     # Rounding of what the model holds, and time without any call that it counts.
     difference = after.span_s - before.span_s
     changes[FACTORS.index("other_s")] += difference - float(changes.sum())
-    resamples = _resamples(before, after, told, whole=whole) if by_file else None
+    resamples = _resamples(before, after, told) if by_file else None
     ends = (
         None
         if resamples is None
@@ -140,7 +133,7 @@ def waterfall(
     least = clear_from * max(before.span_s, after.span_s)
     return tuple(
         Step(
-            factor=_told_as(factor, told, whole=whole),
+            factor="rtt_s" if factor == "server_s" and told == (0.0, 0.0) else factor,
             before=float(sides[0][place, 0]),
             after=float(sides[1][place, 0]),
             change_s=float(changes[place]),
@@ -154,25 +147,6 @@ def waterfall(
         for place, factor in enumerate(FACTORS)
         if factor != "network_rtt_s" or told != (0.0, 0.0)
     )
-
-
-def _told_as(factor: str, told: tuple[float, float], *, whole: bool) -> str:
-    """What a factor is called, by what is known of it."""
-    if factor == "server_s" and told == (0.0, 0.0):
-        return "rtt_s"
-    return "client_all_s" if factor == "client_s" and whole else factor
-
-
-def _own_time_is_one(before: Measurement, after: Measurement) -> bool:
-    """Whether the client's time between calls goes less with calls than it is one and the same.
-
-    Calls that are spared, since the client believes what it knows, take none of the program's time
-    with them: what is left for each of the others is then no property of these.
-    """
-    if not (before.client_s > 0 and after.client_s > 0 and before.calls and after.calls):
-        return False
-    calls, whole = log(after.calls / before.calls), log(after.client_s / before.client_s)
-    return abs(calls) >= log(TWICE) and abs(whole) < abs(whole - calls)
 
 
 def comparable(before: Measurement, after: Measurement) -> bool:
@@ -206,7 +180,6 @@ def _factors(
     network_s: float,
     *,
     by_file: bool,
-    whole: bool,
 ) -> Floats:
     """A row for each of `FACTORS`, a column for each resample."""
     # Taken as a whole, a run is one file that all calls are for.
@@ -230,8 +203,7 @@ def _factors(
         waiting,
         costs.other_s * unit - transfer - waiting - still_s / files,
         costs.concurrency,
-        (costs.client_s - (idle_s + locked_s) / max(1, measured.calls))
-        * (costs.files * costs.rpcs_per_file if whole else 1.0),
+        costs.client_s - (idle_s + locked_s) / max(1, measured.calls),
         costs.pauses_s - paused_s - locked_pauses_s,
         still_s / costs.concurrency + idle_s + paused_s,
         locked_s + locked_pauses_s,
@@ -240,12 +212,10 @@ def _factors(
     return np.stack([np.broadcast_to(np.asarray(row, np.float64), width) for row in rows])
 
 
-def _run_time(factors: Floats, *, whole: bool) -> Floats:
-    """The model's run time from the rows of `FACTORS`; the client's time whole, or by call."""
+def _run_time(factors: Floats) -> Floats:
+    """The model's run time from the rows of `FACTORS`."""
     files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
     concurrency, client, *added = rest
-    if whole:
-        client, added = np.zeros(1), [client, *added]
     run: Costs[Floats] = Costs(
         files=files,
         rpcs_per_file=rpcs,
@@ -260,17 +230,16 @@ def _run_time(factors: Floats, *, whole: bool) -> Floats:
     return run.forecast_s
 
 
-def _shapley(before: Floats, after: Floats, *, whole: bool) -> Floats:
+def _shapley(before: Floats, after: Floats) -> Floats:
     """What each factor brings, on average over all orders of changing them."""
     changes = after - before
-    apart = len(FACTORS) - len(ADDED) - whole
-    changes[:apart] = 0.0
+    changes[: -len(ADDED)] = 0.0
     # What is alike on both sides brings nothing, and changes nothing for the others.
-    moved = np.flatnonzero((before != after)[:apart].any(axis=1))
+    moved = np.flatnonzero((before != after)[: -len(ADDED)].any(axis=1))
     count = len(moved)
     times = np.stack(
         [
-            _run_time(np.where(_chosen(subset, moved)[:, None], after, before), whole=whole)
+            _run_time(np.where(_chosen(subset, moved)[:, None], after, before))
             for subset in range(1 << count)
         ]
     )
@@ -293,9 +262,7 @@ def _chosen(subset: int, moved: NDArray[np.intp]) -> NDArray[np.bool_]:
     return chosen
 
 
-def _resamples(
-    before: Measurement, after: Measurement, told: tuple[float, float], *, whole: bool
-) -> Floats | None:
+def _resamples(before: Measurement, after: Measurement, told: tuple[float, float]) -> Floats | None:
     """Each step for many resamples; None with too few files on a side."""
     # Two seeds: the files of the two runs were not drawn together.
     first = resampled(before, most=BLOCKS)
@@ -303,9 +270,8 @@ def _resamples(
     if first is None or second is None:
         return None
     return _shapley(
-        _factors(before, first, told[0], by_file=True, whole=whole),
-        _factors(after, second, told[1], by_file=True, whole=whole),
-        whole=whole,
+        _factors(before, first, told[0], by_file=True),
+        _factors(after, second, told[1], by_file=True),
     )
 
 

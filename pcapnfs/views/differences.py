@@ -94,7 +94,6 @@ FACTORS = {
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
     "client_s": "client, per call",
-    "client_all_s": "client, between calls",
     "pauses_s": "pauses between calls",
     "lost_s": "waiting for lost packets",
     "locks_s": "waiting for locks",

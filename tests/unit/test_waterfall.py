@@ -131,22 +131,6 @@ def test_with_few_files_there_is_no_interval() -> None:
     assert None not in {step.low_s for step in waterfall(run(40, 1), run(50, 1))}
 
 
-@pytest.mark.parametrize(("calls", "whole"), [(3, True), (4, False)])
-def test_time_that_does_not_go_with_calls_is_no_property_of_them(calls: int, whole: bool) -> None:
-    """Spared calls bring what they took, and nothing of what the program computes."""
-    before, after = run(40, 5, calls=6), run(40, 5, calls=calls)
-    after = replace(after, client_s=before.client_s)
-    steps = {step.factor: step for step in waterfall(before, after)}
-    assert ("client_all_s" in steps) is whole
-    if whole:
-        assert steps["client_all_s"].change_s == pytest.approx(0, abs=1e-9)
-        assert steps["rpcs_per_file"].change_s == pytest.approx(-40 * 3 * 1e-3, rel=0.3)
-    back = {step.factor: step.change_s for step in waterfall(after, before)}
-    assert back == pytest.approx({name: -step.change_s for name, step in steps.items()})
-    in_step = run(40, 5, calls=3)  # Whose own time went with the calls.
-    assert "client_all_s" not in {step.factor for step in waterfall(before, in_step)}
-
-
 @pytest.mark.parametrize(
     ("before", "after", "by_file"),
     [((40, 2), (10, 8), False), ((10, 8), (40, 2), False), ((40, 2), (10, 2), True),

@@ -60,9 +60,9 @@ def test_it_makes_no_range_narrower() -> None:
 
 def test_it_needs_no_files() -> None:
     base = Base(COSTS, None, absorbs=False)
-    both = (pytest.approx(7 - math.hypot(2, 0.45)), pytest.approx(7 + math.hypot(4, 0.45)))
-    assert ends(base) == both
-    assert base.of_runs(Change()) == both
+    both = (7 - math.hypot(2, 0.45), 7 + math.hypot(4, 0.45))
+    assert base.range(Change(streams=1.0)) == pytest.approx(both)
+    assert base.of_runs(Change()) == pytest.approx(both)
 
 
 def test_what_is_given_alone_has_none() -> None:

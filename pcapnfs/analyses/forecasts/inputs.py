@@ -192,10 +192,11 @@ def inputs_of(
         }
         if measured.outcomes_untold:
             told["syncops_per_file"] = None
+    used = told | {"client_s": costs.client_s}  # For a file it is the same for other calls.
     return tuple(
         Input(
             name=name,
-            value=getattr(costs, name) if source == "given" or measured is None else told[name],
+            value=getattr(costs, name) if source == "given" or measured is None else used[name],
             measured=told[name],
             source=source,
         )

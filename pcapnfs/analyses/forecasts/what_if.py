@@ -53,7 +53,8 @@ class Change(Record):
     files: float | None = None
     """Files; None: unchanged."""
     rpcs_per_file: float | None = None
-    """Calls for each file; None: unchanged."""
+    """Calls for each file, for which the client takes as long as it did for those that it made;
+    None: unchanged."""
     rpcs_saved: float = 0.0
     """Calls saved of each file."""
     pauses_saved_s: float = 0.0
@@ -93,7 +94,11 @@ class Change(Record):
         files = _set(costs.files, self.files)
         asked = _set(costs.rpcs_per_file, self.rpcs_per_file)
         rpcs = _positive(asked - self.rpcs_saved)
-        client = _set(costs.client_s, self.client_s)
+        client = costs.client_s
+        if self.rpcs_per_file:
+            # What a program does for a file does not grow with the calls that are made of it.
+            client = client * (costs.rpcs_per_file / self.rpcs_per_file)
+        client = _set(client, self.client_s)
         pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
         concurrency = _set(costs.concurrency, self.streams)
         persist = _set(costs.persist_s, self.persist_s)

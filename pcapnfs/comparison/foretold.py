@@ -31,11 +31,11 @@ class Foretold(Record):
     """Files that it is for."""
     forecast_s: float
     """The forecast, seconds."""
-    low_s: float | None
-    """Lower end of its range, seconds: what 90 % of resampled files give, and what differs from run
-    to run; None with fewer than 10 files before."""
-    high_s: float | None
-    """Upper end of it, seconds; None likewise."""
+    low_s: float
+    """Lower end of its range, seconds: what 90 % of resampled files give (with fewer than 10 files
+    before, nothing is resampled), and what differs from run to run."""
+    high_s: float
+    """Upper end of it, seconds."""
     measured_s: float
     """What the run after took, from its first call to its last reply, seconds."""
     error: float | None
@@ -79,13 +79,13 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
 
 def _forecast(name: str, change: Change, base: Base, after: Measurement) -> Foretold:
     forecast = change.of(base.costs).forecast_s
-    spread = base.of_runs(change)
+    low, high = base.of_runs(change)
     return Foretold(
         given=name,
         files=change.files or 0.0,
         forecast_s=forecast,
-        low_s=None if spread is None else spread[0],
-        high_s=None if spread is None else spread[1],
+        low_s=low,
+        high_s=high,
         measured_s=after.span_s,
         error=forecast / after.span_s - 1 if after.span_s > 0 else None,
     )

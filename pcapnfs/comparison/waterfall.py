@@ -73,11 +73,11 @@ class Step(Record):
     all that is said for each file is then for the run); `rpcs_per_file`; `network_rtt_s` (the
     network's round trip) and `server_s` (what a small unstable call takes beyond it), or `rtt_s`
     for both where TCP does not tell them apart; `syncops_per_file`; `persist_s`; `transfer_s` and
-    `waiting_s` (for each file: bytes moving, server not ready or without answer); `other_s` (for each file: what the calls take
-    beyond all these, such as reads and listings, and what means do not explain); `concurrency`;
-    `client_s` (for each call); `pauses_s` (all together); `lost_s` (likewise: standing still until
-    TCP sent again what was lost); `locks_s` (likewise: between calls, waiting for locks and lock
-    files)."""
+    `waiting_s` (for each file: bytes moving, server not ready or without answer); `other_s` (for
+    each file: what the calls take beyond all these, such as reads and listings, and what means do
+    not explain); `concurrency`; `client_s` (for each file: the client's own time); `pauses_s` (all
+    together); `lost_s` (likewise: standing still until TCP sent again what was lost); `locks_s`
+    (likewise: between calls, waiting for locks and lock files)."""
     before: float
     """The factor before; times in seconds."""
     after: float
@@ -203,7 +203,8 @@ def _factors(
         waiting,
         costs.other_s * unit - transfer - waiting - still_s / files,
         costs.concurrency,
-        costs.client_s - (idle_s + locked_s) / max(1, measured.calls),
+        # What a program does for a file does not grow with the calls that its client makes of it.
+        costs.client_s * costs.rpcs_per_file * unit - (idle_s + locked_s) / files,
         costs.pauses_s - paused_s - locked_pauses_s,
         still_s / costs.concurrency + idle_s + paused_s,
         locked_s + locked_pauses_s,
@@ -223,8 +224,8 @@ def _run_time(factors: Floats) -> Floats:
         syncops_per_file=stable,
         persist_s=persist,
         other_s=transfer + waiting + other,
-        client_s=client,
-        pauses_s=sum(added, np.zeros(1)),
+        client_s=np.zeros(1),
+        pauses_s=sum(added, files * client),
         concurrency=concurrency,
     )
     return run.forecast_s

@@ -175,9 +175,7 @@ def _foretold(result: Comparison) -> list[RenderableType]:
         [
             differences.GIVEN[each.given],
             units.duration(each.forecast_s),
-            ""
-            if each.low_s is None
-            else f"{units.duration(each.low_s)} to {units.duration(each.high_s)}",
+            f"{units.duration(each.low_s)} to {units.duration(each.high_s)}",
             units.duration(each.measured_s),
             changed_figures.error(each.error),
         ]

@@ -93,7 +93,7 @@ FACTORS = {
     "waiting_s": "waiting for the server, per file",
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
-    "client_s": "client, per call",
+    "client_s": "client, per file",
     "pauses_s": "pauses between calls",
     "lost_s": "waiting for lost packets",
     "locks_s": "waiting for locks",

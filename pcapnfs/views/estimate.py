@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
+from pcapnfs.analyses.forecasts.resampling import LEAST_FILES
 from pcapnfs.analyses.forecasts.verdict_evidence import PAUSED
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
@@ -363,18 +364,21 @@ def _beyond_the_calls(model: Model) -> list[str]:
 def about_what_if(model: Model) -> list[str]:
     """What ranges and forecasts with streams do not hold."""
     told = []
-    if model.forecast_low_s is not None:
+    if model.missing and model.what_if:
+        told.append(
+            "None is of other storage, of which too few stable calls tell: what these took is kept."
+        )
+    if model.measured_s is not None and model.what_if:
         client = model.client_s or 0.0
         own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
+        files = "which files were worked on, and " if _resampled(model) else ""
         told.append(
-            "Ranges cover which files were worked on, and what differs from run to run: that the "
+            f"Ranges cover {files}what differs from run to run: that the "
             f"client's own time{own} is half as long or twice as long, and calls take a little "
             f"less or more. Four in five runs lie in them.{_unpaused(model)}"
         )
-    if model.measured_s is not None and model.forecast_low_s is None:
-        told.append(
-            "Too few files to tell by how much another run would differ: no range covers that."
-        )
+        if not files:
+            told.append("Too few files to tell how unlike others would be: no range covers that.")
     return told + about_streams(model)
 
 
@@ -391,6 +395,15 @@ def _unpaused(model: Model) -> str:
         return ""
     without = units.duration(max(0.0, model.measured_s - model.pauses_s))
     return f" Without these pauses the run took {without}."
+
+
+def _resampled(model: Model) -> bool:
+    """Whether ranges hold what other files would have changed."""
+    if model.missing:  # There is no interval to tell it.
+        return any(
+            each.name == "files" and (each.measured or 0) >= LEAST_FILES for each in model.inputs
+        )
+    return model.forecast_low_s is not None
 
 
 def about_streams(model: Model) -> list[str]:

@@ -116,7 +116,9 @@ def test_a_change_moves_what_it_names_and_nothing_else() -> None:
 
 
 def test_the_range_goes_from_the_observed_overlap_to_one_call_after_the_other() -> None:
-    found = scenario("async", 0.0, Base(PLAIN, None, absorbs=False), Change(persist_s=0.0))
+    found = scenario(
+        "async", 0.0, Base(PLAIN, None, absorbs=False, measured=False), Change(persist_s=0.0)
+    )
     assert found.forecast_s == pytest.approx((6 + 2) / 2 + 10)
     assert (found.low_s, found.high_s) == pytest.approx((14, 18))
     assert found.factor == pytest.approx(24 / 14)
@@ -124,7 +126,12 @@ def test_the_range_goes_from_the_observed_overlap_to_one_call_after_the_other() 
 
 def test_saved_calls_save_the_round_trip_and_perhaps_the_clients_time() -> None:
     serial = replace(PLAIN, concurrency=1.0)
-    found = scenario("readdirplus", 2000.0, Base(serial, None, absorbs=False), Change(rpcs_saved=2))
+    found = scenario(
+        "readdirplus",
+        2000.0,
+        Base(serial, None, absorbs=False, measured=False),
+        Change(rpcs_saved=2),
+    )
     assert found.forecast_s == pytest.approx(serial.forecast_s - 2000 * 0.001)
     assert found.low_s == pytest.approx(serial.forecast_s - 2000 * 0.0015)
     assert found.high_s == found.forecast_s
@@ -135,7 +142,9 @@ def test_saved_calls_save_the_clients_pauses_that_are_known(pause_s: float, save
     """Never more than all of its time for them, which is 0.5 ms each here."""
     serial = replace(PLAIN, concurrency=1.0)
     change = Change(rpcs_saved=2, pauses_saved_s=2 * pause_s)
-    found = scenario("readdirplus", 2000.0, Base(serial, None, absorbs=False), change)
+    found = scenario(
+        "readdirplus", 2000.0, Base(serial, None, absorbs=False, measured=False), change
+    )
     assert found.forecast_s == pytest.approx(serial.forecast_s - 2000 * saved_s)
     assert found.low_s == pytest.approx(serial.forecast_s - 2000 * 0.0015)
     assert found.high_s == pytest.approx(serial.forecast_s - 2000 * 0.001)
@@ -143,7 +152,9 @@ def test_saved_calls_save_the_clients_pauses_that_are_known(pause_s: float, save
 
 def test_streams_may_share_more_or_less_than_the_waits() -> None:
     serial = replace(PLAIN, concurrency=1.0)
-    found = scenario("streams", 4.0, Base(serial, None, absorbs=False), Change(streams=4))
+    found = scenario(
+        "streams", 4.0, Base(serial, None, absorbs=False, measured=False), Change(streams=4)
+    )
     assert found.forecast_s == pytest.approx(28 / 4 + 10)
     assert found.low_s == pytest.approx(28 / 4 + 3 / 4 + 7)  # several processors
     assert found.high_s == pytest.approx(28 + 10)  # they wait for the same
@@ -152,13 +163,15 @@ def test_streams_may_share_more_or_less_than_the_waits() -> None:
 def test_a_clock_of_the_storage_absorbs_a_longer_round_trip() -> None:
     """4 of the 6 calls of a file wait for the storage in any case."""
     slower = Change(rtt_added_s=0.002)
-    plain = scenario("rtt", 0.002, Base(PLAIN, None, absorbs=False), slower)
+    plain = scenario("rtt", 0.002, Base(PLAIN, None, absorbs=False, measured=False), slower)
     assert plain.low_s == plain.forecast_s == pytest.approx((6 * 3 + 20 + 2) / 2 + 10)
-    absorbed = scenario("rtt", 0.002, Base(PLAIN, None, absorbs=True), slower)
+    absorbed = scenario("rtt", 0.002, Base(PLAIN, None, absorbs=True, measured=False), slower)
     assert absorbed.forecast_s == plain.forecast_s
     assert absorbed.low_s == pytest.approx((6 * 3 + 12 + 2) / 2 + 10)
     # More than the storage takes cannot be absorbed.
-    much = scenario("rtt", 1.0, Base(PLAIN, None, absorbs=True), Change(rtt_added_s=1.0))
+    much = scenario(
+        "rtt", 1.0, Base(PLAIN, None, absorbs=True, measured=False), Change(rtt_added_s=1.0)
+    )
     assert much.low_s == pytest.approx((6 * 1001 + 2) / 2 + 10)
 
 

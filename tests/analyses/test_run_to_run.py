@@ -58,6 +58,12 @@ def test_it_makes_no_range_narrower() -> None:
     assert high >= 3 + 9
 
 
-def test_with_few_files_nothing_tells_it() -> None:
-    assert ends(Base(COSTS, None, absorbs=False)) == (None, None)
-    assert Base(COSTS, None, absorbs=False).of_runs(Change()) is None
+def test_it_needs_no_files() -> None:
+    base = Base(COSTS, None, absorbs=False)
+    both = (7 - math.hypot(2, 0.45), 7 + math.hypot(4, 0.45))
+    assert base.range(Change(streams=1.0)) == pytest.approx(both)
+    assert base.of_runs(Change()) == pytest.approx(both)
+
+
+def test_what_is_given_alone_has_none() -> None:
+    assert ends(Base(COSTS, None, absorbs=False, measured=False)) == (None, None)

@@ -104,6 +104,16 @@ def test_the_steps_add_up_and_only_change_their_sign(
     assert set(there) <= {*FACTORS, "rtt_s"}
 
 
+def test_calls_that_a_client_makes_more_cost_none_of_the_time_of_its_program() -> None:
+    """As with `noac`: twice the calls of a millisecond for each file, and as much work of it."""
+    before, after = run(40, 5), run(40, 5, calls=6)
+    after = replace(after, client_s=before.client_s)
+    steps = {step.factor: step for step in waterfall(before, after)}
+    assert steps["rpcs_per_file"].change_s == pytest.approx(40 * 3 * 1e-3, rel=0.02)
+    assert steps["client_s"].change_s == pytest.approx(0, abs=1e-9)
+    assert steps["client_s"].before == pytest.approx(before.client_s / 40)
+
+
 def test_a_step_lies_in_its_interval() -> None:
     """Also where few calls show the round trip, which may be longer than TCP's in any resample."""
     before, after = (replace(run(40, srt_ms), rtt_source="handshake") for srt_ms in (5, 3))

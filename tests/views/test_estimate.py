@@ -79,6 +79,10 @@ def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     what_if = tuple(replace(each, low_s=None, high_s=None) for each in whole.what_if)
     few = replace(whole, forecast_low_s=None, forecast_high_s=None, what_if=what_if)
     assert any("Too few files" in line for line in estimate.about_what_if(few))
+    # Few stable calls are not few files.
+    unstored = replace(few, missing=("stable_calls",))
+    assert not any("Too few files" in line for line in estimate.about_what_if(unstored))
+    assert any("None is of other storage" in line for line in estimate.about_what_if(unstored))
     assert {estimate.interval(each) for each in what_if} == {"-"}
     assert "Too few files" in samples.render(estimate.screen(few), 140)
     given = replace(few, measured_s=None)
@@ -292,7 +296,9 @@ def test_what_ranges_hold_is_told_where_there_are_any() -> None:
     assert "that the client's own time, 3.00 s in each forecast (2.00 s of it pauses" in told[0]
     none = replace(samples.model(), client_s=0.0)
     assert "that the client's own time is half as long" in estimate.about_what_if(none)[0]
-    none = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)
+    few = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)
+    assert estimate.about_what_if(few)[0].startswith("Ranges cover what differs from run to run")
+    none = replace(samples.model(), measured_s=None)
     assert not any(line.startswith("Ranges cover") for line in estimate.about_what_if(none))
 
 

@@ -48,7 +48,6 @@ def missing_of(measured: Measurement, given: Overrides) -> tuple[str, ...]:
     """Which inputs the trace does not tell, and nobody gave."""
     if measured.times_untold:
         return (UNTIMED,)
-    stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
     by_file = None not in (given.files, given.rpcs_per_file, given.syncops_per_file)
     return tuple(
         code
@@ -56,7 +55,7 @@ def missing_of(measured: Measurement, given: Overrides) -> tuple[str, ...]:
             ("files", not measured.files and not by_file),
             ("rtt", measured.rtt_s is None),
             (UNREAD, measured.outcomes_untold and given.syncops_per_file is None),
-            (FEW, stable > 0 and measured.persist_s is None and given.persist_s is None),
+            (FEW, storage_untold(measured, given)),
         )
         if lacks
     )
@@ -76,7 +75,7 @@ def base_of(measured: Measurement | None, given: Overrides) -> Base:
             pauses_s=0.0,
             concurrency=1.0,
         )
-        return Base(costs, None, absorbs=False)
+        return Base(costs, None, absorbs=False, measured=False)
     return Base(
         measured.costs(),
         resampled(measured),
@@ -147,6 +146,14 @@ def mostly_resent(measured: Measurement | None, given: Overrides) -> bool:
     return measured is not None and given.persist_s is None and measured.resent
 
 
+def storage_untold(measured: Measurement | None, given: Overrides) -> bool:
+    """Whether there are stable calls, too few to tell what storage takes, and nobody gave it."""
+    if measured is None or measured.persist_s is not None or given.persist_s is not None:
+        return False
+    stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
+    return stable > 0
+
+
 def sources_of(measured: Measurement | None, given: Overrides) -> dict[str, str]:
     """Where each input is from."""
     sources = {
@@ -185,10 +192,11 @@ def inputs_of(
         }
         if measured.outcomes_untold:
             told["syncops_per_file"] = None
+    used = told | {"client_s": costs.client_s}  # For a file it is the same for other calls.
     return tuple(
         Input(
             name=name,
-            value=getattr(costs, name) if source == "given" or measured is None else told[name],
+            value=getattr(costs, name) if source == "given" or measured is None else used[name],
             measured=told[name],
             source=source,
         )

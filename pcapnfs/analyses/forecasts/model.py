@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 READS = columns.together(_measuring.READS, _listing_costs.READS, _savings.READS)
 """The columns that these read."""
 
-STORED = ("given", "async", "log_device")
-"""Changes that may be about storage."""
+STORED = ("async", "log_device")
+"""Changes that are about storage, besides what is given if persistence is."""
 
 TOLD = 0.01
 """Part of the shortest forecast with other storage from which on it is told what may have been
@@ -188,13 +188,14 @@ class Model(Record):
     `outcomes` (of most calls it is not known whether they were stable), `stable_calls` (too few);
     empty when there is one."""
     what_if: tuple[Scenario, ...]
-    """Forecasts with one thing changed; empty without a model."""
+    """Forecasts with one thing changed; empty without a model, but where stable calls alone are too
+    few for one, those that leave the storage as it is."""
     client_number: int
     """Clients whose calls these are, and which all else here takes as one; 0 without a trace."""
     clients: tuple[ClientForecast, ...]
-    """What each of several would take: the first five, who waited longest first; empty without a
-    model, and where something is given of all of them together (files, calls, streams, the client's
-    time)."""
+    """What each of several would take: the first five, who waited longest first; empty where
+    `what_if` is, and where something is given of all of them together (files, calls, streams, the
+    client's time)."""
     verdict: Verdict | None
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
     the traffic is encrypted or of one direction, or when the capture's clocks do not tell what
@@ -240,15 +241,22 @@ class Model(Record):
         return self.holdout_error is not None and self.holdout_error >= UNLIKE
 
     @property
+    def stored_s(self) -> list[float]:
+        """Forecasts with other storage, seconds."""
+        (persist,) = (each for each in self.inputs if each.name == "persist_s")
+        changes = (*STORED, "given") if persist.source == "given" else STORED
+        return [each.forecast_s for each in self.what_if if each.change in changes]
+
+    @property
     def unsure(self) -> bool:
         """Whether what may have been stable makes much of a forecast with other storage."""
-        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        stored = self.stored_s
         return bool(stored) and self.unsure_s > 0 and self.unsure_s >= TOLD * min(stored)
 
     @property
     def slow(self) -> bool:
         """Whether a few slow calls make much of a forecast with other storage."""
-        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        stored = self.stored_s
         return bool(stored) and self.slow_s > 0 and self.slow_s >= SLOW_TOLD * min(stored)
 
 
@@ -298,6 +306,9 @@ def _finished(
     base = base_of(measured, given)
     costs = asked.of(base.costs)
     low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
+    # Few stable calls tell what they took themselves, which is all that the same storage needs.
+    foretold = not missing or (missing == (FEW,) and given.syncops_per_file is None)
+    rows = tuple(scenarios(measured, given, base, asked, otherwise)) if foretold else ()
 
     def known(value: float) -> float | None:
         return None if missing else value
@@ -341,9 +352,9 @@ def _finished(
         resent=mostly_resent(measured, given),
         inputs=inputs_of(measured, given, costs),
         missing=missing,
-        what_if=() if missing else tuple(scenarios(measured, given, base, asked, otherwise)),
+        what_if=rows,
         client_number=0,
-        clients=(),
+        clients=client_forecasts(measured, given) if foretold and measured is not None else (),
         verdict=_verdict(measured, given, costs, missing),
     )
     return figures if measured is None else _of_trace(figures, measured, given)
@@ -356,7 +367,6 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
             figures,
             holdout_error=holdout_error(measured),
             single_s=single_s(measured.sums),
-            clients=client_forecasts(measured, given),
         )
     return replace(
         figures,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.held_down import held_down, moved
-from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s, parts_of
+from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s, parts_of, storage_untold
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
@@ -73,8 +73,8 @@ def scenarios(
     if measured is None or given.any:
         yield on_top("given", None, Change())
     costs, network = asked.of(base.costs), network_s(measured, given) or 0.0
-    resent = mostly_resent(measured, given)
-    stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and not resent
+    told = not (mostly_resent(measured, given) or storage_untold(measured, given))
+    stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and told
     if stable:
         yield on_top("async", 0.0, Change(persist_s=0.0))
     if stable and costs.persist_s > LOG_DEVICE_S:
@@ -91,7 +91,8 @@ def scenarios(
     if costs.concurrency < STREAMS and not (as_many or few):
         yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
-        yield on_top(name, value, change)
-    if measured is not None and not resent:
+        if told or not change.syncops_saved:
+            yield on_top(name, value, change)
+    if measured is not None and told:
         remote_s = measured.remote_s / measured.files if measured.files else 0.0
         yield on_top("local", None, local(asked, network, part_of_other(remote_s, base.costs)))

@@ -53,7 +53,8 @@ class Change(Record):
     files: float | None = None
     """Files; None: unchanged."""
     rpcs_per_file: float | None = None
-    """Calls for each file; None: unchanged."""
+    """Calls for each file, for which the client takes as long as it did for those that it made;
+    None: unchanged."""
     rpcs_saved: float = 0.0
     """Calls saved of each file."""
     pauses_saved_s: float = 0.0
@@ -93,7 +94,11 @@ class Change(Record):
         files = _set(costs.files, self.files)
         asked = _set(costs.rpcs_per_file, self.rpcs_per_file)
         rpcs = _positive(asked - self.rpcs_saved)
-        client = _set(costs.client_s, self.client_s)
+        client = costs.client_s
+        if self.rpcs_per_file:
+            # What a program does for a file does not grow with the calls that are made of it.
+            client = client * (costs.rpcs_per_file / self.rpcs_per_file)
+        client = _set(client, self.client_s)
         pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
         concurrency = _set(costs.concurrency, self.streams)
         persist = _set(costs.persist_s, self.persist_s)
@@ -205,6 +210,8 @@ class Base(Record):
     """Stable calls end on a clock of the storage."""
     tick_s: float = 0.0
     """What the capture's times are multiples of, seconds; 0 where that is next to nothing."""
+    measured: bool = True
+    """They are those of a run, from which other runs differ; else all of them are given."""
 
     def _cases(self, change: Change, costs: Costs[Number]) -> Iterator[Costs[Number]]:
         """What the change comes to, with its extremes, whatever the clock could not tell."""
@@ -222,8 +229,8 @@ class Base(Record):
     def range(self, change: Change) -> tuple[float, float]:
         """From the least that a change may come to, to the most.
 
-        That is one call after the other, unless it is given how many are under way. Where files
-        tell what chance does, with what differs from run to run.
+        That is one call after the other, unless it is given how many are under way. Of a run that
+        was measured, with what differs from run to run.
         """
         cases = list(self._cases(change, self.costs))
         ends = [case.forecast_s for case in cases]
@@ -231,12 +238,18 @@ class Base(Record):
             ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
         ends += self.spread(change) or ()
         low, high = min(ends), max(ends)
-        return (low, high) if self.resamples is None else self._of_runs(change, low, high)
+        return self._of_runs(change, low, high) if self.measured else (low, high)
 
-    def of_runs(self, change: Change) -> tuple[float, float] | None:
-        """The interval of a forecast with what differs from run to run; None with too few files."""
+    def of_runs(self, change: Change) -> tuple[float, float]:
+        """The interval of a forecast with what differs from run to run.
+
+        Too few files tell nothing of chance: then it is what the change comes to, and that.
+        """
         spread = self.spread(change)
-        return None if spread is None else self._of_runs(change, *spread)
+        if spread is None:
+            ends = [case.forecast_s for case in self._cases(change, self.costs)]
+            spread = min(ends), max(ends)
+        return self._of_runs(change, *spread)
 
     def _of_runs(self, change: Change, low_s: float, high_s: float) -> tuple[float, float]:
         """The ends of a range with what differs from run to run, which has nothing to do with it.
@@ -267,8 +280,8 @@ class Scenario(Record):
     """Lower end of its range, seconds: with the observed overlap, what resampled files give, and
     what differs from run to run, so that it holds four in five of other runs (docs/method.md).
     With streams, also with given ones: the client's own work is shared as well, and the time of a
-    link that is not full. With fewer than 10 files nothing is resampled; None where the range then
-    has no width."""
+    link that is not full. With fewer than 10 files nothing is resampled. None where all inputs are
+    given, and the range has no width."""
     high_s: float | None
     """Upper end of its range, seconds: one call after the other, what resampled files give, and
     what differs from run to run.
@@ -293,8 +306,8 @@ def scenario(
     both = given.then(change)
     forecast = both.of(base.costs).forecast_s
     low, high = base.range(both)
-    # That other runs would take as long to the millisecond, nobody has seen.
-    known = base.resamples is not None or high - low > LEAST_S
+    # What is given has no range, unless a change has one.
+    known = base.measured or high - low > LEAST_S
     return Scenario(
         change=name,
         value=value,

@@ -78,6 +78,17 @@ def test_streams_and_client_time_are_given(trace: Trace) -> None:
     assert found.forecast_high_s == pytest.approx(40 * 0.013 + 120 * 0.001, rel=0.05)
 
 
+def test_for_other_calls_of_a_file_the_client_takes_as_long(trace: Trace) -> None:
+    usual = model(trace)
+    twice = model(trace, Overrides(rpcs_per_file=2 * (usual.rpcs_per_file or 0.0)))
+    assert twice.client_s == pytest.approx(usual.client_s)
+    assert twice.forecast_s == pytest.approx(
+        (usual.forecast_s or 0.0) + usual.calls * (usual.rtt_s or 0.0)
+    )
+    (used,) = (each for each in twice.inputs if each.name == "client_s")
+    assert used.value == pytest.approx((used.measured or 0.0) / 2)
+
+
 def test_without_stable_calls_no_persistence_is_needed() -> None:
     calls = run(stable=(), small=("LOOKUP", "GETATTR"))
     with trace_of(files=objects(), calls=calls) as trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.forecasts import what_if
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
@@ -14,19 +15,20 @@ from tests.analyses.model.runs import TIMES, connection, ends, objects, run
 from tests.unit.rows import MILLISECOND, Row, meta, trace_of
 
 
-@pytest.mark.parametrize(("files", "told"), [(10, True), (9, False)])
-def test_a_range_without_width_is_none(files: int, told: bool) -> None:
-    """Of fewer than 10 files nothing shows how unlike others are."""
-    calls = [{**row, "file": place % files + 1} for place, row in enumerate(run(20))]
-    with trace_of(
-        files=objects(files), calls=calls, connections=[connection(0.8, 0.001)]
-    ) as opened:
+def test_a_range_of_few_files_holds_what_differs_from_run_to_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of fewer than 10 files nothing shows how unlike others are; that needs no files."""
+    monkeypatch.setattr(what_if, "CALLS_PART", 0.15)
+    calls = [{**row, "file": place % 9 + 1} for place, row in enumerate(run(20))]
+    with trace_of(files=objects(9), calls=calls, connections=[connection(0.8, 0.001)]) as opened:
         found = model(opened)
     by_name = {each.change: each for each in found.what_if}
-    assert (found.forecast_low_s is not None) is told
-    for name in ("measured", "async"):
-        assert (by_name[name].low_s is not None) is told
-        assert (by_name[name].high_s is not None) is told
+    assert found.forecast_low_s is None
+    for name in ("measured", "async", "rtt"):
+        told = by_name[name].forecast_s
+        part = 0.15 * (told - (found.client_s or 0.0))
+        assert ends(by_name[name]) == pytest.approx((told - part, told + part))
     # One after the other, or side by side: that can be told of any.
     low, high = ends(by_name["streams"])
     assert low < by_name["streams"].forecast_s < high
@@ -37,11 +39,17 @@ def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
         found = model(few)
         assert found.missing == ("stable_calls",)
         assert (found.predicted_s, found.persist_s, found.forecast_s) == (None, None, None)
-        assert found.what_if == ()
+        # What other storage would bring is not told; what keeps the storage as it is, is.
+        assert {each.change for each in found.what_if} == {"measured", "rtt", "streams"}
+        assert next(iter(found.what_if)).forecast_s == pytest.approx(found.measured_s)
         # Where the time went is known all the same.
         assert found.verdict is not None
         assert found.verdict.named[0] == "persistence"
         assert "too few" in found.verdict.sentence
+        slower = model(few, Overrides(rtt_s=0.0108))
+        (told,) = (each for each in slower.what_if if each.change == "given")
+        assert told.forecast_s == pytest.approx((found.measured_s or 0.0) + found.calls * 0.01)
+        assert model(few, Overrides(syncops_per_file=3)).what_if == ()
         given = model(few, Overrides(persist_s=0.005))
         assert given.predicted_s == pytest.approx(14 * 0.013)
         assert given.missing == ()

@@ -3,8 +3,6 @@
 //! Read from the sources, so that a slip is named with file and line. Paths written with `super`
 //! count as well; comments do not.
 
-#![expect(clippy::expect_used, reason = "a source that is not there is a broken tree")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! The operation table is whole, in order, and the only one.
 
-#![expect(clippy::expect_used, reason = "a source that is not there is a broken tree")]
-
 use std::collections::HashSet;
 use std::fs;
 use std::ops::RangeInclusive;

@@ -49,6 +49,13 @@ def test_what_is_slow_for_any_server_counts_by_its_cost() -> None:
     assert seen.severity == "problem"
 
 
+@pytest.mark.parametrize(("late", "told"), [(42, True), (43, False)])
+def test_a_few_calls_among_many_that_were_late_on_the_path_are_not_the_servers(
+    late: int, *, told: bool
+) -> None:
+    assert bool(seen_by(RULE, found(replace(WRITE, late=late)))) is told
+
+
 IN_TURN = InTurn("10.0.0.1", behind=600, overtook=6, apart=30.4)
 
 

@@ -81,6 +81,8 @@ class ServerTime(Record):
     round trip, and what other replies took of it, seconds."""
     frames: tuple[int, ...]
     """Example frames: those that took longest."""
+    late: int = 0
+    """Calls of the same kind that were left out because the path was longer."""
 
 
 def server_times(trace: Trace) -> tuple[ServerTime, ...]:
@@ -95,9 +97,10 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     }
     mounts = traffic.mounts(trace)
     # By how much a path is longer changes while a queue on it fills: of that, the least is known.
-    longer = ""
+    longer, late = "", "null::ubigint as call where false"
     if slower_path.register(trace):
-        longer = f"anti join (select call from {slower_path.TABLE}) using (call)"
+        late = f"call from {slower_path.TABLE}"
+        longer = f"anti join (select {late}) using (call)"
     answered = shares.where(f"""
         srt is not null and transmissions = 1
         and coalesce(status = 0 or op = 'LOOKUP' and status = {NOENT}, true)
@@ -121,11 +124,18 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             from calls join shares using (call) left join halves using (mount)
                  left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
             where {answered}
+        ),
+        late as (
+            select server, op, stability, count(*) as late
+            from calls join shares using (call) semi join (select {late}) using (call)
+            where {answered} group by server, op, stability
         )
         select server, op, stability, count(*), median(took), median(sure), avg(took),
                sum(share * least(took / greatest(srt, 1), 1)) as time,
-               arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES})
-        from timed group by server, op, stability order by time desc, server, op
+               arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES}),
+               coalesce(any_value(late), 0)
+        from timed left join late using (server, op, stability)
+        group by server, op, stability order by time desc, server, op
         """,
         {
             "mounts": given.text(mounts),
@@ -145,8 +155,9 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             mean_s=seconds(mean) or 0.0,
             time_s=seconds(time) or 0.0,
             frames=tuple(frames),
+            late=integer(late),
         )
-        for server, op, row, calls, median, sure, mean, time, frames in rows
+        for server, op, row, calls, median, sure, mean, time, frames, late in rows
     )
 
 

@@ -117,6 +117,8 @@ def _slow(material: Material, values: Values) -> list[ServerTime]:
         for each in material.server_times
         if each.calls >= values[LEAST.name]
         and waiting[each.server, each.row] < each.time_s / 2
+        # Where most were late on the path, the others may have been without being seen so.
+        and each.late <= each.calls
         and each.sure_s > limits[each.kind]
         and not (moving if each.kind != "small" else each.server in queueing)
     )

@@ -112,8 +112,24 @@ def _advice(meta: Meta, mounting: list[str], calls: dict[str, int], reasons: dic
             "only what servers sent was captured, and no call of a client; capture both "
             "directions: filter by host, not by src or dst"
         )
-    advice = _unconnected(meta) or cut or "a server on an unusual port is named with --port"
+    advice = (
+        _unconnected(meta)
+        or cut
+        or _garbled(meta)
+        or "a server on an unusual port is named with --port"
+    )
     return f"what TLS seals cannot be read; {advice}" if "encrypted" in reasons else advice
+
+
+def _garbled(meta: Meta) -> str:
+    """What to do about a damaged file in which nothing is to be seen; empty for others."""
+    damaged = any(file.damage is not None for file in meta.files)
+    if not damaged or any(meta.packets.get(kind) for kind in ("rpc", "tcp", "udp")):
+        return ""
+    return (
+        "fetch the file again, in binary where a transfer may turn ends of lines (FTP, mail); if "
+        "Wireshark opens it as it is: editcap -F pcap IN OUT"
+    )
 
 
 def _unconnected(meta: Meta) -> str:

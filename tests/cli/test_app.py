@@ -234,6 +234,19 @@ def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
     assert "--port" in told.err
 
 
+def test_a_capture_that_a_transfer_garbled_is_to_be_fetched_again(
+    tmp_path: Path, capsys: Printed
+) -> None:
+    """Each address of 10.0.0.0/8 holds an end of line, so that no header is left whole."""
+    garbled = (ROOT / SAMPLE).read_bytes().replace(b"\n", b"\r\n")
+    (tmp_path / "garbled.pcap").write_bytes(garbled)
+    assert run(["summarize", str(tmp_path / "garbled.pcap")]) == 1
+    told = capsys.readouterr().err
+    assert "damage: a packet" in told
+    assert "fetch the file again, in binary" in told
+    assert "--port" not in told
+
+
 def test_whatever_is_in_it_is_told_in_words() -> None:
     codes = {row["code"] for row in json.loads(_core.reasons())}
     assert set(without_nfs.UNDECODED) == codes

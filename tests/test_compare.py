@@ -257,7 +257,7 @@ def _moved(result: Comparison) -> list[str]:
     return [row.op for row in result.operations if row.verdict in ("faster", "slower")]
 
 
-def moving(folder: Path, name: str, **options: int) -> Side:
+def moving(folder: Path, name: str, **options: object) -> Side:
     """A simulated run that reads five files of 4 MiB."""
     reading = Options(workload="cachedread", files=5, sizes=(4 << 20,), rounds=1)
     path = folder / f"{name}.pcap"
@@ -289,6 +289,24 @@ def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(
     assert of_sides(replace(fast, moved_bytes=fast.moved_bytes // 3), slow).causes == ()
     far = moving(tmp_path, "far", bandwidth=10**8, rtt_ns=40_000_000)
     assert [each.subject for each in of_sides(fast, far).causes] == ["network_rtt"]
+
+
+def test_a_longer_round_trip_that_replies_alone_tell_is_possible(tmp_path: Path) -> None:
+    """Captured while it was mounted, of a client whose every call is answered with data."""
+    work: dict[str, object] = {"workload": "tar", "files": 20, "sizes": (1024,), "persist_ns": 0}
+    near = moving(tmp_path, "near", **work)
+    far = moving(tmp_path, "far", rtt_ns=20_000_000, **work)
+    floor_s = far.way.floor_s or 0.0
+
+    def told(rtt_s: float, side: Side = far) -> list[str]:
+        bounded = replace(side, way=replace(far.way, source="gaps", rtt_s=rtt_s))
+        found = (*of_sides(near, bounded).causes, *of_sides(bounded, near).causes)
+        return [cause.confidence for cause in found if cause.subject == "network_rtt"]
+
+    assert told(1.1 * floor_s) == ["possible", "possible"]
+    # A server that is slow answers some calls much sooner; of few calls none may be quick.
+    assert told(1.5 * floor_s) == []
+    assert told(1.1 * floor_s, replace(far, times={})) == []
 
 
 @pytest.mark.parametrize(("before", "after"), SAME, ids=lambda name: name)

@@ -16,6 +16,7 @@ import numpy as np
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.analyses.wire.round_trip import SCATTERED
 from pcapnfs.comparison.cause import Cause, Confidence, once, words
 from pcapnfs.comparison.changed_settings import times_at_once
 from pcapnfs.comparison.gaps import NOTICEABLE
@@ -37,6 +38,9 @@ less lies within what machines do from run to run."""
 
 LEAST_S = 50e-6
 """Difference of round trips below which they are those of one machine or one switch."""
+
+OR_THE_SERVER = ", which a server that takes as long for its quickest calls would show as well"
+"""What is said where only replies tell the longer round trip."""
 
 MOST = 0.5
 """Share of the stable calls' time by which storage must have moved."""
@@ -156,8 +160,10 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
     first, second = before.way, after.way
     if first.rtt_s is None or second.rtt_s is None:
         return
-    # Gaps are an upper bound: of the shorter one that is enough, of the longer it says nothing.
-    if (first if first.rtt_s > second.rtt_s else second).source == "gaps":
+    # Gaps are an upper bound: of the shorter one that is enough.
+    longer_side = before if first.rtt_s > second.rtt_s else after
+    bounded = longer_side.way.source == "gaps"
+    if bounded and not _alike(longer_side):
         return
     if first.floor_s is None or second.floor_s is None:
         return
@@ -171,10 +177,26 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
         "network_rtt",
         units.duration(first.rtt_s),
         units.duration(second.rtt_s),
-        "likely",
+        "possible" if bounded else "likely",
         f"TCP's usual round trip ({_source(first.source)} before, {_source(second.source)} after); "
         f"the shortest went from {units.duration(first.floor_s)} to "
-        f"{units.duration(second.floor_s)}",
+        f"{units.duration(second.floor_s)}{OR_THE_SERVER if bounded else ''}",
+    )
+
+
+def _alike(side: Side) -> bool:
+    """Whether many quick replies took next to the same, as behind a path of that length.
+
+    A server that is slow, however short the path, answers some calls much sooner than others.
+    """
+    rtt_s, floor_s = side.way.rtt_s, side.way.floor_s
+    calls = sum(len(of_one.seconds) for of_one in side.times.values())
+    return (
+        side.measured.path.vantage == "client"
+        and calls >= LEAST_CALLS
+        and rtt_s is not None
+        and floor_s is not None
+        and rtt_s <= SCATTERED * floor_s
     )
 
 

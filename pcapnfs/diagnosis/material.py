@@ -15,6 +15,7 @@ from pcapnfs.analyses.caching import cache as _cache
 from pcapnfs.analyses.caching import questions as _questions
 from pcapnfs.analyses.caching import recalls as _recalls
 from pcapnfs.analyses.caching import repeated_access as _repeated_access
+from pcapnfs.analyses.caching import returned_at_once as _returned_at_once
 from pcapnfs.analyses.caching import shared_files as _shared_files
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.captured import beginnings as _beginnings
@@ -105,6 +106,7 @@ READS = columns.together(
     _repeated_access.READS,
     _resent_calls.READS,
     _restarts.READS,
+    _returned_at_once.READS,
     _round_trip.READS,
     _server_times.READS,
     _shared_files.READS,
@@ -159,6 +161,7 @@ class Material(Record):
     repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
     resent_calls: tuple[_resent_calls.ResentCalls, ...]
     restarts: tuple[_restarts.Restart, ...]
+    returned_at_once: tuple[_returned_at_once.ReturnedAtOnce, ...]
     round_trips: _round_trip.RoundTrips
     server_times: tuple[_server_times.ServerTime, ...]
     shared_files: tuple[_shared_files.SharedFiles, ...]
@@ -283,6 +286,7 @@ def complete(
     repeated_access = ask(_repeated_access.repeated_access)
     resent_calls = ask(_resent_calls.resent_calls)
     restarts = ask(_restarts.restarts)
+    returned_at_once = ask(_returned_at_once.returned_at_once)
     round_trips = ask(_round_trip.round_trips)
     server_times = ask(_server_times.server_times)
     shared_files = ask(_shared_files.shared_files)
@@ -336,6 +340,7 @@ def complete(
         repeated_access=repeated_access(),
         resent_calls=resent_calls(),
         restarts=restarts(),
+        returned_at_once=returned_at_once(),
         round_trips=round_trips(),
         server_times=of_servers,
         shared_files=shared_files(),

@@ -15,7 +15,13 @@ from pcapnfs import analyses, columns, summary
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.once import answers
 from pcapnfs.analyses.asking.population import Calls, Operations
-from pcapnfs.analyses.caching import acl_queries, recalls, repeated_access, savings
+from pcapnfs.analyses.caching import (
+    acl_queries,
+    recalls,
+    repeated_access,
+    returned_at_once,
+    savings,
+)
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.locks import lock_files, lock_waits
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
@@ -78,6 +84,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     refusals.refusals: refusals.NEEDS,
     repeated_access.repeated_access: repeated_access.NEEDS,
     restarts.restarts: restarts.NEEDS,
+    returned_at_once.returned_at_once: returned_at_once.NEEDS,
     savings.larger_writes: savings.NEEDS,
     silly_renames.silly_renames: silly_renames.NEEDS,
     acl_queries.acl_queries: acl_queries.NEEDS,

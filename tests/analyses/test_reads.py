@@ -23,6 +23,7 @@ from pcapnfs.analyses.caching import (
     questions,
     recalls,
     repeated_access,
+    returned_at_once,
     savings,
     shared_files,
 )
@@ -149,6 +150,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "load": (load.READS, load.load),
     "open_order": (open_order.READS, open_order.open_order),
     "restarts": (restarts.READS, restarts.restarts),
+    "returned_at_once": (returned_at_once.READS, returned_at_once.returned_at_once),
     "server_times": (server_times.READS, server_times.server_times),
     "stalled_calls": (stalled_calls.READS, stalled_calls.stalled_calls),
     "loss_rate": (loss_rate.READS, loss_rate.loss_rates),
@@ -240,6 +242,7 @@ SHOWN_BY = {
     "preliminaries": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",
+    "returned_at_once": "k61-locks-v42-server.pcap",
     "resent_calls": "k61-retrans-v3.pcap",
     "network": "k61-retrans-v3.pcap",
     "server_times": "k61-retrans-v3.pcap",

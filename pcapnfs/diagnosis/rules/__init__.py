@@ -38,6 +38,7 @@ from pcapnfs.diagnosis.rules import (
     persistence_bound,
     readdir_without_plus,
     readdirplus_unused,
+    returned_delegations,
     round_trip_bound,
     rpc_retransmission,
     server_not_ready,
@@ -125,6 +126,7 @@ RULES: tuple[Rule, ...] = (
     uneven_connections.RULE,
     data_through_mds.RULE,
     exclusive_create.RULE,
+    returned_delegations.RULE,
     unaligned_writes.RULE,
     open_owner_serialised.RULE,
 )

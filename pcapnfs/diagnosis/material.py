@@ -42,6 +42,7 @@ from pcapnfs.analyses.namespace import names_again as _names_again
 from pcapnfs.analyses.namespace import not_found as _not_found
 from pcapnfs.analyses.namespace import silly_renames as _silly_renames
 from pcapnfs.analyses.namespace import stale_handles as _stale_handles
+from pcapnfs.analyses.namespace import voided_names as _voided_names
 from pcapnfs.analyses.servers import failures as _failures
 from pcapnfs.analyses.servers import in_turn as _in_turn
 from pcapnfs.analyses.servers import load as _load
@@ -123,6 +124,7 @@ READS = columns.together(
     _unanswered.READS,
     _uneven_connections.READS,
     _vain_connections.READS,
+    _voided_names.READS,
     _write_shapes.READS,
 )
 """The columns that all of these read."""
@@ -178,6 +180,7 @@ class Material(Record):
     unanswered: tuple[_unanswered.Unanswered, ...]
     uneven_connections: tuple[_uneven_connections.UnevenConnections, ...]
     vain_connections: tuple[_vain_connections.VainConnections, ...]
+    voided_names: tuple[_voided_names.VoidedNames, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
@@ -194,6 +197,8 @@ class Learned(Record):
     """What clients asked beside."""
     names_again: tuple[_names_again.NamesAgain, ...]
     """What they looked up again."""
+    voided_names: tuple[_voided_names.VoidedNames, ...]
+    """What they had to look up again, since somebody else had changed the directory."""
     division: Division | None
     """How the calls of pairs of client and server are divided by mounts; None where none are."""
 
@@ -241,6 +246,7 @@ def learn(trace: Trace) -> Learned:
             _cache.of_learned(trace, learned, judged.mounts),
             _questions.of_learned(trace, judged.cursor, judged.division),
             _names_again.of_learned(trace, judged.cursor, judged.division),
+            _voided_names.of_learned(trace, learned),
             judged.division,
         )
 
@@ -357,5 +363,6 @@ def complete(
         unanswered=unanswered(),
         uneven_connections=uneven_connections(),
         vain_connections=vain_connections(),
+        voided_names=of_files.voided_names,
         write_shapes=write_shapes(),
     )

@@ -31,6 +31,7 @@ from pcapnfs.analyses.namespace import (
     readdir,
     silly_renames,
     stale_handles,
+    voided_names,
 )
 from pcapnfs.analyses.servers import failures, refusals, restarts
 from pcapnfs.trace import Trace
@@ -92,6 +93,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     software.software: software.NEEDS,
     stale_handles.stale_handles: stale_handles.NEEDS,
     transfer_runs.transfer_runs: transfer_runs.NEEDS,
+    voided_names.voided_names: voided_names.NEEDS,
     write_shapes.write_shapes: write_shapes.NEEDS,
 }
 """What is spared, and what must be there at least."""

@@ -52,6 +52,7 @@ from pcapnfs.analyses.namespace import (
     readdir,
     silly_renames,
     stale_handles,
+    voided_names,
 )
 from pcapnfs.analyses.servers import (
     failures,
@@ -233,6 +234,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "unanswered": (unanswered.READS, unanswered.unanswered),
     "uneven_connections": (uneven_connections.READS, uneven_connections.uneven_connections),
     "vain_connections": (vain_connections.READS, _asked_in_vain),
+    "voided_names": (voided_names.READS, voided_names.voided_names),
 }
 """Every question, with what it says it reads."""
 
@@ -291,6 +293,7 @@ ASKED_ELSEWHERE = {
     ("questions", "files", "name"),
     ("questions", "files", "handle"),
     ("questions", "notes", "time"),
+    ("voided_names", "files", "handle"),
     # What a mount asked for: where one failed.
     ("mount_outcomes", "files", "file"),
     ("mount_outcomes", "files", "path"),
@@ -422,6 +425,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (silent_calls, "any_waited"),
     (stalled_calls, "any_long"),
     (uneven_connections, "any_found"),
+    (voided_names, "any_changed"),
 )
 """What questions ask first, to ask no more where there is nothing."""
 

@@ -63,6 +63,7 @@ from pcapnfs.diagnosis.rules import (
     unaligned_writes,
     unanswered_calls,
     uneven_connections,
+    voided_names,
     zero_window,
 )
 
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     small_wsize.RULE,
     readdir_without_plus.RULE,
     readdirplus_unused.RULE,
+    voided_names.RULE,
     getattr_storm.RULE,
     access_storm.RULE,
     acl_storm.RULE,

@@ -1,0 +1,246 @@
+"""Names that a client had to look up again because somebody else changed their directory.
+
+Takes a connection with the table `learned` (`change_ids`); gives for each client and server the
+LOOKUPs of names that a listing with attributes had told, in directories of which the client learnt
+since then that somebody else had changed them. A client keeps what it knows of names for as long
+as their directory is unchanged: one new file voids all names in it, of thousands of entries too,
+and each is then asked for by itself. Only the first LOOKUP of a name after such a change counts,
+and none where the client had changed the directory itself: that may void names as well.
+
+What kept names would have spared is reckoned as in `listing_costs`: the LOOKUPs that come while a
+client believes the attributes of the listing, by a clock without the calls that are spared. Later a
+GETATTR takes the place of the LOOKUP. So it does where the object is opened: not spared is a LOOKUP
+whose next call about the object is one by which an open begins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses.asking import parts, paths, population
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.caching import change_ids as _change_ids
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.change_ids import change_ids
+from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import former_names, listings
+from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NEVER_NS
+from pcapnfs.analyses.times import shares
+from pcapnfs.operations import modifying_operations
+from pcapnfs.programs import NFS, NFS_PROGRAMS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _change_ids.READS,
+    listings.READS,
+    former_names.READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount callback program version op status call_frame call_time reply_time file "
+        "directory",
+        operations="call op executed stability directory target_directory",
+        files="file parent name path role",
+        entries="call position name file",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Operations(listings.LISTING)
+"""What must be there, besides LOOKUPs that found something."""
+
+PLACES_SHOWN = 3
+"""Directories that are told."""
+
+
+class VoidedNames(Record):
+    """What one client looked up again on one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """All its answered calls of NFS."""
+    asked: Spared
+    """LOOKUPs of names that a listing with attributes had told, before the first of which somebody
+    else had changed the directory: one by one, at most 30 s after that of another name or after
+    the listing."""
+    kept: Spared
+    """Those of them that would have been spared, had the client kept the names."""
+    changes: int
+    """Changes of these directories by somebody else that it noticed before them."""
+    directories: int
+    """Directories that these were about."""
+    places: tuple[str, ...]
+    """The directories with most of them; paths, not escaped."""
+
+
+def voided_names(trace: Trace) -> tuple[VoidedNames, ...]:
+    """Add up, for each client and server with any, in the order of addresses."""
+    with change_ids(trace) as cursor:
+        return of_learned(trace, cursor)
+
+
+def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedNames, ...]:
+    """The same, on a connection with the tables of `change_ids`, of whole mounts."""
+    if not NEEDS.met(trace) or not LOOKED_UP.met(trace):
+        return ()
+    listings.register(trace)
+    cursor.execute(_CHANGED)
+    if not any_changed(cursor):
+        return ()
+    former_names.register(trace)
+    shares.register(trace)
+    for statement in (_LOOKED_UP, _TOLD, _KNOWN, _VOIDED, _ONE_BY_ONE):
+        cursor.execute(statement)
+    cursor.execute(f"create temp table voided_asked as {_ASKED}")
+    walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
+    many = parts.number(trace, entries=False)
+    for rows in parts.of_table(trace, cursor, "voided_asked", "mount, directory", many):
+        walks.put(cursor, "voided_one_by_one", walk.asked(rows))
+    cursor.execute(_FOUND)
+    most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
+    places = paths.most(cursor, most, PLACES_SHOWN)
+    found = cursor.execute(_BY_MOUNT).fetchall()
+    answered, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
+    told = [
+        VoidedNames(
+            *mounts[mount],
+            answered[mount],
+            spared.of_row(values[0:4]),
+            spared.of_row(values[4:8]),
+            integer(changes),
+            integer(directories),
+            tuple(places.get(mount, ())),
+        )
+        for mount, changes, directories, *values in found
+    ]
+    return tuple(sorted(told, key=lambda each: (each.client, each.server)))
+
+
+def any_changed(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether somebody else changed a listed directory, on a connection with `changed_by_others`.
+
+    In few captures anybody did: without, nothing else is asked.
+    """
+    return cursor.execute("select 1 from changed_by_others limit 1").fetchone() is not None
+
+
+_CHANGED = f"""
+    create temp table changed_by_others as
+    select mount, file as directory, reply_time as moment
+    from learned
+    where finding = 'other'::finding
+          and file in (select directory from {listings.TABLE} where plus)
+"""
+
+_OPENING = ("ACCESS", "READ", "WRITE", "READDIR", "READDIRPLUS")
+"""Operations by which a client uses an object that a program has opened. A file of NFSv4 is opened
+by its name, without a LOOKUP."""
+
+# Tables, since DuckDB then knows how many rows these have: it would compare each of them with each
+# of the others.
+_LOOKED_UP = f"""
+    create temp table names_looked_up as
+    select mount, coalesce(former.directory, calls.directory, parent) as directory,
+           coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
+           reply_time, role = 'directory' as opened, version < 4 or opened as asks_at_open
+    from calls join files using (file) left join {former_names.TABLE} as former using (call)
+    where op = 'LOOKUP' and status = 0 and not callback and program = {NFS}
+          and reply_time is not null
+          and coalesce(former.directory, calls.directory, parent)
+              in (select directory from changed_by_others)
+"""
+
+_TOLD = f"""
+    create temp table names_told as
+    select mount, listings.directory, name, listings.call as listing, reply_time, plus
+    from entries join {listings.TABLE} as listings using (call, position)
+    where listings.directory in (select directory from changed_by_others)
+          and name not in ('.', '..') and reply_time is not null
+"""
+
+# The names are those of the listing, as in listing_costs: the last one that told a name decides
+# whether it did so with attributes.
+_KNOWN = f"""
+    create temp table names_known as
+    with followed as (
+        select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
+        from calls
+        where not callback and program = {NFS} and file in (select file from names_looked_up)
+    )
+    select looked_up.*, names_told.listing, names_told.reply_time as told, plus,
+           greatest(names_told.reply_time, lag(looked_up.reply_time) over (
+               partition by looked_up.mount, looked_up.directory, looked_up.name
+               order by call_time, call)) as known_time,
+           asks_at_open and coalesce({among("next_op", _OPENING)}, false) as opens
+    from names_looked_up as looked_up asof join names_told
+         on looked_up.mount = names_told.mount and looked_up.directory = names_told.directory
+            and looked_up.name = names_told.name and looked_up.call_time >= names_told.reply_time
+         join followed using (call)
+"""
+
+_VOIDED = f"""
+    create temp table names_voided as
+    with changing as (
+        select call, unnest([directory, target_directory]) as directory from operations
+        where {among("op", modifying_operations())} and executed
+              and {among("stability", ("stable", "unstable_write", "unknown"))}
+    ),
+    own as materialized (
+        select mount, changing.directory, call_time,
+               max(coalesce(reply_time, {NEVER_NS})) over (
+                   partition by mount, changing.directory order by call_time, call) as until
+        from changing join calls using (call)
+        where not callback and changing.directory in (select directory from changed_by_others)
+    )
+    select known.mount, known.directory, name, known.call, call_frame, known.call_time,
+           known.reply_time, opened, listing, told, moment, opens
+    from names_known as known asof join changed_by_others as changed
+         on known.mount = changed.mount and known.directory = changed.directory
+            and known.call_time >= changed.moment
+         asof left join own
+         on known.mount = own.mount and known.directory = own.directory
+            and known.call_time >= own.call_time
+    where plus and moment >= known_time and coalesce(until < known_time, true)
+"""
+
+# What begins an open is a question of its own, which nothing spares.
+_ASKED = f"""
+    select mount, directory, call, call_time as moment, reply_time, pause, hash(name) as title,
+           listing, told, false as once,
+           case when opens then 0
+                when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
+                else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
+    from names_voided join shares using (call)
+"""
+
+_ONE_BY_ONE = "create temp table voided_one_by_one (call ubigint, first boolean, spared boolean)"
+
+_FOUND = """
+    create temp table voided_found as
+    select mount, directory, moment, call_frame, spared, share, pause
+    from names_voided join voided_one_by_one using (call) join shares using (call)
+"""
+
+_PLACES = """
+    select mount as key, directory as file, times
+    from (select mount, directory, count(*) as times from voided_found group by all)
+    qualify rank() over (partition by mount order by times desc) <= $places
+"""
+
+_BY_MOUNT = f"""
+    select mount, count(distinct (directory, moment)), count(distinct directory),
+           {spared.columns("true", "asked")}, {spared.columns("spared", "kept")}
+    from voided_found group by mount
+"""

@@ -40,9 +40,9 @@ READS = columns.together(
     columns.of(
         calls="call client server connection callback xid call_frame call_first_time call_time "
         "reply_time transmissions resent_before_time rpc_status",
-        connections="connection transport client server server_port first_frame last_time syn_time "
-        "attempted_time client_fin_time client_rst_time server_fin_time server_rst_time "
-        "missing_bytes server_unacked server_resent",
+        connections="connection transport client server server_port first_frame first_time "
+        "last_time syn_time attempted_time client_fin_time client_rst_time server_fin_time "
+        "server_rst_time missing_bytes server_unacked server_resent",
         notes="reason call time",
     ),
 )
@@ -151,45 +151,69 @@ def _swapped(xid: str) -> str:
         + ({xid} // 65536 & 255) * 256 + {xid} // 16777216)"""
 
 
-def _ahead(one: str, other: str) -> str:
-    """SQL: by how much an xid is ahead of another."""
-    return f"(({one} - {other} + 4294967296) % 4294967296)"
-
-
-# A connection that takes the place of one that nobody had ended: one whose first call goes on with
-# the numbers of the other's last one, which is not used any more.
-_MOVED = f"""
-    select later.connection, later.first_frame, asked, former.connection as former,
-           coalesce(server_unacked > 0 and server_resent > 0
-                    and former.last_time - last.ended >= {TIMEOUT_NS}, false) as unacknowledged
-    from (
-             select connection, client, server, server_port, first_frame,
-                    coalesce(attempted_time, syn_time) as asked
-             from connections
-             where transport = 'TCP' and syn_time is not null and missing_bytes = 0
-         ) as later
-         join connections as former using (client, server, server_port)
-         join its as first on first.connection = later.connection
-         join its as last on last.connection = former.connection
-    where former.transport = 'TCP' and former.connection <> later.connection
-          and former.missing_bytes = 0
-          and coalesce(least(client_fin_time, client_rst_time, server_fin_time, server_rst_time)
-                       > asked, true)
-          and last.latest < asked and first.earliest >= asked
-          and least({_ahead("first.xid", "last.last_xid")},
-                    {_ahead(_swapped("first.xid"), _swapped("last.last_xid"))})
-              between 1 and {COUNTED_ON}
-    qualify row_number() over (
-                partition by later.connection order by last.latest desc, former.connection
-            ) = 1
+# Of connections that may take another's place: there was one before, with the same server and port.
+_CONNECTIONS = f"""
+    select connection, client, server, server_port, min(call_first_time) as earliest,
+           max(call_first_time) as latest, max(coalesce(reply_time, call_time)) as ended,
+           arg_min(xid, call)::bigint as first_xid, arg_max(xid, call)::bigint as last_xid
+    from calls join (
+             select connection, client, server, server_port
+             from connections semi join (
+                      select client, server, server_port
+                      from connections where transport = 'TCP' and missing_bytes = 0
+                      group by client, server, server_port
+                      having max(syn_time) > min(first_time) + {PAUSE_NS}
+                  ) as several using (client, server, server_port)
+             where transport = 'TCP' and missing_bytes = 0
+         ) as tcp using (connection, client, server)
+    where not callback group by all
 """
 
-_CONNECTIONS = """
-    select connection, min(call_first_time) as earliest, max(call_first_time) as latest,
-           max(coalesce(reply_time, call_time)) as ended,
-           arg_min(xid, (call_first_time, call))::bigint as xid,
-           arg_max(xid, (call_first_time, call))::bigint as last_xid
-    from calls where not callback group by connection
+# A connection that takes the place of one that nobody had ended: its first call goes on with the
+# numbers of the other's last one, which is not used any more. Those near one another are in the
+# same row of numbers, or in neighbours; of several the latest counts.
+_MOVED = f"""
+    select moved.connection, first_frame, asked, former,
+           coalesce(server_unacked > 0 and server_resent > 0
+                    and last_time - ended >= {TIMEOUT_NS}, false) as unacknowledged
+    from (
+             with orders as (select unnest([false, true]) as swapped)
+             select later.*, former.connection as former, former.ended, former.latest
+             from (
+                      select connection, client, server, server_port, first_frame, asked, swapped,
+                             case when swapped then {_swapped("first_xid")} else first_xid
+                             end as xid,
+                             xid // {COUNTED_ON} as numbers
+                      from (
+                               select connection, first_frame,
+                                      coalesce(attempted_time, syn_time) as asked
+                               from connections where syn_time is not null
+                           ) as opened join its using (connection) cross join orders
+                      where earliest >= asked
+                  ) as later
+                  asof join (
+                      select connection, client, server, server_port, ended, latest, swapped,
+                             case when swapped then {_swapped("last_xid")} else last_xid
+                             end as before,
+                             before // {COUNTED_ON} + further as numbers
+                      from its cross join orders
+                           cross join (select unnest([0, 1]) as further) as rows_of_numbers
+                  ) as former
+                  on later.client = former.client and later.server = former.server
+                     and later.server_port = former.server_port
+                     and later.swapped = former.swapped and later.numbers = former.numbers
+                     and later.asked > former.latest
+             where xid - before between 1 and {COUNTED_ON}
+         ) as moved join (
+             select connection as former, last_time, server_unacked, server_resent,
+                    least(client_fin_time, client_rst_time, server_fin_time, server_rst_time)
+                        as given_up
+             from connections
+         ) as its_end using (former)
+    where coalesce(given_up > asked, true)
+    qualify row_number() over (
+                partition by moved.connection order by latest desc, former
+            ) = 1
 """
 
 # Linux sends a call again at once that RPC refused (RFC 5531 section 9).
@@ -224,7 +248,8 @@ _PAUSES = f"""
         select client, server, call, moved.connection is not null as moved, former,
                coalesce(unacknowledged, false) as unacknowledged,
                coalesce(first_frame, call_frame) as frame, coalesce(asked, call_first_time) as until
-        from calls left join moved using (connection) left join its using (connection)
+        from calls left join moved using (connection)
+             left join (select connection, earliest from its) as first using (connection)
              left join together using (call) semi join beyond using (client, server)
         where not callback
               and (moved.connection is not null and call_first_time = earliest

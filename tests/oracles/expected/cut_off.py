@@ -16,7 +16,7 @@ def expected(capture: Capture) -> Expected:
     Nor does it where segments are lost: a handshake may be among them.
     """
     changed = any(
-        change in step["command"]
+        change in step.get("command", "")
         for truth in capture.truths()
         for step in truth["steps"]
         for change in CHANGES

@@ -91,3 +91,85 @@ def test_a_call_over_udp_that_was_lost(tmp_path: Path) -> None:
     assert "1 of 21 calls (4.8 %) went more than once, over UDP." in again.evidence
     assert again.saving_s == pytest.approx(1.1, rel=0.01)
     assert "duplicate_replies" not in (*findings, *again.also)
+
+
+def at_the_server(port: int, since_ms: int) -> Conversation:
+    """A connection as it looks there: the client's answer to the SYN+ACK takes the round trip."""
+    talk = Conversation(client_port=port, isns=(1_000_000 + port, 2_000_000 + port))
+    return talk.open(since_ms * MS, synack_after_ns=10_000, ack_after_ns=MS)
+
+
+def waited(capture: Capture, folder: Path) -> tuple[dict[str, Finding], float]:
+    """What the rules say of a capture, and what of the time the verdict lays on no answer."""
+    findings = found(capture, folder)
+    with pcapnfs.open(folder / "built.pcap") as trace:
+        verdict = pcapnfs.summarize(trace).verdict
+    assert verdict is not None
+    return findings, sum(each.time_s for each in verdict.causes if each.cause == "waiting")
+
+
+@pytest.mark.parametrize(
+    ("ended", "first_xid", "told"),
+    [(False, 51, True), (True, 51, False), (False, 9_000_000, False)],
+    ids=["cut off", "closed by itself", "started anew"],
+)
+def test_a_client_that_comes_back_on_another_connection(
+    ended: bool, first_xid: int, told: bool, tmp_path: Path
+) -> None:
+    """After 20 s: the former one stands as it was, or was closed."""
+    former = at_the_server(700, 0)
+    for number in range(1, 51):
+        asked(former, number)
+    if ended:
+        former.close(5_100 * MS)
+    later = at_the_server(701, 25_000)
+    for number in range(50):
+        at_ns = (25_002 + 100 * number) * MS
+        later.call(first_xid + number, at_ns, *nfs3.getattr_(HANDLE))
+        later.reply(first_xid + number, at_ns + 400_000, FORBIDDEN)
+    both = Capture(sorted([*former.frames, *later.frames], key=lambda frame: frame.time_ns))
+    findings, waited_s = waited(both, tmp_path)
+    assert ("cut_off" in findings) is told
+    assert waited_s == pytest.approx(19.9 if told else 0.0, abs=0.2)
+    if told:
+        assert findings["cut_off"].severity == "problem"
+        assert findings["cut_off"].confidence == "likely"
+
+
+@pytest.mark.parametrize("copies", [0, 3])
+def test_calls_that_had_waited_in_the_clients_tcp(copies: int, tmp_path: Path) -> None:
+    """After 20 s the next call comes, alone or with all that its timer had sent again."""
+    talk = at_the_server(700, 0)
+    for number in range(1, 51):
+        asked(talk, number)
+    for late in range(copies + 1):
+        talk.call(99, 25_000 * MS + late * 10_000, *nfs3.getattr_(HANDLE))
+    talk.reply(99, 25_000 * MS + 400_000, FORBIDDEN)
+    for number in range(260, 300):
+        asked(talk, number)
+    findings, waited_s = waited(talk.capture(), tmp_path)
+    assert ("cut_off" in findings) is bool(copies)
+    assert waited_s == pytest.approx(19.0 if copies else 0.0, abs=1.5)
+
+
+@pytest.mark.parametrize("tries", [0, 5])
+def test_a_reply_that_the_server_sends_again_and_again(tries: int, tmp_path: Path) -> None:
+    """For 6 s nothing comes back, and then the client goes on where it was."""
+    talk = at_the_server(700, 0)
+    for number in range(1, 51):
+        asked(talk, number)
+    reply = talk.frames[-1]
+    for number in range(tries):
+        talk.retransmit(reply, reply.time_ns + 200 * MS * (2 ** (number + 1) - 1))
+    talk.ack("client", reply.time_ns + 6_202 * MS)
+    for number in range(113, 150):
+        asked(talk, number)
+    findings = found(talk.capture(), tmp_path)
+    assert ("tcp_loss" in findings) is bool(tries)
+    if tries:
+        cut = findings["tcp_loss"]
+        assert cut.title == "The path let nothing through for a while"
+        assert cut.saving_s == pytest.approx(6.2, abs=0.1)
+        assert (
+            "the server sent again what the client did not acknowledge for 6.20 s" in cut.evidence
+        )

@@ -56,6 +56,7 @@ from pcapnfs.analyses.times import time_budget as _time_budget
 from pcapnfs.analyses.times.budget import Booked, book
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.wire import caps as _caps
+from pcapnfs.analyses.wire import cut_off as _cut_off
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
@@ -85,6 +86,7 @@ READS = columns.together(
     _caps.READS,
     _capture.READS,
     _commits.READS,
+    _cut_off.READS,
     _exclusive_creates.READS,
     _failures.READS,
     _filter_ports.READS,
@@ -140,6 +142,7 @@ class Material(Record):
     caps: _caps.Caps
     capture: _capture.Capture
     commits: tuple[_commits.Commits, ...]
+    cut_off: tuple[_cut_off.CutOff, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
     failures: tuple[_failures.Failures, ...]
     filter_ports: tuple[int, ...]
@@ -272,6 +275,7 @@ def complete(
     caps = ask(_caps.caps)
     capture = ask(_capture.capture)
     commits = ask(_commits.commits)
+    cut_off = ask(_cut_off.cut_off)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
     failures = ask(_failures.failures)
     filter_ports = ask(_filter_ports.filter_ports)
@@ -323,6 +327,7 @@ def complete(
         caps=caps(),
         capture=capture(),
         commits=commits(),
+        cut_off=cut_off(),
         exclusive_creates=exclusive_creates(),
         failures=failures(),
         filter_ports=filter_ports(),

@@ -78,6 +78,7 @@ from pcapnfs.analyses.times import (
 )
 from pcapnfs.analyses.wire import (
     caps,
+    cut_off,
     held_segments,
     late_connections,
     loss_rate,
@@ -163,6 +164,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "clocks_apart": (clocks_apart.READS, clocks_apart.clocks_apart),
     "failures": (failures.READS, failures.failures),
     "files": (files.READS, files.files),
+    "cut_off": (cut_off.READS, cut_off.cut_off),
     "late_connections": (late_connections.READS, late_connections.late_connections),
     "layouts": (layouts.READS, layouts.layouts),
     "listing_costs": (listing_costs.READS, listing_costs.listing_costs),
@@ -239,6 +241,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
 """Every question, with what it says it reads."""
 
 SHOWN_BY = {
+    "cut_off": "k61-locks-v42-server.pcap",
     "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
     "preliminaries": "k61-locks-v42-server.pcap",
@@ -410,6 +413,7 @@ def test_an_answer_in_parts_needs_no_other_columns(
 
 GATES: tuple[tuple[ModuleType, str], ...] = (
     (clocks_apart, "any_below"),
+    (cut_off, "any_sign"),
     (directions, "any_called"),
     (directions, "any_orphan"),
     (exclusive_creates, "any_newer"),

@@ -149,6 +149,31 @@ def test_a_longer_pause_is_the_clients() -> None:
     assert pair.stalls == 0
 
 
+@pytest.mark.parametrize(
+    ("server_half", "resent_s", "told"),
+    [(0.01, 5.001, 1), (0.01, 0.25, 0), (0.01, 0.09, 0), (1, 5.001, 0), (100, 5.001, 0)],
+)
+def test_but_for_what_the_server_went_on_sending_again(
+    server_half: float, resent_s: float, told: int
+) -> None:
+    """At the server alone: elsewhere the client may have had it. Its last reply came at 0.101 s."""
+    path = {
+        "syn_rtt": int(server_half * MILLISECOND),
+        "ack_rtt": MILLISECOND,
+        "handshake": True,
+        "client_resent": 0,
+        "server_resent": 6,
+    }
+    late = at(11, 7, 1, resent_before_time=START_NS + int(resent_s * SECOND))
+    with asked(late, **path) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.stalls, pair.longest_late) == (told, bool(told))
+    if told:
+        assert pair.time_s == {"client": pytest.approx(4.9)}
+        assert pair.longest_s == pytest.approx(4.9)
+        assert pair.longest_from_ns == START_NS + 101 * MILLISECOND
+
+
 def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:
     """Those to the portmapper and to MOUNT."""
     beside = {**CONNECTION, "client_zero_window": 0, "server_zero_window": 0}

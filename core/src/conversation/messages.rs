@@ -269,6 +269,7 @@ impl Messages {
             header: &header,
             reply,
             resent: connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns),
+            resent_before_ns: connection.and_then(|known| known.resent_before(request.message.first.time_ns)),
             unreceived_ns: connection.and_then(|known| {
                 let end = SeqNumber(request.end?.get());
                 known.unreceived.of(request.caller).before(end, request.message.last.time_ns)

@@ -236,6 +236,8 @@ pub struct Connection {
     pub segment_size: Option<u16>,
     /// When either side last sent a segment again; `i64::MIN` without any.
     pub resent_ns: i64,
+    /// When it did before that; likewise.
+    resent_before_ns: i64,
     /// What each side was seen to do.
     pub counts: Sides<SideCounts>,
     /// How long each side took to acknowledge what the other had sent.
@@ -258,10 +260,26 @@ impl Connection {
             opening: Opening::default(),
             segment_size: None,
             resent_ns: NEVER,
+            resent_before_ns: NEVER,
             counts: Sides::default(),
             acks: Sides::default(),
             unreceived: Sides::default(),
         }
+    }
+
+    /// Takes that either side sent a segment again.
+    #[cold]
+    pub(super) fn resent(&mut self, time_ns: i64) {
+        if time_ns != self.resent_ns {
+            self.resent_before_ns = self.resent_ns;
+        }
+        self.resent_ns = time_ns;
+    }
+
+    /// When either side last sent a segment again before a time, if that was one of the last two.
+    pub fn resent_before(&self, time_ns: i64) -> Option<i64> {
+        let last_two = [self.resent_ns, self.resent_before_ns];
+        last_two.into_iter().find(|resent_ns| (NEVER + 1..time_ns).contains(resent_ns))
     }
 
     /// A usual round trip of the whole path, as far as it is known by now: that of the handshake, or what both

@@ -456,7 +456,7 @@ impl State {
         let counts = self.connection.counts.of_mut(side);
         counts.retransmitted += 1;
         counts.early += u32::from(direction.is_early(time_ns));
-        self.connection.resent_ns = time_ns;
+        self.connection.resent(time_ns);
         direction.under_way.forget();
         direction.repeated.sent(sequence, length, time_ns);
     }
@@ -496,7 +496,7 @@ impl State {
         let connection = &mut self.connection;
         if again {
             direction.filling += 1;
-            connection.resent_ns = now_ns;
+            connection.resent(now_ns);
         }
         connection.counts.of_mut(side).refilled += direction.filled(until, missed.end);
     }

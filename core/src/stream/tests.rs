@@ -187,6 +187,20 @@ fn what_the_receiver_had_before_was_sent_again_in_vain() {
 }
 
 #[test]
+fn when_something_was_sent_again_before_a_time_is_known_of_the_last_two() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    assert_eq!(wire.connection().resent_before(i64::MAX), None);
+    for at_us in [300_000, 700_000, 700_000] {
+        wire.send(at_us, 'C', ACK, 1, 1, 100);
+    }
+    let before = |at_us: i64| wire.connection().resent_before(at_us * US);
+    assert_eq!(before(700_001), Some(700_000 * US));
+    assert_eq!(before(700_000), Some(300_000 * US));
+    assert_eq!(before(300_000), None);
+}
+
+#[test]
 fn what_is_sent_again_before_the_timer_runs_out_is_early() {
     let mut wire = Wire::default();
     wire.send(0, 'S', ACK, 1, 1, 0);

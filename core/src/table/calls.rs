@@ -56,6 +56,7 @@ impl Tables {
             reply_bytes: exchange.reply.map(|reply| reply.length as u32),
             transmissions: exchange.request.transmissions,
             tcp_resent: exchange.resent,
+            resent_before_time: exchange.resent_before_ns,
             unreceived_time: exchange.unreceived_ns,
             rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
             status: status,

@@ -74,6 +74,8 @@ pub struct Exchange<'a> {
     pub reply: Option<&'a Record<'a>>,
     /// A segment was sent again on the connection meanwhile.
     pub resent: bool,
+    /// When one was sent again before the call began, as far as it is known.
+    pub resent_before_ns: Option<i64>,
     /// When the other side last acknowledged less than all of the call, after it was sent.
     pub unreceived_ns: Option<i64>,
     /// How the reply answers.

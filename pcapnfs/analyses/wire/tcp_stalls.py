@@ -6,13 +6,14 @@ nothing follows is sent again only when the sender's timer runs out, 200 ms at l
 most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
 that much longer than others of its kind is taken for such a stall; where the capture was not taken
 at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by. There are no more of them than segments sent again, and those come first during which one
-was. Where none was, the capture lacks it, as where a reply was lost before it came by: then a first
-time-out is to be believed, which hardly ever takes a second. What was sent again before the timer
-can have run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its
-receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that
-of the answer to it would not show otherwise: what one end sends again shows at the other end, and
-not that of the capture.
+came by; at the server, of a longer pause what it went on sending again: until then the client had
+not acknowledged it. There are no more of them than segments sent again, and those come first during
+which one was. Where none was, the capture lacks it, as where a reply was lost before it came by:
+then a first time-out is to be believed, which hardly ever takes a second. What was sent again
+before the timer can have run out (a tail loss probe, a fast retransmission) held nothing up for
+that long. What its receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss
+only as long as that of the answer to it would not show otherwise: what one end sends again shows at
+the other end, and not that of the capture.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ STALLED_READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
-        "call_time reply_first_time reply_time transmissions tcp_resent status_name",
+        "call_time reply_first_time reply_time transmissions tcp_resent resent_before_time "
+        "status_name",
         connections="connection client server transport client_resent server_resent "
         "client_spurious server_spurious client_early server_early",
     ),
@@ -71,7 +73,8 @@ sent again the server's: a first time-out is hardly ever as long."""
 TABLE = "tcp_stalls"
 """The table that `register` makes, with a row for each call that stood still: `call`, `client`,
 `server`, `call_frame`, `call_first_time`; `row` of the time budget; `stall`, what it took of the
-clock, ns; `waited`, whether it was outstanding `longer` ns than others, or came late; `inside`,
+clock, ns; `waited`, whether it was outstanding `longer` ns than others, or came late, after a
+`pause`, where that is long, in which the server sent again for `unreached` ns; `inside`,
 what of that is in its service time, ns; `own`: nothing else makes it long, since it was sent once
 and not told to come again."""
 
@@ -137,10 +140,11 @@ class TcpStalls(Record):
     """What they took of the clock more than others of their kind, seconds by row of the time
     budget."""
     longest_s: float
-    """How much longer than others of its kind the longest of them was outstanding, seconds; 0 where
-    none was."""
+    """How much longer than others of its kind the longest of them was outstanding, seconds; or for
+    how long the server sent again before one that came late (`longest_late`); 0 where none was."""
     longest_from_ns: int | None
-    """When that one was sent, nanoseconds since 1970; None where none was outstanding longer."""
+    """When that one was sent, nanoseconds since 1970, or the reply before it; None where none was
+    outstanding longer."""
     frames: tuple[int, ...]
     """Example frames: of calls that stood still, the longest first."""
     undelivered: int = 0
@@ -150,6 +154,8 @@ class TcpStalls(Record):
     """What the server had sent last on them, and the client did not acknowledge, bytes."""
     undelivered_resent: int = 0
     """Segments that the server sent again on them."""
+    longest_late: bool = False
+    """The longest of them came late."""
     worst: LossyConnection | None = None
     """Of several connections in use at the same time the one on which most segments were sent
     again; None where it is alone, or nothing was."""
@@ -184,8 +190,9 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             server_shut=integer(row["server_shut"]),
             stalls=len(examples.get(pair, ())),
             time_s=times.get(pair, {}),
-            longest_s=seconds(longest.get(pair, (0, None))[0]) or 0.0,
-            longest_from_ns=longest.get(pair, (0, None))[1],
+            longest_s=seconds(longest.get(pair, NOTHING)[0]) or 0.0,
+            longest_from_ns=longest.get(pair, NOTHING)[1],
+            longest_late=longest.get(pair, NOTHING)[2],
             frames=tuple(examples.get(pair, ())[:EXAMPLES]),
             undelivered=integer(row["undelivered"]),
             undelivered_bytes=integer(row["undelivered_bytes"]),
@@ -282,25 +289,30 @@ def register(trace: Trace) -> bool:
 
 Pair = tuple[str, str]
 
+Longest = tuple[int, int | None, bool]
+
+NOTHING: Longest = (0, None, False)
+"""What the longest is where there is none."""
+
 
 def _stalls(
-    rows: list[tuple[str, str, str, int, int, int | None, int]],
-) -> tuple[dict[Pair, dict[str, float]], dict[Pair, list[int]], dict[Pair, tuple[int, int]]]:
+    rows: list[tuple[str, str, str, int, int, int | None, int, bool]],
+) -> tuple[dict[Pair, dict[str, float]], dict[Pair, list[int]], dict[Pair, Longest]]:
     """Seconds by row of the budget, frames, and the longest, of each client and server.
 
-    Frames come longest first. The longest is by how much longer it was outstanding, ns, and when it
-    was sent.
+    Frames come longest first. The longest is by how much longer it was outstanding, ns, when it was
+    sent, and whether it came late instead.
     """
     times: dict[Pair, dict[str, float]] = {}
     frames: dict[Pair, list[int]] = {}
-    longest: dict[Pair, tuple[int, int]] = {}
-    for client, server, row, time, frame, longer, sent in rows:
+    longest: dict[Pair, Longest] = {}
+    for client, server, row, time, frame, longer, sent, came_late in rows:
         pair = client, server
         booked = times.setdefault(pair, {})
         booked[row] = booked.get(row, 0.0) + (seconds(time) or 0.0)
         frames.setdefault(pair, []).append(frame)
-        if longer is not None and longer > longest.get(pair, (0, 0))[0]:
-            longest[pair] = longer, sent
+        if longer is not None and longer > longest.get(pair, NOTHING)[0]:
+            longest[pair] = longer, sent, came_late
     return times, frames, longest
 
 
@@ -382,8 +394,9 @@ _LOST = f"""
 """
 
 _STALLED = f"""
-    select client, server, row, stall, call_frame, case when waited then longer end::bigint,
-           call_first_time
+    select client, server, row, stall, call_frame,
+           case when waited then longer else unreached end::bigint,
+           case when waited then call_first_time else call_first_time - pause end, not waited
     from {TABLE} order by stall desc, call
 """
 
@@ -397,6 +410,7 @@ _STALLS = f"""
     ),
     suspects as (
         select connection, coalesce(vantage = 'client', false) as at_client,
+               coalesce(vantage = 'server', false) as at_server,
                client_resent
                    - greatest(client_early,
                               if(coalesce(vantage = 'server', false), client_spurious, 0))
@@ -409,7 +423,7 @@ _STALLS = f"""
              ) left join placed using (client, server)
     ),
     asked as (
-        select calls.*, at_client, resent, coalesce(share, 0) as share,
+        select calls.*, at_client, at_server, resent, coalesce(share, 0) as share,
                greatest(coalesce(reply_time, call_time), call_time) - call_first_time as took,
                greatest(call_time - call_first_time,
                         coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0)) as moving
@@ -427,18 +441,22 @@ _STALLS = f"""
         from asked
     ),
     stalled as (
-        select *, case when waited then least(longer, share) else pause end as stall
+        select *, case when waited then least(longer, share) else coalesce(unreached, pause)
+                  end as stall
         from (
             select *, reply_time is not null and longer >= $timeout
-                      and (tcp_resent or longer <= $pause) as waited
+                      and (tcp_resent or longer <= $pause) as waited,
+                   case when at_server and pause > $pause
+                        then resent_before_time - (call_first_time - pause) end as unreached
             from timed
         )
-        where waited or pause between $timeout and $pause
+        where waited or pause between $timeout and $pause or unreached >= $timeout
     )
     select client, server,
            case when not waited then 'client' when moving >= $timeout then 'transfer'
                 else stability end as row,
-           stall::bigint as stall, call_frame, call_first_time, call, waited, longer,
+           stall::bigint as stall, call_frame, call_first_time, call, waited, longer, pause,
+           unreached,
            case when waited then greatest(longer - (call_time - call_first_time), 0) else 0
                end::bigint as inside,
            transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own

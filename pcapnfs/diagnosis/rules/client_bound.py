@@ -31,13 +31,16 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
 def _late_s(material: Material, found: Bottleneck) -> float:
     """For how long the client had no connection: others tell that.
 
-    `slow_connect` and `no_connection`. What follows its calls is in the clock of each of several
-    clients alone.
+    `slow_connect`, `cut_off` and `no_connection`. What follows its calls is in the clock of each of
+    several clients alone.
     """
     late = (
-        pair.idle_s
-        for pair in material.late_connections
-        if not found.about or pair.client in found.about
+        idle_s
+        for client, idle_s in (
+            *((pair.client, pair.idle_s) for pair in material.late_connections),
+            *((pair.client, pair.idle_s) for pair in material.cut_off),
+        )
+        if not found.about or client in found.about
     )
     vain = (
         pair.idle_s

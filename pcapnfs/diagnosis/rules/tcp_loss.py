@@ -283,14 +283,18 @@ def _stalls(pair: TcpStalls) -> str:
 
 def _stood_still(pair: TcpStalls) -> str:
     """What it cost that the path was cut."""
-    sent = units.clock(pair.longest_from_ns or 0)
+    calls, sent = units.counted(pair.stalls, "call"), units.clock(pair.longest_from_ns or 0)
+    cost = units.duration(sum(pair.time_s.values()))
+    if pair.longest_late:
+        return (
+            f" {calls} took {cost} of the clock longer, or came that much later, for it; after the "
+            f"reply sent at {sent} UTC the server sent again what the client did not acknowledge "
+            f"for {units.duration(pair.longest_s)}."
+        )
     longest = f"sent at {sent} UTC, stood still for {units.duration(pair.longest_s)}."
     if pair.stalls == 1:
         return f" One call, {longest}"
-    return (
-        f" {units.counted(pair.stalls, 'call')} took {units.duration(sum(pair.time_s.values()))} "
-        f"of the clock longer for it; the longest, {longest}"
-    )
+    return f" {calls} took {cost} of the clock longer for it; the longest, {longest}"
 
 
 _WHY = (

@@ -427,6 +427,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (silent_calls, "any_found"),
     (silent_calls, "any_silent"),
     (silent_calls, "any_waited"),
+    (sizes, "may_limit"),
     (stalled_calls, "any_long"),
     (uneven_connections, "any_found"),
     (voided_names, "any_changed"),

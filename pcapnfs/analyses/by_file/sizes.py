@@ -229,7 +229,7 @@ def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | N
         largest = _most(each.largest_placed_bytes for each in mine)
         reach = _most(each.reach_bytes for each in mine)
         server = _most(servers)
-        if largest and _limiting(trace, largest, reach, server, reading=reading):
+        if may_limit(largest, reach) and _limits(trace, largest or 0, server, reading=reading):
             found.append((largest, "calls"))
         else:
             found.append(_offered(server))
@@ -242,12 +242,15 @@ def _most(values: Iterable[int | None]) -> int | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _limiting(
-    trace: Trace, largest: int, reach: int | None, server: int | None, *, reading: bool
-) -> bool:
-    """Whether the largest call was as large as any could be."""
-    if reach is None or reach <= largest or largest % KIBIBYTE:
+def may_limit(largest: int | None, reach: int | None) -> bool:
+    """Whether files took more than the largest call, which has a size that a mount can have."""
+    if not largest or reach is None:
         return False
+    return reach > largest and largest % KIBIBYTE == 0
+
+
+def _limits(trace: Trace, largest: int, server: int | None, *, reading: bool) -> bool:
+    """Whether the largest call was as large as any could be."""
     # What the server does not say, nothing but the largest call tells.
     return server in {None, largest} or transfer_sizes.went_on(trace, largest, reading=reading)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.mounts import mount_options
-from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.mounts.mount_evidence import SHOWN, Evidence, evidence
 from pcapnfs.analyses.mounts.mount_options import Mount
 from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
@@ -51,21 +51,7 @@ NOTHING = Evidence(
     limits_withheld=False,
     reads_unasked=0,
     reads_asked=0,
-    frames=dict.fromkeys(
-        (
-            "moves",
-            "visits",
-            "returns",
-            "settled",
-            "pauses",
-            "aged",
-            "listing",
-            "read",
-            "write",
-            "sync",
-        ),
-        (7,),
-    ),
+    frames=dict.fromkeys(SHOWN, (7,)),
 )
 
 DEFAULT = replace(NOTHING, moves=100, moves_asked=3, visits=100, visits_asked=30)

@@ -270,7 +270,7 @@ def _places(some: range, many: int) -> tuple[str, str]:
 _COUNTED = tuple(name for name, kind in Evidence.__annotations__.items() if kind == "int")
 """Fields that count: queries have them under the same names, and lack those that are 0."""
 
-_SHOWN = (
+SHOWN = (
     "moves",
     "visits",
     "returns",
@@ -309,7 +309,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         max_read_bytes=whole(row.get("max_read")),
         max_write_bytes=whole(row.get("max_write")),
         limits_withheld=bool(row.get("withheld")),
-        frames={name: frames(name) for name in _SHOWN},
+        frames={name: frames(name) for name in SHOWN},
         **{name: whole(row.get(name)) or 0 for name in _COUNTED},
     )
 

@@ -101,9 +101,8 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedN
         return ()
     former_names.register(trace)
     shares.register(trace)
-    for statement in (_LOOKED_UP, _TOLD, _KNOWN, _VOIDED, _ONE_BY_ONE):
+    for statement in (_LOOKED_UP, _TOLD, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
         cursor.execute(statement)
-    cursor.execute(f"create temp table voided_asked as {_ASKED}")
     walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
     many = parts.number(trace, entries=False)
     for rows in parts.of_table(trace, cursor, "voided_asked", "mount, directory", many):
@@ -217,6 +216,7 @@ _VOIDED = f"""
 
 # What begins an open is a question of its own, which nothing spares.
 _ASKED = f"""
+    create temp table voided_asked as
     select mount, directory, call, call_time as moment, reply_time, pause, hash(name) as title,
            listing, told, false as once,
            case when opens then 0

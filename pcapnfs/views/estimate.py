@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.resampling import LEAST_FILES
-from pcapnfs.analyses.forecasts.verdict_evidence import PAUSED
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
@@ -371,7 +369,7 @@ def about_what_if(model: Model) -> list[str]:
     if model.measured_s is not None and model.what_if:
         client = model.client_s or 0.0
         own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
-        files = "which files were worked on, and " if _resampled(model) else ""
+        files = "which files were worked on, and " if model.resampled else ""
         told.append(
             f"Ranges cover {files}what differs from run to run: that the "
             f"client's own time{own} is half as long or twice as long, and calls take a little "
@@ -384,26 +382,17 @@ def about_what_if(model: Model) -> list[str]:
 
 def _paused(model: Model) -> str:
     """What of the client's own time are pauses, where that is much."""
-    if model.pauses_s < PAUSED * (model.client_s or 0.0):
+    if not model.paused:
         return ""
     return f" ({units.duration(model.pauses_s)} of it pauses of a second or more)"
 
 
 def _unpaused(model: Model) -> str:
     """How long the run took without its pauses, where they are told."""
-    if model.measured_s is None or not _paused(model):
+    if model.measured_s is None or not model.paused:
         return ""
     without = units.duration(max(0.0, model.measured_s - model.pauses_s))
     return f" Without these pauses the run took {without}."
-
-
-def _resampled(model: Model) -> bool:
-    """Whether ranges hold what other files would have changed."""
-    if model.missing:  # There is no interval to tell it.
-        return any(
-            each.name == "files" and (each.measured or 0) >= LEAST_FILES for each in model.inputs
-        )
-    return model.forecast_low_s is not None
 
 
 def about_streams(model: Model) -> list[str]:

@@ -116,6 +116,11 @@ def test_pauses_in_each_forecast_are_told(pauses_s: float, told: bool) -> None:
     assert ("Without these pauses the run took 15.3 s." in text) is told
 
 
+def test_a_client_without_time_of_its_own_has_no_pauses_to_tell() -> None:
+    busy = replace(samples.model(), client_s=0.0, pauses_s=0.0)
+    assert "pauses" not in " ".join(estimate.about_what_if(busy))
+
+
 def test_options_are_told_where_there_are_any() -> None:
     poor = replace(samples.poor_model(), missing=("files", "rtt"))
     assert estimate.lines(poor) == ["Not enough data: no call of NFS tells of files."]

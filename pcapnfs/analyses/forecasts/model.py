@@ -32,10 +32,10 @@ from pcapnfs.analyses.forecasts.inputs import (
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
-from pcapnfs.analyses.forecasts.resampling import holdout_error, single_s
+from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, holdout_error, single_s
 from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
 from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
+from pcapnfs.analyses.forecasts.verdict_evidence import Evidence, is_paused
 from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace.listing_costs import listing_costs
@@ -239,6 +239,20 @@ class Model(Record):
     def unlike(self) -> bool:
         """Whether files differ so much that half of them does not tell what the others take."""
         return self.holdout_error is not None and self.holdout_error >= UNLIKE
+
+    @property
+    def paused(self) -> bool:
+        """Whether pauses are much of the client's own time."""
+        return is_paused(self.pauses_s, self.client_s or 0.0)
+
+    @property
+    def resampled(self) -> bool:
+        """Whether ranges hold what other files would have changed."""
+        if self.missing:  # There is no interval to tell it.
+            return any(
+                each.name == "files" and (each.measured or 0) >= LEAST_FILES for each in self.inputs
+            )
+        return self.forecast_low_s is not None
 
     @property
     def stored_s(self) -> list[float]:

@@ -102,6 +102,12 @@ UNSEEN = "time without a known call"
 PAUSED = 0.1
 """The part of the client's own time from which on its pauses are told."""
 
+
+def is_paused(pauses_s: float, own_s: float) -> bool:
+    """Whether pauses are enough of the client's own time to be told, both in seconds."""
+    return pauses_s > 0 and pauses_s >= PAUSED * own_s
+
+
 STORAGE = {
     "disk": "the latency of rotating disks without a write cache that survives a power failure",
     "slow": "several disk accesses a call, or a busy disk",
@@ -152,7 +158,8 @@ class Evidence(Record):
     resent: bool = False
     """Most stable calls were sent again before they were answered."""
     unused_s: float = 0.0
-    """What of that are gaps of a second or more in which nothing is known to be waited for."""
+    """What of the client's own time are gaps of a second or more in which nothing is known to be
+    waited for."""
     locked_s: float = 0.0
     """The time in which no call was under way since the client waited for a lock."""
     unreached_s: float = 0.0
@@ -311,7 +318,7 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
 def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the client's own time is: pauses are perhaps those of whoever sits before it."""
     client = next((each.time_s for each in causes if each.cause == "client"), 0.0)
-    if not evidence.unused_s or evidence.unused_s < PAUSED * client:
+    if not is_paused(evidence.unused_s, client):
         return "no call under way"
     unused = units.duration(evidence.unused_s)
     return f"no call under way, {unused} of it in pauses of a second or more"

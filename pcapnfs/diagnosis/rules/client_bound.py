@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.verdict_evidence import PAUSED
+from pcapnfs.analyses.forecasts.verdict_evidence import is_paused
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
@@ -91,7 +91,7 @@ def _seen(found: Bottleneck, cause: Cause) -> str:
         return f"No call was under way for {idle}."
     # Not of the protocols beside it, which mount: `network` has these, too.
     told = f"From the first call of NFS to the last reply, no call was under way for {idle}."
-    if found.unused_s < PAUSED * cause.time_s:
+    if not is_paused(found.unused_s, cause.time_s):
         return told
     return (
         f"{told} {units.duration(found.unused_s)} of it are pauses of a second or more, in which "

@@ -29,6 +29,15 @@ TABLE = "former_names"
 """The table that `register` makes: `call`, and the `directory` and `name` of its file then. Calls
 on files that had one name all the time are not in it."""
 
+CALLS = f"calls join files using (file) left join {TABLE} as former using (call)"
+"""SQL: calls about a file, with the file, and with its name then."""
+
+DIRECTORY = "coalesce(former.directory, calls.directory, parent)"
+"""SQL: the directory that the file of one of these was in then, as far as that is known."""
+
+NAME = "coalesce(former.name, files.name)"
+"""SQL: its name there."""
+
 
 @once
 def register(trace: Trace) -> None:

@@ -228,14 +228,14 @@ _OF_OPEN = ("ACCESS", "READ", "WRITE")
 _AFTER = f"""
     create temp table after as
     with about as (
-        select mount, coalesce(former.directory, calls.directory, parent) as directory,
-               coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
+        select mount, {former_names.DIRECTORY} as directory,
+               {former_names.NAME} as name, file, call, call_frame, call_time,
                reply_time, version, version = 4 and op = 'GETATTR' as unsure,
                role = 'directory' as opened
-        from calls join files using (file) left join {former_names.TABLE} as former using (call)
+        from {former_names.CALLS}
         where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
-              and coalesce(former.directory, calls.directory, parent)
+              and {former_names.DIRECTORY}
                   in (select directory from listed where not plus)
     ),
     asked as materialized (

@@ -314,7 +314,7 @@ _OPERATIONS = ("LOOKUP", "GETATTR", "ACCESS")
 _EVENTS = f"""
     with objects as (select file, parent, hash(name) as title from files where name is not null),
     about as (
-        select mount, coalesce(former.directory, calls.directory, parent) as directory,
+        select mount, {former_names.DIRECTORY} as directory,
                coalesce(former.title, objects.title) as title, what, call, call_time, reply_time,
                srt, unsure
         from (
@@ -328,7 +328,7 @@ _EVENTS = f"""
              ) as former using (call)
         where of_stretch(call) and {among("op", _OPERATIONS)} and not callback and program = {NFS}
               and reply_time is not null
-              and coalesce(former.directory, calls.directory, parent)
+              and {former_names.DIRECTORY}
                   in (select listings.directory from listings)
     ),
     asked as materialized (

@@ -151,13 +151,13 @@ by its name, without a LOOKUP."""
 # of the others.
 _LOOKED_UP = f"""
     create temp table names_looked_up as
-    select mount, coalesce(former.directory, calls.directory, parent) as directory,
-           coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
+    select mount, {former_names.DIRECTORY} as directory,
+           {former_names.NAME} as name, file, call, call_frame, call_time,
            reply_time, role = 'directory' as opened, version < 4 or opened as asks_at_open
-    from calls join files using (file) left join {former_names.TABLE} as former using (call)
+    from {former_names.CALLS}
     where op = 'LOOKUP' and status = 0 and not callback and program = {NFS}
           and reply_time is not null
-          and coalesce(former.directory, calls.directory, parent)
+          and {former_names.DIRECTORY}
               in (select directory from changed_by_others)
 """
 

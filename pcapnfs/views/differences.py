@@ -106,6 +106,7 @@ OF_THE_RUN = {
     "transfer_s": "transfer, all calls",
     "waiting_s": "waiting for the server",
     "other_s": "rest of the calls",
+    "client_s": "client, between calls",
 }
 """What those are called that are for the run, where it is taken as one."""
 

@@ -371,3 +371,9 @@ def test_patterns_that_begin_alike_can_be_told_apart_on_a_narrow_screen() -> Non
     text = " ".join(samples.render(compare.screen(changed), 80).split())
     for each in both:
         assert each.pattern in text
+
+
+def test_no_figure_of_a_run_taken_as_one_is_called_that_of_a_file() -> None:
+    assert any("per file" in name for name in differences.FACTORS.values())
+    names = differences.FACTORS | differences.OF_THE_RUN
+    assert [name for name in names.values() if "per file" in name] == []

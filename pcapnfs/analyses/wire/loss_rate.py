@@ -28,9 +28,10 @@ from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path
+from pcapnfs.analyses.wire.late_answers import Side
 from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
 from pcapnfs.analyses.wire.round_trip import round_trips
-from pcapnfs.analyses.wire.slower_path import Side, slower_paths
+from pcapnfs.analyses.wire.slower_path import slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS
 from pcapnfs.record import Record
 

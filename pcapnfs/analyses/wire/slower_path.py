@@ -1,22 +1,11 @@
 """Where the path between a client and a server was longer for a while, and what that took.
 
-Takes what TCP shows of each connection over time; gives for each client and server when even the
-quickest answers of one end took much longer than otherwise, how sure it is that the path was the
-cause, and what the calls that were under way then took longer for it.
-
-No answer is quicker than the round trip, so one quick answer shows that the path was no longer
-then. Slow answers alone do not show that it was: an end that works for longer than 40 ms delays its
-ACKs as well, by up to 200 ms in practice and half a second at most (RFC 1122 section 4.2.3.2). The
-path it was where no ACK would have been delayed for as long, or where many came soon after another:
-an ACK is for all that has arrived, so none was delayed for longer than the one before it was ago.
-(An ACK of two full-sized segments is no proof of its own: it goes at once (RFC 5681 section 4.2)
-unless the receiver cannot take more, as where a server is too slow for what clients write.) ACKs
-that took less than 30 ms longer are not delayed either; but that a busy end takes a while to send
-them, too. Between the capture point and the end that it was taken at there is no path: that half is
-not looked at.
-
-A path that is longer again and again, with quick answers in between, shows by its calls: what the
-server had not received when it acknowledged less (`late_arrivals`) was on its way.
+Takes what TCP shows of each connection over time: answers that all came late for a while
+(`late_answers`), and calls that had not arrived when the server acknowledged less
+(`late_arrivals`), by which a path shows that is longer again and again, with quick answers in
+between. Gives for each client, server and half of the path when it was longer, how sure that is,
+whether a full link made it so (`full_links`), and what the calls that were under way then took
+longer for it.
 """
 
 from __future__ import annotations
@@ -24,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
@@ -32,15 +21,11 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import full_links, tcp_stalls
+from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
-from pcapnfs.analyses.wire import round_trip, tcp_stalls
-from pcapnfs.analyses.wire.late_arrivals import (
-    EVENLY,
-    LARGE_BYTES,
-    LateArrivals,
-    late_arrivals,
-)
-from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.analyses.wire.late_answers import Confidence, LateAnswers, Side, late_answers
+from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -50,77 +35,23 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _late_answers.READS,
     _late_arrivals.READS,
-    round_trip.READS,
+    full_links.READS,
     shares.READS,
     tcp_stalls.STALLED_READS,
     columns.of(
         calls="call client connection callback stability call_frame call_first_time call_time "
-        "reply_first_time reply_time srt call_bytes reply_bytes",
-        connections="connection client server "
-        "client_slow_from client_slow_until client_slow_rtt "
-        "client_slow_acks client_slow_turns client_slow_full client_slow_soon "
-        "server_slow_from server_slow_until server_slow_rtt "
-        "server_slow_acks server_slow_turns server_slow_full server_slow_soon",
+        "reply_first_time reply_time srt call_bytes",
+        connections="connection client server server_slow_from server_slow_until server_slow_rtt",
     ),
 )
 """The columns that the queries here read."""
-
-TIMES_AS_LONG = 2.0
-"""A path that became longer takes at least so many times what it usually does."""
-
-LASTED = 10
-"""And stays so for as many round trips: shorter is a single stall, unless …"""
-
-AT_ONCE = 8
-"""… more ACKs than this came late that were not delayed. Of what is under way at once, no more is
-timed (`UNDER_WAY` in core/src/stream/timing.rs): what was sent after one of them came late, too."""
-
-NOT_DELAYED_S = 0.03
-"""ACKs that took less than this longer than others are not delayed: Linux and BSD delay by 40 ms or
-more, which a coarse timer shortens by up to 10 ms."""
-
-DELAYED_S = 0.21
-"""No ACK is delayed for longer in practice: Linux, BSD and Windows have 200 ms at most."""
-
-ALLOWED_S = 0.5
-"""No ACK may be delayed for longer (RFC 1122 section 4.2.3.2)."""
-
-UNDELAYED = (3, 10)
-"""ACKs that were not delayed from which the path is likely, and certain, the cause."""
-
-MANY = 30
-"""Answers from which it is certain where no ACK may be delayed for as long."""
-
-LEAST_S = 0.005
-"""What is less longer shows nothing where ACKs could be late because an end is busy …"""
-
-LEAST_OF_MANY_S = 0.002
-"""… nor this, however many come as late …"""
-
-BUSY_TIMES = 3.0
-"""… nor what took fewer times as long …"""
-
-BUSY = (20, 100)
-"""… nor fewer ACKs than the first; from the second on the path is likely the cause, and so it is
-where it was longer by less (`LEAST_OF_MANY_S`): no end is as busy with each of so many."""
-
-IN_QUEUE = 12
-"""Where calls are smaller, pairs of them are looked at, and at least so many calls must have stood
-in the queue. Those of fewer programs, each of which calls again as it has its answer, may by chance
-be answered evenly on any path: of 12 programs one time in 15 to 100, of 16 one in 30 to 200, by how
-alike their round trips are."""
 
 TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
 its server was known to be longer: `call`, `client`, `call_frame`; `row` of the time budget;
 `inside`, what its service time holds for that, ns, and `part`, what it took of the clock, ns."""
-
-Side = Literal["client", "server"]
-"""An end of the path."""
-
-Confidence = Literal["certain", "likely", "possible"]
-"""How sure it is that the path was the cause."""
 
 
 class SlowerPath(Record):
@@ -189,7 +120,7 @@ class SlowerPath(Record):
     @property
     def undelayed(self) -> int:
         """Those of the ACKs without data that no end delays for as long."""
-        return _undelayed(self.more_s, self.full, self.soon)
+        return _late_answers.undelayed(self.more_s, self.full, self.soon)
 
 
 class Slowed(Record):
@@ -204,7 +135,7 @@ class Slowed(Record):
 @once
 def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     """Tell each client, server and half of the path, in order of time."""
-    replied = _full_of_replies(trace)
+    replied = full_links.full_of_replies(trace)
     found = tuple(
         replace(path, full_bytes_per_s=replied.get((path.client, path.server)))
         if path.side == "client"
@@ -217,7 +148,7 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
         (client, server): (integer(calls), seconds(longer) or 0.0, tuple(frames))
         for client, server, calls, longer, frames in trace.rows(_TOLD)
     }
-    full = _full(trace)
+    full = full_links.full_of_calls(trace)
     times: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for client, server, row, part in trace.rows(_TIMES):
         times[client, server][row] = seconds(part) or 0.0
@@ -225,65 +156,13 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
         replace(
             _with_calls(path, *told[path.client, path.server], times[path.client, path.server]),
             full_bytes_per_s=path.full_bytes_per_s
-            or full.get((path.client, path.server), _NOT_FULL).bytes_per_s
+            or full.get((path.client, path.server), full_links.NOT_FULL).bytes_per_s
             or None,
         )
         if _costs(path) and (path.client, path.server) in told
         else path
         for path in found
     )
-
-
-class _Full(Record):
-    """A link that the data of a client filled."""
-
-    bytes_per_s: float
-    """How fast the data moved, bytes a second."""
-    least_bytes: int
-    """Bytes of the calls that tell."""
-
-
-_NOT_FULL = _Full(0.0, LARGE_BYTES)
-"""Of a link of which nothing tells that it was full."""
-
-
-@once
-def _full(trace: Trace) -> dict[tuple[str, str], _Full]:
-    """The links that the data of clients filled meanwhile."""
-    paths = [path for path in _paths_by_answers(trace) if _costs(path)]
-    rates = _filled(trace, _RATES, paths)
-    found = {pair: _Full(rate, LARGE_BYTES) for pair, rate in rates.items()}
-    others = [path for path in paths if (path.client, path.server) not in found]
-    for pair, rate in _filled(trace, _RATES_OF_PAIRS, others).items():
-        found[pair] = _Full(rate, 1)
-    return found
-
-
-def _full_of_replies(trace: Trace) -> dict[tuple[str, str], float]:
-    """The same of what servers sent, on the clients' half."""
-    paths = [path for path in _paths_by_answers(trace) if path.known and path.side == "client"]
-    return _filled(trace, _REPLY_RATES, paths)
-
-
-def _filled(trace: Trace, rates: str, paths: list[SlowerPath]) -> dict[tuple[str, str], float]:
-    """How fast it moved, where it did so evenly."""
-    if not paths:
-        return {}
-    least, times = EVENLY
-    rows = trace.rows(
-        rates,
-        {
-            "clients": given.text(path.client for path in paths),
-            "servers": given.text(path.server for path in paths),
-            "more": given.text(round(path.more_s * NANOSECONDS) for path in paths),
-            "least": least,
-        },
-    )
-    return {
-        (client, server): rate * NANOSECONDS
-        for client, server, rate, lower, upper in rows
-        if upper <= times * lower
-    }
 
 
 def slowed(trace: Trace) -> Slowed | None:
@@ -307,9 +186,10 @@ def register(trace: Trace) -> bool:
     """
     if not any(_costs(path) for path in _paths(trace)):
         return False
-    paths = [path for path in _paths_by_answers(trace) if _costs(path)]
     shares.register(trace)
-    full = [_full(trace).get((path.client, path.server), _NOT_FULL) for path in paths]
+    answers = [each for each in late_answers(trace) if each.costs]
+    filled = full_links.full_of_calls(trace)
+    full = [filled.get((each.client, each.server), full_links.NOT_FULL) for each in answers]
     stalls = "select null::ubigint as call where false"
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"
@@ -320,10 +200,10 @@ def register(trace: Trace) -> bool:
         cursor.execute(
             f"create table {TABLE} as {_CALLS.format(stalls=stalls, late=late)}",
             {
-                "clients": given.text(path.client for path in paths),
-                "servers": given.text(path.server for path in paths),
-                "more": given.text(round(path.more_s * NANOSECONDS) for path in paths),
-                "usual": given.text(round(path.usual_s * NANOSECONDS) for path in paths),
+                "clients": given.text(each.client for each in answers),
+                "servers": given.text(each.server for each in answers),
+                "more": given.text(round(each.more_s * NANOSECONDS) for each in answers),
+                "usual": given.text(round(each.usual_s * NANOSECONDS) for each in answers),
                 "rates": given.text(repr(each.bytes_per_s / NANOSECONDS) for each in full),
                 "larges": given.text(each.least_bytes for each in full),
                 "times": EVENLY[1],
@@ -342,7 +222,7 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
     """The same, without calls. Of what shows the server's half, that which lasted longer counts."""
     late = {(each.client, each.server): _by_calls(each) for each in late_arrivals(trace)}
     found = []
-    for path in _paths_by_answers(trace):
+    for path in map(_by_answers, late_answers(trace)):
         calls = late.get((path.client, path.server))
         if path.side != "server" or calls is None:
             found.append(path)
@@ -351,6 +231,30 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
             del late[path.client, path.server]
     found += late.values()
     return tuple(sorted(found, key=lambda path: (path.from_ns, path.client, path.server)))
+
+
+def _by_answers(late: LateAnswers) -> SlowerPath:
+    """What answers show; what it cost is added up later."""
+    return SlowerPath(
+        client=late.client,
+        server=late.server,
+        side=late.side,
+        connections=late.connections,
+        from_ns=late.from_ns,
+        until_ns=late.until_ns,
+        rtt_s=late.rtt_s,
+        usual_s=late.usual_s,
+        acks=late.acks,
+        turns=late.turns,
+        full=late.full,
+        soon=late.soon,
+        confidence=late.confidence,
+        calls=0,
+        longer_s=0.0,
+        time_s={},
+        full_bytes_per_s=None,
+        frames=(),
+    )
 
 
 def _by_calls(late: LateArrivals) -> SlowerPath:
@@ -378,123 +282,11 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
     )
 
 
-@once
-def _paths_by_answers(trace: Trace) -> tuple[SlowerPath, ...]:
-    """Those on which all answers were late for a while."""
-    usual = {(pair.client, pair.server): pair for pair in round_trips(trace).pairs}
-    found: defaultdict[tuple[str, str, Side], list[tuple[int, ...]]] = defaultdict(list)
-    for client, server, side, *values in trace.rows(_SLOW):
-        found[client, server, side].append(tuple(values))
-    paths = (
-        _path(
-            client, server, side, rows, pair.client_side if side == "client" else pair.server_side
-        )
-        for (client, server, side), rows in found.items()
-        if (pair := usual.get((client, server))) is not None and pair.vantage != side
-    )
-    return tuple(path for path in paths if path is not None)
-
-
-def _path(
-    client: str,
-    server: str,
-    side: Side,
-    rows: list[tuple[int, ...]],
-    half: round_trip.Half,
-) -> SlowerPath | None:
-    """What the connections of a client and a server show of one half; None if it is nothing."""
-    usual_s = half.rtt_s
-    if usual_s is None:
-        return None
-    rows = [row for row in rows if _lasted(row, usual_s)]
-    if not rows:
-        return None
-    begins, ends, least, acks, turns, full, soon = zip(*rows, strict=True)
-    rtt_s = min(least) / NANOSECONDS
-    undelayed = _undelayed(rtt_s - usual_s, sum(full), sum(soon))
-    confidence = _confidence(rtt_s, usual_s, sum(acks), sum(turns), undelayed)
-    if confidence is None:
-        return None
-    return SlowerPath(
-        client=client,
-        server=server,
-        side=side,
-        connections=len(rows),
-        from_ns=min(begins),
-        until_ns=max(ends),
-        rtt_s=rtt_s,
-        usual_s=usual_s,
-        acks=sum(acks),
-        turns=sum(turns),
-        full=sum(full),
-        soon=sum(soon),
-        confidence=confidence,
-        calls=0,
-        longer_s=0.0,
-        time_s={},
-        full_bytes_per_s=None,
-        frames=(),
-    )
-
-
-def _lasted(row: tuple[int, ...], usual_s: float) -> bool:
-    """Whether a connection's answers took much longer, and not only once."""
-    begin, end, least, _, _, full, soon = row
-    if least < TIMES_AS_LONG * usual_s * NANOSECONDS:
-        return False
-    more_s = least / NANOSECONDS - usual_s
-    again = more_s >= NOT_DELAYED_S and _undelayed(more_s, full, soon) > AT_ONCE
-    return again or end - begin >= LASTED * least
-
-
-def _undelayed(more_s: float, full: int, soon: int) -> int:
-    """How many ACKs no end delays for so much longer.
-
-    One that cannot take more delays those of full-sized segments, too, but not for as long.
-    """
-    return max(full, soon) if more_s > DELAYED_S else soon
-
-
-def _confidence(
-    rtt_s: float, usual_s: float, acks: int, turns: int, undelayed: int
-) -> Confidence | None:
-    """How sure the path is the cause; None where that an ACK was delayed is as good a reason."""
-    more_s = rtt_s - usual_s
-    if more_s < NOT_DELAYED_S:
-        if more_s < LEAST_OF_MANY_S or rtt_s < BUSY_TIMES * usual_s or acks < BUSY[0]:
-            return None
-        if acks >= BUSY[1]:
-            return "likely"
-        return "possible" if more_s >= LEAST_S else None
-    if undelayed >= UNDELAYED[1] or (more_s > ALLOWED_S and acks + turns >= MANY):
-        return "certain"
-    return "likely" if undelayed >= UNDELAYED[0] or more_s > DELAYED_S else None
-
-
 def _with_calls(
     path: SlowerPath, calls: int, longer_s: float, frames: tuple[int, ...], time_s: dict[str, float]
 ) -> SlowerPath:
     return replace(path, calls=calls, longer_s=longer_s, frames=frames, time_s=time_s)
 
-
-def _slow(side: str) -> str:
-    return f"""
-        select client, server, '{side}', {side}_slow_from, {side}_slow_until, {side}_slow_rtt,
-               {side}_slow_acks, {side}_slow_turns, {side}_slow_full, {side}_slow_soon,
-               connection
-        from connections where {side}_slow_rtt is not null
-    """
-
-
-_SLOW = f"""
-    select * exclude connection from ({_slow("client")} union all {_slow("server")})
-    order by connection
-"""
-
-_ENDS = (
-    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server, "
-    f"{given.rows('more', 'bigint')} as more"
-)
 
 # A call that stood still for a lost segment is left to that. A large one on a link that is full
 # waits for what is before it there: it is answered as soon as it has arrived. The queue takes a
@@ -502,7 +294,7 @@ _ENDS = (
 # answered at the speed that the link then has, it is the link that they are answered by.
 _CALLS = f"""
     with paths as (
-        select {_ENDS}, {given.rows("usual", "bigint")} as usual,
+        select {full_links.ENDS}, {given.rows("usual", "bigint")} as usual,
                {given.rows("rates", "double")} as full_rate,
                {given.rows("larges", "bigint")} as least_bytes
     ),
@@ -557,69 +349,6 @@ _CALLS = f"""
          anti join ({{stalls}}) using (call)
 """
 
-
-def _rates(side: str, moved: str) -> str:
-    """SQL: how fast large messages moved while the path to an end was longer.
-
-    Each call was sent before the reply that came before its own: the link had no pause in between.
-    """
-    return f"""
-        with paths as (select {_ENDS}),
-        slow as (
-            select connection, client, server, {side}_slow_from as since, {side}_slow_until as until
-            from connections join paths using (client, server) where {side}_slow_rtt is not null
-        ),
-        large as (
-            select slow.client, slow.server, connection, call_time, reply_time, {moved} as bytes,
-                   lag(reply_time) over (partition by connection order by reply_time, call)
-                       as before
-            from calls join slow using (connection)
-            where not callback and reply_time between since and until and {moved} >= {LARGE_BYTES}
-        ),
-        rates as (
-            select *, bytes / (reply_time - before) as rate
-            from large where reply_time > before and call_time < before
-        )
-        select client, server, sum(bytes) / sum(reply_time - before),
-               quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
-        from rates group by client, server having count(*) >= $least
-    """
-
-
-_RATES = _rates("server", "call_bytes")
-
-# Most pairs of a window are answered at once; so what all come to must be near as well.
-_RATES_OF_PAIRS = f"""
-    with paths as (select {_ENDS}),
-    slow as (
-        select connection, client, server, more, server_slow_from as since,
-               server_slow_until as until
-        from connections join paths using (client, server) where server_slow_rtt is not null
-    ),
-    answered as (
-        select slow.client, slow.server, more, connection, call_time, reply_time,
-               call_bytes as bytes, lag(reply_time) over came as before,
-               row_number() over came // 2 as pair
-        from calls join slow using (connection)
-        where not callback and reply_time between since and until
-        window came as (partition by connection order by reply_time, call)
-    ),
-    pairs as (
-        select client, server, more, sum(bytes) as bytes, max(reply_time) - min(before) as took
-        from answered where before is not null
-        group by client, server, more, connection, pair
-        having count(*) = 2 and bool_and(call_time < before)
-    ),
-    rates as (select *, bytes / took as rate from pairs where took > 0)
-    select client, server, sum(bytes) / sum(took),
-           quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
-    from rates group by client, server
-    having count(*) >= $least
-           and quantile_cont(rate, 0.75) <= {EVENLY[1]} * sum(bytes) / sum(took)
-           and max(more) >= {IN_QUEUE} / 2 * avg(took)
-"""
-
-_REPLY_RATES = _rates("client", "reply_bytes")
 
 _SLOWED = f"""
     select call::ubigint as call, inside::bigint as inside_ns

@@ -29,8 +29,8 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.late_answers import NOT_DELAYED_S, UNDELAYED
 from pcapnfs.analyses.wire.round_trip import round_trips
-from pcapnfs.analyses.wire.slower_path import NOT_DELAYED_S, UNDELAYED
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 

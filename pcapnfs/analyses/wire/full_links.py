@@ -1,0 +1,162 @@
+"""Links that were full: what waited made the path longer.
+
+Takes the whiles in which an end's answers came late (`late_answers`); gives how fast large messages
+moved to that end meanwhile, where they did so evenly, one after the other: it is the link that then
+paces them, and its queue that they stood in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.wire import late_answers as _late_answers
+from pcapnfs.analyses.wire.late_answers import LateAnswers, late_answers
+from pcapnfs.analyses.wire.late_arrivals import EVENLY, LARGE_BYTES
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _late_answers.READS,
+    columns.of(
+        calls="call client connection callback call_time reply_time call_bytes reply_bytes",
+        connections="connection client server "
+        "client_slow_from client_slow_until client_slow_rtt "
+        "server_slow_from server_slow_until server_slow_rtt",
+    ),
+)
+"""The columns that the queries here read."""
+
+IN_QUEUE = 12
+"""Where calls are smaller, pairs of them are looked at, and at least so many calls must have stood
+in the queue. Those of fewer programs, each of which calls again as it has its answer, may by chance
+be answered evenly on any path: of 12 programs one time in 15 to 100, of 16 one in 30 to 200, by how
+alike their round trips are."""
+
+
+class FullLink(Record):
+    """A link that the data of a client filled."""
+
+    bytes_per_s: float
+    """How fast the data moved, bytes a second."""
+    least_bytes: int
+    """Bytes of the calls that tell."""
+
+
+NOT_FULL = FullLink(0.0, LARGE_BYTES)
+"""One of which nothing tells that it was full."""
+
+
+@once
+def full_of_calls(trace: Trace) -> dict[tuple[str, str], FullLink]:
+    """Those that the data of clients filled, by client and server."""
+    late = [each for each in late_answers(trace) if each.costs]
+    rates = _filled(trace, _RATES, late)
+    found = {pair: FullLink(rate, LARGE_BYTES) for pair, rate in rates.items()}
+    others = [each for each in late if (each.client, each.server) not in found]
+    for pair, rate in _filled(trace, _RATES_OF_PAIRS, others).items():
+        found[pair] = FullLink(rate, 1)
+    return found
+
+
+def full_of_replies(trace: Trace) -> dict[tuple[str, str], float]:
+    """How fast what servers sent moved where it filled the clients' half, bytes a second."""
+    late = [each for each in late_answers(trace) if each.known and each.side == "client"]
+    return _filled(trace, _REPLY_RATES, late)
+
+
+def _filled(trace: Trace, rates: str, late: list[LateAnswers]) -> dict[tuple[str, str], float]:
+    """How fast it moved, where it did so evenly."""
+    if not late:
+        return {}
+    least, times = EVENLY
+    rows = trace.rows(
+        rates,
+        {
+            "clients": given.text(each.client for each in late),
+            "servers": given.text(each.server for each in late),
+            "more": given.text(round(each.more_s * NANOSECONDS) for each in late),
+            "least": least,
+        },
+    )
+    return {
+        (client, server): rate * NANOSECONDS
+        for client, server, rate, lower, upper in rows
+        if upper <= times * lower
+    }
+
+
+ENDS = (
+    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server, "
+    f"{given.rows('more', 'bigint')} as more"
+)
+"""SQL: the columns of a row for each client and server of the parameters of these names."""
+
+
+def _rates(side: str, moved: str) -> str:
+    """SQL: how fast large messages moved while the path to an end was longer.
+
+    Each call was sent before the reply that came before its own: the link had no pause in between.
+    """
+    return f"""
+        with paths as (select {ENDS}),
+        slow as (
+            select connection, client, server, {side}_slow_from as since, {side}_slow_until as until
+            from connections join paths using (client, server) where {side}_slow_rtt is not null
+        ),
+        large as (
+            select slow.client, slow.server, connection, call_time, reply_time, {moved} as bytes,
+                   lag(reply_time) over (partition by connection order by reply_time, call)
+                       as before
+            from calls join slow using (connection)
+            where not callback and reply_time between since and until and {moved} >= {LARGE_BYTES}
+        ),
+        rates as (
+            select *, bytes / (reply_time - before) as rate
+            from large where reply_time > before and call_time < before
+        )
+        select client, server, sum(bytes) / sum(reply_time - before),
+               quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
+        from rates group by client, server having count(*) >= $least
+    """
+
+
+_RATES = _rates("server", "call_bytes")
+
+# Most pairs of a window are answered at once; so what all come to must be near as well.
+_RATES_OF_PAIRS = f"""
+    with paths as (select {ENDS}),
+    slow as (
+        select connection, client, server, more, server_slow_from as since,
+               server_slow_until as until
+        from connections join paths using (client, server) where server_slow_rtt is not null
+    ),
+    answered as (
+        select slow.client, slow.server, more, connection, call_time, reply_time,
+               call_bytes as bytes, lag(reply_time) over came as before,
+               row_number() over came // 2 as pair
+        from calls join slow using (connection)
+        where not callback and reply_time between since and until
+        window came as (partition by connection order by reply_time, call)
+    ),
+    pairs as (
+        select client, server, more, sum(bytes) as bytes, max(reply_time) - min(before) as took
+        from answered where before is not null
+        group by client, server, more, connection, pair
+        having count(*) = 2 and bool_and(call_time < before)
+    ),
+    rates as (select *, bytes / took as rate from pairs where took > 0)
+    select client, server, sum(bytes) / sum(took),
+           quantile_cont(rate, 0.25), quantile_cont(rate, 0.75)
+    from rates group by client, server
+    having count(*) >= $least
+           and quantile_cont(rate, 0.75) <= {EVENLY[1]} * sum(bytes) / sum(took)
+           and max(more) >= {IN_QUEUE} / 2 * avg(took)
+"""
+
+_REPLY_RATES = _rates("client", "reply_bytes")

@@ -36,7 +36,7 @@ def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Ba
 
     Args:
         told: `mount`, `file`, `call`, `position`, `call_time`, `reply_time`, `change_id`, `before`,
-            `question`, `modified`, `alone`, `verified`, as analyses/caching/change_ids.py says.
+            `question`, `modified`, `alone`, `verified`, as analyses/caching/told.py says.
         all_rows: Give all rows of what they learnt, not just questions and others' changes.
 
     Raises:
@@ -48,7 +48,7 @@ def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Ba
 
 
 class Answered:
-    """Calls that were answered, for what their replies said (analyses/caching/change_ids.py)."""
+    """Calls that were answered, for what their replies said (analyses/caching/told.py)."""
 
     def __init__(self, calls: duckdb.DuckDBPyRelation) -> None:
         """Take them.

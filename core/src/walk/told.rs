@@ -1,7 +1,7 @@
 //! What clients were told of objects: what replies said, with the calls that they answered.
 //!
 //! Takes rows of calls ([`Answered::take`]) and of what their replies said ([`Answered::told`]); gives
-//! rows of what that meant to the client. `pcapnfs/analyses/caching/change_ids.py` says where they come from.
+//! rows of what that meant to the client. `pcapnfs/analyses/caching/told.py` says where they come from.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

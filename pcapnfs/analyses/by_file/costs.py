@@ -15,7 +15,7 @@ from pcapnfs.analyses.asking import order, owners, wildcards
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import FAILED, integer, seconds
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.caching.change_ids import ASKS_CHANGE, ASKS_STATE
+from pcapnfs.analyses.caching.told import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
@@ -193,7 +193,7 @@ REVALIDATED = f"""
         where since < reply_time
     )
 """
-"""Questions whether a file has changed, by the definition of `cache` (change_ids.py).
+"""Questions whether a file has changed, by the definition of `cache` (caching/told.py).
 
 A call whose purpose is GETATTR, VERIFY or NVERIFY on the change attribute, and the GETATTR that
 goes with an OPEN when the client knew the file.

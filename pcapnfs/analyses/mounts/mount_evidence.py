@@ -20,7 +20,8 @@ from pcapnfs.analyses.asking.texts import number
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
 from pcapnfs.analyses.caching.aged_files import aged_files
-from pcapnfs.analyses.caching.change_ids import age_s, tell
+from pcapnfs.analyses.caching.change_ids import age_s
+from pcapnfs.analyses.caching.told import tell
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.asked_sizes import asked_sizes
 from pcapnfs.analyses.namespace import names_again

@@ -38,9 +38,9 @@ from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
-from pcapnfs.analyses.caching.change_ids import ASKS_STATE
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.caching.told import ASKS_STATE
 from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.namespace import former_names, listings

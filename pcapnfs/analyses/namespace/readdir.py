@@ -18,7 +18,7 @@ from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.asking.texts import among, place
-from pcapnfs.analyses.caching.change_ids import ASKS_STATE
+from pcapnfs.analyses.caching.told import ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.namespace import former_names, listings

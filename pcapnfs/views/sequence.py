@@ -23,10 +23,10 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pcapnfs.analyses.by_file.call_operations import Operation
+    from pcapnfs.analyses.by_file.known_names import KnownName
     from pcapnfs.analyses.by_file.sequence import (
         FileSequence,
-        KnownName,
-        Operation,
         Sequence,
         Step,
     )

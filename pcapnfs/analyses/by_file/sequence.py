@@ -19,9 +19,12 @@ from pcapnfs import columns, database, spilled
 from pcapnfs.analyses.asking import given, lookup, named_rows, owners, paths
 from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
+from pcapnfs.analyses.by_file import call_operations as _call_operations
+from pcapnfs.analyses.by_file import known_names as _known_names
 from pcapnfs.analyses.by_file import steps
+from pcapnfs.analyses.by_file.call_operations import Operation, call_operations
+from pcapnfs.analyses.by_file.known_names import KnownName, known_names
 from pcapnfs.analyses.by_file.steps import STEPS
-from pcapnfs.analyses.data import offloads
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -31,51 +34,19 @@ if TYPE_CHECKING:
 
 
 READS = columns.together(
+    _call_operations.READS,
+    _known_names.READS,
     lookup.READS,
-    offloads.READS,
     owners.READS,
     steps.READS,
     columns.of(
         calls="call client protocol call_first_frame call_frame reply_first_frame reply_frame "
         "call_first_time call_time reply_time srt transmissions rpc_status status status_name uid "
         "stability",
-        operations="call position op executed status_name stability name new_name offset requested "
-        "count stable_requested committed set_size",
-        files="server handle fileid size path export role removed",
-        names="call position directory name file",
+        files="file server handle fileid identity size path export role removed",
     ),
 )
 """The columns that the queries here read."""
-
-
-class Operation(Record):
-    """One operation of a call."""
-
-    op: str
-    """Name in the RFC."""
-    executed: bool
-    """The reply holds a result of it."""
-    status: str | None
-    """The RFC's name of its status; None when it was not executed or not captured."""
-    stability: str
-    """`stable`, `unstable`, `unstable_write`, `read`, `state` or `unknown`."""
-    name: str | None
-    """The name that it gives, as CREATE, LOOKUP, RENAME (the old one) do; None for others."""
-    new_name: str | None
-    """RENAME: the new name; None for others."""
-    offset_bytes: int | None
-    """Where in the file, bytes; None for operations without a place."""
-    requested_bytes: int | None
-    """Bytes asked for; None for operations without a length."""
-    done_bytes: int | None
-    """Bytes read or written, as the reply says, or, of a COPY in the background, CB_OFFLOAD; None
-    for others, and without reply."""
-    requested_level: str | None
-    """WRITE: `UNSTABLE`, `DATA_SYNC` or `FILE_SYNC` as asked for; None for others."""
-    committed_level: str | None
-    """WRITE, COPY: the level granted, in the end; None for others, and without reply."""
-    set_size_bytes: int | None
-    """The size that SETATTR, CREATE or OPEN set; None when none."""
 
 
 class Step(Record):
@@ -116,21 +87,6 @@ class Step(Record):
     """How often it was sent."""
     operations: tuple[Operation, ...]
     """All operations in order: one, or those of a compound."""
-
-
-class KnownName(Record):
-    """A name that the file had."""
-
-    path: str
-    """Path of the directory as known at the end, and the name."""
-    from_frame: int
-    """Frame of the reply that taught it."""
-    from_s: float
-    """Its time, seconds since the capture's start."""
-    until_frame: int | None
-    """Frame of the reply by which it was taken away; None when it was not."""
-    until_s: float | None
-    """Its time, likewise."""
 
 
 class FileSequence(Record):
@@ -305,7 +261,7 @@ def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSeq
         {"files": given.text(files)},
     )
     about = {integer(row["file"]): row for row in rows}
-    names = _names(trace, files)
+    names = known_names(trace, files)
     calls = {file: integer(told["calls"]) for file, told in about.items()}
     for some in _few_steps(files, calls, limit, max(STEPS_TOGETHER, trace.meta.calls // PASSES)):
         by_file = groupby(_steps(trace, some, limit), itemgetter(0))
@@ -362,7 +318,7 @@ def _steps(trace: Trace, files: Numbers[int], limit: int) -> Iterator[tuple[int,
         together = STEPS_TOGETHER if len(files) == 1 else None
         rows = named_rows.each(cursor.execute("from told"), STEPS_TOGETHER)
         while some := list(islice(rows, together)):
-            operations = _operations(trace, [integer(row["call"]) for row in some])
+            operations = call_operations(trace, [integer(row["call"]) for row in some])
             for row in some:
                 step = _step(row, operations.get(integer(row["call"]), ()))
                 yield integer(row["file"]), step
@@ -406,106 +362,4 @@ def _step(row: Row, operations: tuple[Operation, ...]) -> Step:
         uid=whole(row["uid"]),
         transmissions=integer(row["transmissions"]),
         operations=operations,
-    )
-
-
-def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
-    done, ended = '"count", stable_requested, operations.committed', ""
-    if offloads.register(trace):
-        its = "op = 'COPY' and offloads.call is not null"
-        done = f"""
-            case when {its} then copied else "count" end, stable_requested,
-            case when {its} then ended.committed else operations.committed end
-        """
-        ended = f"""
-            left join {offloads.TABLE} using (call)
-            left join (
-                select call as told, committed from operations where op = 'CB_OFFLOAD'
-            ) as ended using (told)
-        """
-    rows = trace.rows(
-        f"""
-        select call, op, executed, status_name, stability, name, new_name, "offset", requested,
-               {done}, set_size
-        from (from operations where call between $least and $most) as operations
-             semi join (select {given.rows("calls", "ubigint")} as call) using (call) {ended}
-        order by call, position
-        """,
-        # Where these are few of all, most of the table need not be read.
-        {"calls": given.text(calls), "least": min(calls), "most": max(calls)},
-    )
-    found: dict[int, list[Operation]] = {}
-    for call, op, executed, status, stability, name, new_name, *data in rows:
-        offset, requested, done, requested_level, committed_level, set_size = data
-        found.setdefault(integer(call), []).append(
-            Operation(
-                op=str(op),
-                executed=bool(executed),
-                status=text(status),
-                stability=str(stability),
-                name=text(name),
-                new_name=text(new_name),
-                offset_bytes=whole(offset),
-                requested_bytes=whole(requested),
-                done_bytes=whole(done),
-                requested_level=text(requested_level),
-                committed_level=text(committed_level),
-                set_size_bytes=whole(set_size),
-            )
-        )
-    return {call: tuple(operations) for call, operations in found.items()}
-
-
-def _names(trace: Trace, files: Numbers[int]) -> dict[int, Numbers[KnownName]]:
-    """Each name from the reply that taught it to the one by which it denotes something else."""
-    with closing(trace.cursor()) as cursor:
-        asked = {"files": given.text(files), "start": trace.meta.start_ns}
-        cursor.execute(f"create temp table spans as {_SPANS}", asked)
-        directories = cursor.execute("select directory from spans").fetchnumpy()["directory"]
-        rows = paths.in_order(cursor, "from spans", directories)
-        by_file = groupby(rows, lambda row: integer(row[0]["identity"]))
-        return {
-            file: spilled.listed((_known_name(*each) for each in its), KnownName)
-            for file, its in by_file
-        }
-
-
-_SPANS = f"""
-    with {WANTED},
-    bound as (select * from names where file in (
-        select files.file from files semi join wanted on wanted.file = files.identity
-    )),
-    events as (
-        select names.call, names.position, directory, name, identity,
-               coalesce(reply_frame, call_frame) as frame,
-               coalesce(reply_time, call_time) - $start as time
-        from names semi join bound using (directory, name)
-             join calls using (call) left join files on files.file = names.file
-    ),
-    changes as (
-        select *, lag(identity) over its_name as before from events
-        window its_name as (partition by directory, name order by call, position)
-        qualify identity is distinct from before
-    ),
-    spans as (
-        select *, lead(frame) over its_name as until_frame, lead(time) over its_name as until
-        from changes
-        window its_name as (partition by directory, name order by call, position)
-    )
-    select identity, directory, name, frame, time, until_frame, until
-    from spans semi join (select file as directory from files) using (directory)
-    where identity in (select file from wanted)
-    order by identity, call, position
-"""
-"""Each name and for how long it was a file's, file by file."""
-
-
-def _known_name(row: Row, directory: str) -> KnownName:
-    within = "" if directory == "." else f"{directory.rstrip('/')}/"
-    return KnownName(
-        path=within + str(row["name"]),
-        from_frame=integer(row["frame"]),
-        from_s=seconds(row["time"]) or 0.0,
-        until_frame=whole(row["until_frame"]),
-        until_s=seconds(row["until"]),
     )

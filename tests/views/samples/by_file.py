@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.by_file.call_operations import Operation
 from pcapnfs.analyses.by_file.costs import Total
+from pcapnfs.analyses.by_file.known_names import KnownName
 from pcapnfs.analyses.by_file.patterns import Example, PatternClass, Patterns, Run
 from pcapnfs.analyses.by_file.perfile import FileCost, PerFile
 from pcapnfs.analyses.by_file.pergroup import GroupCost, PerGroup
-from pcapnfs.analyses.by_file.sequence import FileSequence, KnownName, Operation, Sequence, Step
+from pcapnfs.analyses.by_file.sequence import FileSequence, Sequence, Step
 from pcapnfs.analyses.by_file.sizes import Fit, SizeBin, Sizes
 from pcapnfs.record import replace
 

@@ -40,6 +40,11 @@ REACHED = Advice(
     "Let the server's callbacks (GRANTED) through: the client's lockd port (fixed by "
     "lockd.nlm_tcpport and nlm_udpport) and rpcbind, through every firewall."
 )
+UNTRIED = Advice(
+    "Look at the server, not at firewalls: it does not even try to call the client. A Linux server "
+    "of 6.12 does not, one of 6.1 does: try another kernel there; else see whether its lockd and "
+    "rpcbind run, and what its log says."
+)
 NEWER = Advice(
     "Mount with NFSv4.1 or later, where callbacks use the client's own connection, and a server "
     "that sends CB_NOTIFY_LOCK (Linux 4.9 and later, but not 6.12).",
@@ -61,6 +66,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         # No call is outstanding meanwhile: the time budget has these waits as the client's own.
         claims = (Claim("client", min(pair.waited_s, idle.get(pair.client, pair.waited_s))),)
         late = pair.late_s > values[LATE.name] * pair.waited_s
+        untried = _untried(material, pair)
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -69,14 +75,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else "Clients wait for each other's locks",
             seen=_seen(pair),
             why=(
-                f"{_unnoticed(pair)} So the client asks again from time to time; in between the "
-                "lock is nobody's."
+                f"{_unnoticed(pair, untried=untried)} So the client asks again from time to time; "
+                "in between the lock is nobody's."
                 if late
                 else "A program waits for a lock that another one holds, on another client. "
                 "Neither storage nor network shortens that; the time budget has it as the "
                 "client's own time."
             ),
-            advice=_advice(pair, late=late),
+            advice=_advice(pair, late=late, untried=untried),
             confidence="likely" if pair.untyped else "certain",
             data=f"{units.counted(pair.waits, 'wait')}; "
             f"{units.counted(pair.locks, 'try', 'tries')} to lock (LOCK)",
@@ -167,15 +173,33 @@ def _again(pair: LockWaits) -> str:
     )
 
 
-def _unnoticed(pair: LockWaits) -> str:
+def _untried(material: Material, pair: LockWaits) -> bool:
+    """A capture at the server shows that it did not even try to call the client (NLM).
+
+    What it sends is in that capture, whether the client gets it or not: a question to the client's
+    portmapper, a SYN to it, or the call.
+    """
+    if not _nlm(pair) or pair.told or pair.sought:
+        return False
+    back = (pair.server, pair.client)
+    if any((each.asked.client, each.asked.server) == back for each in material.vain_connections):
+        return False
+    return any(
+        (trip.client, trip.server, trip.vantage) == (pair.client, pair.server, "server")
+        for trip in material.round_trips.pairs
+    )
+
+
+def _unnoticed(pair: LockWaits, *, untried: bool) -> str:
     """Why the client did not learn that the lock was free."""
     if pair.protocols == (WITHOUT_CALLBACK,):
         return "NFSv4.0 has no way to tell a client that a lock is free."
     by = "NLM GRANTED" if _nlm(pair) else "CB_NOTIFY_LOCK"
-    return f"The server did not tell the client that the lock was free ({by})."
+    tried = ": it sent the client nothing to that end" if untried else ""
+    return f"The server did not tell the client that the lock was free ({by}){tried}."
 
 
-def _advice(pair: LockWaits, *, late: bool) -> tuple[Advice, ...]:
+def _advice(pair: LockWaits, *, late: bool, untried: bool) -> tuple[Advice, ...]:
     application = Advice(
         "Have the program hold the lock for a shorter time, lock smaller ranges or several files, "
         "or let one process do the work for all."
@@ -185,7 +209,9 @@ def _advice(pair: LockWaits, *, late: bool) -> tuple[Advice, ...]:
     if not _nlm(pair):
         return (NEWER if WITHOUT_CALLBACK in pair.protocols else NOTIFYING, application)
     # A callback that came through shows that nothing keeps them back.
-    return (NEWER, application) if pair.told else (REACHED, NEWER, application)
+    if pair.told:
+        return (NEWER, application)
+    return (UNTRIED if untried else REACHED, NEWER, application)
 
 
 def _nlm(pair: LockWaits) -> bool:

@@ -99,6 +99,26 @@ def test_why_the_client_did_not_notice_fits_the_version(protocol: str, why: str)
     assert why in seen.why
 
 
+@pytest.mark.parametrize(
+    ("protocol", "told", "holders", "by", "first"),
+    [
+        ("nlm4", 0, (), "(NLM GRANTED)", "lockd.nlm_tcpport"),
+        ("4.1", 0, (), "(CB_NOTIFY_LOCK)", "CB_NOTIFY_LOCK"),
+        ("4.0", 0, (), None, "shorter time"),
+        ("nlm4", 1, (), None, "shorter time"),
+        ("nlm4", 0, ("10.0.0.3",), None, "shorter time"),
+    ],
+)
+def test_a_client_that_asked_again_by_itself_is_helped_by_callbacks_first(
+    protocol: str, told: int, holders: tuple[str, ...], by: str | None, first: str
+) -> None:
+    waited = replace(WAITED, protocols=(protocol,), told=told, holders=holders, late_s=0.0)
+    (seen,) = seen_by(RULE, nothing(lock_waits=(waited,)))
+    assert ("when it asked again by itself" in seen.seen) is (by is not None)
+    assert by is None or f"when the lock was free {by}" in seen.seen
+    assert first in seen.advice[0].action
+
+
 UNTOLD = replace(WAITED, told=0, late_s=31.0)
 IN_VAIN = VainConnections(
     asked=Vain("10.0.0.1", "10.0.0.2", 111, 1, 3, 0, 0, 1, 9),

@@ -1,8 +1,9 @@
-"""Which files a user means: by path, by handle, or by a pattern of names.
+r"""Which files a user means: by path, by handle, or by a pattern of names.
 
 Takes what was typed; gives numbers of files (those that stand for each, see `files.identity`). A
 path may be given below the export, with the export in front, or by its end; a name that a file had
-earlier in the capture finds it too. A handle is hexadecimal, whole or its beginning, or the short
+earlier in the capture finds it too. What screens write for characters that cannot be seen (`\x1b`)
+may be given as well. A handle is hexadecimal, whole or its beginning, or the short
 form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the handle).
 """
 
@@ -18,6 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, wildcards
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.errors import UsageError
+from pcapnfs.text import escape, unescape
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -73,6 +75,8 @@ def named(trace: Trace, wanted: str) -> tuple[int, ...]:
     if whole:
         ways.append(("starts_with(lower(hex(handle)), $digits)", {"digits": whole[1].lower()}))
     ways.append((_BY_END, {"wanted": wanted}))
+    if (meant := unescape(wanted)) != wanted:
+        ways += [(way, {"wanted": meant}) for way in (_BY_PATH, _BY_FORMER_PATH, _BY_END)]
     for condition, parameters in ways:
         if found := _files(trace, condition, parameters):
             return found
@@ -91,10 +95,11 @@ def matching(trace: Trace, pattern: str) -> tuple[int, ...]:
     Raises:
         UsageError: There is none.
     """
-    found = _files(trace, wildcards.LIKE_PATTERN, {"pattern": wildcards.text(pattern)})
-    if not found:
-        raise UsageError(f"no file is named like {pattern!r} in the capture")
-    return found
+    for given in dict.fromkeys((pattern, unescape(pattern))):
+        found = _files(trace, wildcards.LIKE_PATTERN, {"pattern": wildcards.text(given)})
+        if found:
+            return found
+    raise UsageError(f"no file is named like '{escape(pattern)}' in the capture")
 
 
 def _files(trace: Trace, condition: str, parameters: Mapping[str, object]) -> tuple[int, ...]:
@@ -141,8 +146,8 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
     )
     if not len(rows["file"]):
-        return f"no file {wanted!r} in the capture, nor any like it; perfile lists them"
+        return f"no file '{escape(wanted)}' in the capture, nor any like it; perfile lists them"
     with closing(trace.cursor()) as cursor:
         ((_, nearest),) = paths.most(cursor, rows, NEAREST).items()
     offered = ", ".join(nearest)
-    return f"no file {wanted!r} in the capture; the nearest: {offered}"
+    return f"no file '{escape(wanted)}' in the capture; the nearest: {offered}"

@@ -14,6 +14,15 @@ from collections.abc import Callable, Sequence
 
 from pcapnfs.units import THIN_SPACE, count
 
+ROOT = ". (export root)"
+"""The root of an export as people see it."""
+
+REMOVED = " (removed)"
+"""What stands on screens behind the path of a file that is gone."""
+
+ELLIPSIS = "…"
+"""What stands on screens for the middle of a path that there is no room for."""
+
 _ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _NUMBER = re.compile(rf"(?<=[0-9]){THIN_SPACE}(?=[0-9])")
 
@@ -39,9 +48,15 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(_character, text)
 
 
+def unmarked(shown: str) -> str:
+    """A path from one that people see: without what screens put beside it; still escaped."""
+    path = shown.removesuffix(REMOVED)
+    return "." if path == ROOT else path
+
+
 def rooted(path: str) -> str:
     """A path as people see it: a dot alone is lost on a page, and says little; not escaped."""
-    return ". (export root)" if path == "." else path
+    return ROOT if path == "." else path
 
 
 def source(capture: str) -> str:

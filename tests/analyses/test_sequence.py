@@ -161,6 +161,24 @@ def test_a_name_is_found_as_screens_show_it(trace: Trace, shown: str) -> None:
     assert lookup.named(trace, shown) == (9,)
 
 
+@pytest.mark.parametrize(
+    ("shown", "meant"),
+    [
+        (". (export root)", (1,)),
+        ("src/main.c (removed)", (2,)),
+        ("s…in.c", (2,)),
+        ("…ain.c (removed)", (2, 6)),
+        (r"do…[2J\x0ab", (9,)),
+        ("only\\l…d", (8,)),
+    ],
+)
+def test_a_path_is_found_with_what_screens_put_to_it(
+    trace: Trace, shown: str, meant: tuple[int, ...]
+) -> None:
+    """Shortened in its middle where there is no room for it, marked as removed."""
+    assert lookup.named(trace, shown) == meant
+
+
 def test_a_pattern_may_hold_what_screens_show(trace: Trace) -> None:
     assert lookup.matching(trace, r"doc/a\x1b*") == (9,)
     with pytest.raises(UsageError, match=r"like 'a\\x07\*' in the capture"):

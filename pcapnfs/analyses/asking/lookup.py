@@ -2,9 +2,9 @@ r"""Which files a user means: by path, by handle, or by a pattern of names.
 
 Takes what was typed; gives numbers of files (those that stand for each, see `files.identity`). A
 path may be given below the export, with the export in front, or by its end; a name that a file had
-earlier in the capture finds it too. What screens write for characters that cannot be seen (`\x1b`)
-may be given as well. A handle is hexadecimal, whole or its beginning, or the short
-form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the handle).
+earlier in the capture finds it too. It may be given as screens show it: with `\x1b` for what cannot
+be seen, shortened by `…`, marked as removed. A handle is hexadecimal, whole or its beginning, or
+the short form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the handle).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, wildcards
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.errors import UsageError
-from pcapnfs.text import escape, unescape
+from pcapnfs.text import ELLIPSIS, escape, unescape, unmarked
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -75,8 +75,10 @@ def named(trace: Trace, wanted: str) -> tuple[int, ...]:
     if whole:
         ways.append(("starts_with(lower(hex(handle)), $digits)", {"digits": whole[1].lower()}))
     ways.append((_BY_END, {"wanted": wanted}))
-    if (meant := unescape(wanted)) != wanted:
+    if (meant := unescape(unmarked(wanted))) != wanted:
         ways += [(way, {"wanted": meant}) for way in (_BY_PATH, _BY_FORMER_PATH, _BY_END)]
+    if ELLIPSIS in meant:
+        ways.append(("path glob $pattern", {"pattern": wildcards.shortened(meant)}))
     for condition, parameters in ways:
         if found := _files(trace, condition, parameters):
             return found

@@ -18,7 +18,12 @@ def main() -> None:
     gc.set_threshold(NEW_OBJECTS)
     from pcapnfs.cli import app
 
-    app.leave(app.main())
+    try:
+        app.leave(app.main())
+    except (KeyboardInterrupt, SystemExit):
+        # One signal more, after the command and before the end of the process: `timeout` sends each
+        # twice, and who is impatient hits Ctrl-C again.
+        app.leave(app.ended())
 
 
 if __name__ == "__main__":

@@ -38,6 +38,10 @@ most beside names, and a row group of each table."""
 WRITTEN_AHEAD = 4
 """Steps of the decoder, a batch of 4,096 rows each, that may wait for being written."""
 
+PATIENCE_S = 0.5
+"""How long a decode that is given up waits for the step that is under way. One that reads from a
+pipe may not come to an end before somebody writes into it: after a signal nobody waits for that."""
+
 STRANGERS_NAMED = 3
 """Files that are named where a directory is no trace for them."""
 
@@ -304,16 +308,18 @@ def ahead(decoder: Decoder, steps: int) -> Steps:
         return decoder.next(), decoder.progress()
 
     decoding = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode")
+    upcoming = deque(decoding.submit(step) for _ in range(steps))
     try:
-        upcoming = deque(decoding.submit(step) for _ in range(steps))
         while True:
-            batches, position = upcoming.popleft().result()
+            batches, position = upcoming[0].result()
             if batches is None:
                 return
+            upcoming.popleft()
             upcoming.append(decoding.submit(step))
             yield batches, position
     finally:
-        decoding.shutdown(cancel_futures=True)
+        decoding.shutdown(wait=False, cancel_futures=True)
+        wait(upcoming, timeout=PATIENCE_S)
 
 
 def write_each(

@@ -9,10 +9,21 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 
 from pcapnfs.units import THIN_SPACE, count
 
+ROOT = ". (export root)"
+"""The root of an export as people see it."""
+
+REMOVED = " (removed)"
+"""What stands on screens behind the path of a file that is gone."""
+
+ELLIPSIS = "…"
+"""What stands on screens for the middle of a path that there is no room for."""
+
+_ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _NUMBER = re.compile(rf"(?<=[0-9]){THIN_SPACE}(?=[0-9])")
 
 
@@ -29,9 +40,23 @@ def escape(text: str) -> str:
     return "".join(c if c.isprintable() else _notation(ord(c)) for c in text)
 
 
+def unescape(text: str) -> str:
+    r"""What `escape` made of a text, taken back: a name as screens show it, typed or pasted.
+
+    Only what `escape` would have written stands for a character: `\x41` stays as it is.
+    """
+    return _ESCAPED.sub(_character, text)
+
+
+def unmarked(shown: str) -> str:
+    """A path from one that people see: without what screens put beside it; still escaped."""
+    path = shown.removesuffix(REMOVED)
+    return "." if path == ROOT else path
+
+
 def rooted(path: str) -> str:
     """A path as people see it: a dot alone is lost on a page, and says little; not escaped."""
-    return ". (export root)" if path == "." else path
+    return ROOT if path == "." else path
 
 
 def source(capture: str) -> str:
@@ -65,6 +90,13 @@ def some(names: Sequence[str], shown: int, visible: Callable[[str], str] = escap
     named = ", ".join(visible(name) for name in names[:shown])
     more = len(names) - shown
     return f"{named} and {count(more)} more" if more > 0 else named
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[1] or found[2] or found[3], 16)
+    if code > sys.maxunicode or chr(code).isprintable() or _notation(code) != found[0]:
+        return found[0]
+    return chr(code)
 
 
 def _notation(code: int) -> str:

@@ -290,6 +290,23 @@ def test_a_signal_leaves_no_trace_and_keeps_the_old(
         shutil.rmtree(stored.parent / "taken.nfstrace")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", ["decode", "summarize"])
+def test_a_signal_ends_a_command_whose_pipe_is_silent(
+    tmp_path: Path, command: str, number: signal.Signals
+) -> None:
+    """Who captures writes nothing where nothing happens, and need not end with the command."""
+    output = ["-o", str(tmp_path / "a.nfstrace")] if command == "decode" else []
+    process = endless([command, "-", *output], TMPDIR=str(tmp_path))
+    wait_for(lambda: list(tmp_path.glob(f"**/{temporary.LOCK}")))
+    time.sleep(1)  # By now it waits for more, as a rule; before it, the outcome is the same.
+    process.send_signal(number)
+    # Not `communicate`, which would close the pipe.
+    assert process.wait(timeout=30) == 128 + number
+    process.communicate()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_next_decode_removes_what_a_killed_one_left(stored: Path) -> None:
     process = endless(["decode", "-", "-o", str(stored), "--force"])
     wait_for(lambda: len(list(stored.parent.iterdir())) == 2)

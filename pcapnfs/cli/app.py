@@ -182,7 +182,12 @@ def main() -> int:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:  # Before anything was begun.
         status = INTERRUPTED
-    return 128 + _ended_by[0] if _ended_by else status
+    return ended() if _ended_by else status
+
+
+def ended() -> int:
+    """The exit status after a signal: that of the first, if there were several."""
+    return 128 + _ended_by[0] if _ended_by else INTERRUPTED
 
 
 def leave(status: int) -> NoReturn:

@@ -75,7 +75,7 @@ _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",
     "async": "async export (risks data)",
-    "local": "local: no network, no storage wait",
+    "local": "same calls, no network or storage wait",
 }
 """Changes without a number."""
 
@@ -496,7 +496,7 @@ SHORT = {
     "async": "async",
     "log_device": "log device",
     "rtt": "half the RTT",
-    "local": "local",
+    "local": "no waits",
 }
 """Changes above a column."""
 

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape, rooted
+from pcapnfs.text import REMOVED, escape, rooted
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames, totals, unless_zero, volume
 from pcapnfs.views.prose import Prose
@@ -134,7 +134,7 @@ def _totals(result: PerFile | PerGroup, shown: list[tuple[str, Total]]) -> Rende
 
 def _file_row(file: FileCost) -> list[str]:
     return [
-        escape(rooted(file.path)) + (" (removed)" if file.removed else ""),
+        escape(rooted(file.path)) + (REMOVED if file.removed else ""),
         units.count(file.calls),
         unless_zero(file.stable_calls),
         units.taken(file.time_s),

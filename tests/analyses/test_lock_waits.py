@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.locks.lock_waits import lock_waits, waits
+from pcapnfs.programs import PORTMAPPER
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 FILES = [file(1, "lf")]
@@ -56,6 +57,19 @@ def test_nlm_grants_by_callback_and_its_answer_has_no_status() -> None:
         (pair,) = lock_waits(trace)
     assert (pair.waits, pair.granted, pair.told, pair.polled) == (1, 1, 1, 0)
     assert pair.longest_s == pytest.approx(0.021)
+
+
+@pytest.mark.parametrize(("number", "sought"), [(1, False), (3, True)])
+def test_a_server_that_asks_the_clients_portmapper_is_about_to_call_it(
+    number: int, sought: bool
+) -> None:
+    """Before the wait it asks for something else, as whether the client's statd is there."""
+    asked = [lock(2, "NLM4_BLOCKED"), lock(5, "NLM4_GRANTED")]
+    calls, operations = zip(*asked, strict=True)
+    back = call(number, "GETPORT", None, client="10.0.0.1", server="10.0.0.2", program=PORTMAPPER)
+    with trace_of(calls=[*calls, back], operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert pair.sought is sought
 
 
 def test_a_notice_makes_the_client_ask_again() -> None:

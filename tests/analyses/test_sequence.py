@@ -32,6 +32,7 @@ def trace() -> Iterator[Trace]:
             file(6, "doc/main.c", export="/srv"),
             file(7, "doc", "directory", export="/srv"),
             file(8, "only\\listed", listed_only=True),
+            file(9, "doc/a\x1b[2J\nb", export="/srv"),
         ],
         calls=[
             call(1, "LOOKUP", 1, file=2, directory=4, status=2, status_name="NFS3ERR_NOENT"),
@@ -148,9 +149,40 @@ def test_an_end_that_several_paths_have_gives_them_in_order_of_time(trace: Trace
 def test_patterns_match_names_or_with_a_slash_paths(trace: Trace) -> None:
     assert lookup.matching(trace, "*.c") == (2, 6)
     assert lookup.matching(trace, "main.[ch]") == (2, 6)
-    assert lookup.matching(trace, "doc/*") == (6,)
+    assert lookup.matching(trace, "doc/m*") == (6,)
     assert lookup.matching(trace, "*.o") == (5,)
     assert lookup.matching(trace, "only*") == (8,)
+
+
+@pytest.mark.parametrize(
+    "shown", [r"doc/a\x1b[2J\x0ab", r"a\x1b[2J\x0ab", r"/srv/doc/a\x1b[2J\x0ab"]
+)
+def test_a_name_is_found_as_screens_show_it(trace: Trace, shown: str) -> None:
+    assert lookup.named(trace, shown) == (9,)
+
+
+@pytest.mark.parametrize(
+    ("shown", "meant"),
+    [
+        (". (export root)", (1,)),
+        ("src/main.c (removed)", (2,)),
+        ("s…in.c", (2,)),
+        ("…ain.c (removed)", (2, 6)),
+        (r"do…[2J\x0ab", (9,)),
+        ("only\\l…d", (8,)),
+    ],
+)
+def test_a_path_is_found_with_what_screens_put_to_it(
+    trace: Trace, shown: str, meant: tuple[int, ...]
+) -> None:
+    """Shortened in its middle where there is no room for it, marked as removed."""
+    assert lookup.named(trace, shown) == meant
+
+
+def test_a_pattern_may_hold_what_screens_show(trace: Trace) -> None:
+    assert lookup.matching(trace, r"doc/a\x1b*") == (9,)
+    with pytest.raises(UsageError, match=r"like 'a\\x07\*' in the capture"):
+        lookup.matching(trace, "a\x07*")
 
 
 def test_an_unknown_file_is_answered_with_the_nearest(trace: Trace) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import _core
+from pcapnfs import __main__, _core
 from pcapnfs.cli import app as app_module
 from pcapnfs.cli import failures, without_nfs
 from pcapnfs.cli.app import run
@@ -358,6 +360,28 @@ def test_an_interrupt_exits_with_130(
 ) -> None:
     monkeypatch.setattr(core, "interrupt", True)
     assert run(["summarize", str(capture)]) == 130
+
+
+@pytest.mark.parametrize("more", [KeyboardInterrupt, SystemExit(143)])
+def test_one_signal_more_on_the_way_out_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, more: BaseException
+) -> None:
+    """Whoever hits Ctrl-C twice, and `timeout`, which sends each signal twice."""
+    left: list[int] = []
+
+    def leave(status: int) -> None:
+        left.append(status)
+        if len(left) == 1:
+            raise more
+
+    # What it does to the process that runs the tests.
+    monkeypatch.setattr(signal, "getsignal", lambda _number: signal.SIG_DFL)
+    monkeypatch.setattr(gc, "set_threshold", lambda _objects: None)
+    monkeypatch.setattr(app_module, "main", lambda: 0)
+    monkeypatch.setattr(app_module, "leave", leave)
+    monkeypatch.setattr(app_module, "_ended_by", [signal.SIGINT, signal.SIGTERM])
+    __main__.main()
+    assert left == [0, 130]
 
 
 def test_no_argument_shows_the_help_and_version_the_version(capsys: Printed) -> None:

@@ -20,6 +20,13 @@ def test_time_without_calls_is_told_and_not_claimed() -> None:
     )
 
 
+def test_the_clients_time_is_shorter_with_fewer_calls() -> None:
+    """Findings on calls that can be spared have it in their costs: it is not all beside NFS."""
+    (seen,) = seen_by(RULE, bound_by("client"))
+    assert "not NFS" not in seen.title
+    assert "fewer calls shorten it by what the client takes for each" in seen.why
+
+
 @pytest.mark.parametrize(("unused_s", "told"), [(0.5, False), (2.0, True)])
 def test_pauses_are_told_apart_from_a_busy_client(unused_s: float, told: bool) -> None:
     (seen,) = seen_by(RULE, bound_by("client", unused_s=unused_s))

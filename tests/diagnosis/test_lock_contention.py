@@ -6,10 +6,14 @@ import pytest
 
 from pcapnfs.analyses.locks.lock_files import LockFiles
 from pcapnfs.analyses.locks.lock_waits import LockWaits
+from pcapnfs.analyses.wire.round_trip import Vantage
+from pcapnfs.analyses.wire.vain_connections import VainConnections
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.lock_contention import RULE
+from pcapnfs.meta import Vain
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_captured_at_server import THERE
 
 WAITED = LockWaits(
     client="10.0.0.2",
@@ -21,6 +25,7 @@ WAITED = LockWaits(
     waits=3,
     granted=2,
     told=1,
+    sought=False,
     polled=2,
     interval_s=30.0,
     waited_s=60.0,
@@ -92,6 +97,60 @@ def test_why_the_client_did_not_notice_fits_the_version(protocol: str, why: str)
     waited = replace(WAITED, protocols=(protocol,), told=0, late_s=31.0)
     (seen,) = seen_by(RULE, nothing(lock_waits=(waited,)))
     assert why in seen.why
+
+
+@pytest.mark.parametrize(
+    ("protocol", "told", "holders", "by", "first"),
+    [
+        ("nlm4", 0, (), "(NLM GRANTED)", "lockd.nlm_tcpport"),
+        ("4.1", 0, (), "(CB_NOTIFY_LOCK)", "CB_NOTIFY_LOCK"),
+        ("4.0", 0, (), None, "shorter time"),
+        ("nlm4", 1, (), None, "shorter time"),
+        ("nlm4", 0, ("10.0.0.3",), None, "shorter time"),
+    ],
+)
+def test_a_client_that_asked_again_by_itself_is_helped_by_callbacks_first(
+    protocol: str, told: int, holders: tuple[str, ...], by: str | None, first: str
+) -> None:
+    waited = replace(WAITED, protocols=(protocol,), told=told, holders=holders, late_s=0.0)
+    (seen,) = seen_by(RULE, nothing(lock_waits=(waited,)))
+    assert ("when it asked again by itself" in seen.seen) is (by is not None)
+    assert by is None or f"when the lock was free {by}" in seen.seen
+    assert first in seen.advice[0].action
+
+
+UNTOLD = replace(WAITED, told=0, late_s=31.0)
+IN_VAIN = VainConnections(
+    asked=Vain("10.0.0.1", "10.0.0.2", 111, 1, 3, 0, 0, 1, 9),
+    program=None,
+    since_s=1.0,
+    lasted_s=7.0,
+    waits=False,
+    connected=False,
+    idle_s=0.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("waited", "vantage", "in_vain", "untried"),
+    [
+        (UNTOLD, "server", (), True),
+        (UNTOLD, "client", (), False),
+        (UNTOLD, "unknown", (), False),
+        (replace(UNTOLD, sought=True), "server", (), False),
+        (UNTOLD, "server", (IN_VAIN,), False),
+    ],
+    ids=["server", "client", "unknown", "asked the portmapper", "SYN"],
+)
+def test_a_server_that_never_tried_is_no_matter_of_firewalls(
+    waited: LockWaits, vantage: Vantage, in_vain: tuple[VainConnections, ...], untried: bool
+) -> None:
+    trips = replace(THERE, pairs=(replace(THERE.pairs[0], vantage=vantage),))
+    found = nothing(lock_waits=(waited,), round_trips=trips, vain_connections=in_vain)
+    (seen,) = seen_by(RULE, found)
+    assert ("it sent the client nothing to that end" in seen.why) is untried
+    assert ("not at firewalls" in seen.advice[0].action) is untried
+    assert ("through every firewall" in seen.advice[0].action) is not untried
 
 
 def test_the_user_may_think_otherwise() -> None:

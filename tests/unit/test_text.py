@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence, some
+from pcapnfs.text import escape, sentence, some, unescape
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,14 @@ def test_many_names_are_counted_and_those_told_are_harmless() -> None:
     assert some(names, 9, str.upper) == "A\x1b, B, C, D, E, F"
     assert some(["c"] * 2000, 1) == "c and 1\u2009999 more"
     assert some([], 3) == ""
+
+
+@pytest.mark.parametrize("text", ["a\nb\x1b[2J", "\u202etxt", "\U000e0001", "plain", "a\u00a0b"])
+def test_what_is_shown_can_be_typed(text: str) -> None:
+    assert unescape(escape(text)) == text
+
+
+@pytest.mark.parametrize("text", ["\\x41", "\\xff", "\\u001b", "\\Uffffffff", "\\x1", "\\X1B"])
+def test_what_is_never_shown_so_stays(text: str) -> None:
+    r"""Bytes that are no UTF-8 are texts such as `\xff` in the tables themselves."""
+    assert unescape(text) == text

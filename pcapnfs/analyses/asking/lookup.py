@@ -1,9 +1,10 @@
-"""Which files a user means: by path, by handle, or by a pattern of names.
+r"""Which files a user means: by path, by handle, or by a pattern of names.
 
 Takes what was typed; gives numbers of files (those that stand for each, see `files.identity`). A
 path may be given below the export, with the export in front, or by its end; a name that a file had
-earlier in the capture finds it too. A handle is hexadecimal, whole or its beginning, or the short
-form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the handle).
+earlier in the capture finds it too. It may be given as screens show it: with `\x1b` for what cannot
+be seen, shortened by `…`, marked as removed. A handle is hexadecimal, whole or its beginning, or
+the short form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the handle).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, wildcards
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.errors import UsageError
+from pcapnfs.text import ELLIPSIS, escape, unescape, unmarked
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -73,6 +75,10 @@ def named(trace: Trace, wanted: str) -> tuple[int, ...]:
     if whole:
         ways.append(("starts_with(lower(hex(handle)), $digits)", {"digits": whole[1].lower()}))
     ways.append((_BY_END, {"wanted": wanted}))
+    if (meant := unescape(unmarked(wanted))) != wanted:
+        ways += [(way, {"wanted": meant}) for way in (_BY_PATH, _BY_FORMER_PATH, _BY_END)]
+    if ELLIPSIS in meant:
+        ways.append(("path glob $pattern", {"pattern": wildcards.shortened(meant)}))
     for condition, parameters in ways:
         if found := _files(trace, condition, parameters):
             return found
@@ -91,10 +97,11 @@ def matching(trace: Trace, pattern: str) -> tuple[int, ...]:
     Raises:
         UsageError: There is none.
     """
-    found = _files(trace, wildcards.LIKE_PATTERN, {"pattern": wildcards.text(pattern)})
-    if not found:
-        raise UsageError(f"no file is named like {pattern!r} in the capture")
-    return found
+    for given in dict.fromkeys((pattern, unescape(pattern))):
+        found = _files(trace, wildcards.LIKE_PATTERN, {"pattern": wildcards.text(given)})
+        if found:
+            return found
+    raise UsageError(f"no file is named like '{escape(pattern)}' in the capture")
 
 
 def _files(trace: Trace, condition: str, parameters: Mapping[str, object]) -> tuple[int, ...]:
@@ -141,8 +148,8 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
     )
     if not len(rows["file"]):
-        return f"no file {wanted!r} in the capture, nor any like it; perfile lists them"
+        return f"no file '{escape(wanted)}' in the capture, nor any like it; perfile lists them"
     with closing(trace.cursor()) as cursor:
         ((_, nearest),) = paths.most(cursor, rows, NEAREST).items()
     offered = ", ".join(nearest)
-    return f"no file {wanted!r} in the capture; the nearest: {offered}"
+    return f"no file '{escape(wanted)}' in the capture; the nearest: {offered}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from pcapnfs.text import ELLIPSIS
+
 LIKE_PATTERN = """
     (case when contains($pattern, '/') then path
           else parse_filename(path, false, 'forward_slash') end) glob $pattern
@@ -24,3 +26,9 @@ def text(pattern: str) -> str:
     Bytes that are no UTF-8 are shown as `\xe9`: a pattern copied from a screen finds them.
     """
     return _LITERAL_BACKSLASH.sub(r"\\\\", pattern)
+
+
+def shortened(path: str) -> str:
+    """The pattern for SQL of a path of which `…` stands for a part: all else is as it is."""
+    parts = (re.sub(r"[*?\[\]\\]", r"\\\g<0>", part) for part in path.split(ELLIPSIS))
+    return "*".join(parts)

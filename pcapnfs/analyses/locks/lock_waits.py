@@ -23,6 +23,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.programs import PORTMAPPER
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ WAITS_READS = columns.together(
 )
 """The columns that tell when clients waited."""
 
-READS = columns.together(WAITS_READS, columns.of(calls="protocol", files="file path"))
+READS = columns.together(WAITS_READS, columns.of(calls="program protocol", files="file path"))
 """The columns that the queries here read."""
 
 REFUSED = (
@@ -93,6 +94,9 @@ class LockWaits(Record):
     """Those of them that ended with the lock."""
     told: int
     """Those of them that a callback of the server ended, or that it told to ask again."""
+    sought: bool
+    """The server asked the client's portmapper since the first of them began, as it does before it
+    calls the client's lock manager."""
     polled: int
     """LOCKs beyond the first of a wait that were refused again: the client asked in vain."""
     interval_s: float | None
@@ -154,6 +158,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
             waits=integer(row["waits"]),
             granted=integer(row["granted"]),
             told=integer(row["told"]),
+            sought=bool(row["sought"]),
             polled=integer(row["polled"]),
             interval_s=seconds(row["interval"]),
             waited_s=seconds(row["waited"]) or 0.0,
@@ -297,6 +302,10 @@ _WAITS = f"""
         select client, server, median(since) filter (refused_before and not callback) as interval
         from lock_steps group by client, server
     ),
+    lookups as (
+        select client as server, server as client, max(call_time) as sought_time
+        from calls where program = {PORTMAPPER} group by client, server
+    ),
     locks as (
         select client, server, count(*) as locks, list(distinct protocol) as protocols
         from operations join (
@@ -308,6 +317,7 @@ _WAITS = f"""
            sum(refused) as refused, sum(untyped) as untyped, count(*) as waits,
            count(ended) as granted,
            count(*) filter (notice) as told, sum(polled) as polled,
+           coalesce(any_value(sought_time) >= min(begun), false) as sought,
            any_value("interval") as "interval",
            {waited("last")} as waited,
            max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
@@ -316,5 +326,6 @@ _WAITS = f"""
                          filter (file is not null))[:10 * $files], []) as files,
            (list(frame order by last - begun desc, frame))[:$examples] as frames
     from judged join locks using (client, server) left join asking using (client, server)
+         left join lookups using (client, server)
     group by client, server order by waited desc, client, server
 """

@@ -57,10 +57,11 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     sure = placed is not None and placed > 0
     return Observed(
         severity="note",
-        title="Much of the time no call was under way: not NFS",
+        title="Much of the time no call was under way: the client itself",
         seen=_seen(found, cause),
         why="Then the program computes, sleeps, waits for something else, or the client's kernel "
-        "is busy. A faster server or network leaves that part as it is."
+        "is busy. A faster server or network leaves that part as it is; fewer calls shorten it by "
+        "what the client takes for each, which is in the costs of findings on such calls."
         + (
             ""
             if sure

@@ -38,7 +38,13 @@ LOCAL = Advice(
 
 REACHED = Advice(
     "Let the server's callbacks (GRANTED) through: the client's lockd port (fixed by "
-    "lockd.nlm_tcpport and nlm_udpport) and rpcbind, through every firewall."
+    "lockd.nlm_tcpport and nlm_udpport) and rpcbind, through every firewall. A capture at the "
+    "server shows whether it calls at all: Linux 6.12 does not."
+)
+UNTRIED = Advice(
+    "Look at the server, not at firewalls: it does not even try to call the client. A Linux server "
+    "of 6.12 does not, one of 6.1 does: try another kernel there; else see whether its lockd and "
+    "rpcbind run, and what its log says."
 )
 NEWER = Advice(
     "Mount with NFSv4.1 or later, where callbacks use the client's own connection, and a server "
@@ -61,6 +67,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         # No call is outstanding meanwhile: the time budget has these waits as the client's own.
         claims = (Claim("client", min(pair.waited_s, idle.get(pair.client, pair.waited_s))),)
         late = pair.late_s > values[LATE.name] * pair.waited_s
+        untried = _untried(material, pair)
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -69,14 +76,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else "Clients wait for each other's locks",
             seen=_seen(pair),
             why=(
-                f"{_unnoticed(pair)} So the client asks again from time to time; in between the "
-                "lock is nobody's."
+                f"{_unnoticed(pair, untried=untried)} So the client asks again from time to time; "
+                "in between the lock is nobody's."
                 if late
                 else "A program waits for a lock that another one holds, on another client. "
                 "Neither storage nor network shortens that; the time budget has it as the "
                 "client's own time."
             ),
-            advice=_advice(pair, late=late),
+            advice=_advice(pair, late=late, untried=untried),
             confidence="likely" if pair.untyped else "certain",
             data=f"{units.counted(pair.waits, 'wait')}; "
             f"{units.counted(pair.locks, 'try', 'tries')} to lock (LOCK)",
@@ -150,6 +157,12 @@ def _seen(pair: LockWaits) -> str:
     text += f"{units.count(pair.refused)} met such a lock{_again(pair)}."
     if pair.told:
         text += f" Ended by a callback of the server: {units.count(pair.told)}."
+    if _asked_again(pair):
+        text += (
+            f" The server did not tell the client when the lock was free ({_callback(pair)}): the "
+            "client got it when it asked again by itself. For how long it was free by then is not "
+            "in the capture."
+        )
     if pair.waits > pair.granted:
         text += f" Without the lock at their end: {units.count(pair.waits - pair.granted)}."
     return text
@@ -167,25 +180,60 @@ def _again(pair: LockWaits) -> str:
     )
 
 
-def _unnoticed(pair: LockWaits) -> str:
+def _untried(material: Material, pair: LockWaits) -> bool:
+    """A capture at the server shows that it did not even try to call the client (NLM).
+
+    What it sends is in that capture, whether the client gets it or not: a question to the client's
+    portmapper, a SYN to it, or the call.
+    """
+    if not _nlm(pair) or pair.told or pair.sought:
+        return False
+    back = (pair.server, pair.client)
+    if any((each.asked.client, each.asked.server) == back for each in material.vain_connections):
+        return False
+    return any(
+        (trip.client, trip.server, trip.vantage) == (pair.client, pair.server, "server")
+        for trip in material.round_trips.pairs
+    )
+
+
+def _asked_again(pair: LockWaits) -> bool:
+    """It had to find out by itself that the lock was free, and nobody was seen to free it."""
+    return (
+        pair.granted > 0
+        and not pair.told
+        and not pair.holders
+        and pair.protocols != (WITHOUT_CALLBACK,)
+    )
+
+
+def _callback(pair: LockWaits) -> str:
+    """By what a server tells it."""
+    return "NLM GRANTED" if _nlm(pair) else "CB_NOTIFY_LOCK"
+
+
+def _unnoticed(pair: LockWaits, *, untried: bool) -> str:
     """Why the client did not learn that the lock was free."""
     if pair.protocols == (WITHOUT_CALLBACK,):
         return "NFSv4.0 has no way to tell a client that a lock is free."
-    by = "NLM GRANTED" if _nlm(pair) else "CB_NOTIFY_LOCK"
-    return f"The server did not tell the client that the lock was free ({by})."
+    tried = ": it sent the client nothing to that end" if untried else ""
+    return f"The server did not tell the client that the lock was free ({_callback(pair)}){tried}."
 
 
-def _advice(pair: LockWaits, *, late: bool) -> tuple[Advice, ...]:
+def _advice(pair: LockWaits, *, late: bool, untried: bool) -> tuple[Advice, ...]:
     application = Advice(
         "Have the program hold the lock for a shorter time, lock smaller ranges or several files, "
         "or let one process do the work for all."
     )
-    if not late:
+    # A client that nobody tells asks again as late as ever, however short the lock was held.
+    if not late and not _asked_again(pair):
         return (application, LOCAL) if _nlm(pair) else (application,)
     if not _nlm(pair):
         return (NEWER if WITHOUT_CALLBACK in pair.protocols else NOTIFYING, application)
     # A callback that came through shows that nothing keeps them back.
-    return (NEWER, application) if pair.told else (REACHED, NEWER, application)
+    if pair.told:
+        return (NEWER, application)
+    return (UNTRIED if untried else REACHED, NEWER, application)
 
 
 def _nlm(pair: LockWaits) -> bool:

@@ -159,7 +159,8 @@ def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, 
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         bare = gather(trace)
     none = replace(bare, mounts=(replace(MOUNT, verdicts=(forgets,)),))
-    default = replace(bare, mounts=(replace(MOUNT, returns=returns, returns_looked_up=again),))
+    kept = replace(MOUNT, moves=0, returns=returns, returns_looked_up=again)
+    default = replace(bare, mounts=(kept,))
     found = [cause for cause in causes(none, default, ()) if cause.subject == "name_cache"]
     assert bool(found) is told
     if told:
@@ -241,7 +242,7 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
     names += [call(99, "REMOVE", 1, directory=8)]
     found = [operation(1, "LOOKUP", status=0)]
     with trace_of(calls=[*looked_up, *names], operations=found) as trace:
-        default = replace(gather(trace), mounts=(MOUNT,))
+        default = replace(gather(trace), mounts=(replace(MOUNT, moves=0),))
     assert (default.habits.names_used, default.habits.directories_again) == (used, again)
     none = replace(default, mounts=(replace(MOUNT, verdicts=(forgets,)),))
     told_of = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
@@ -250,6 +251,28 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
         assert (told_of[0].before, told_of[0].after) == ("default", "lookupcache=none")
         assert told_of[0].evidence == (
             "looked up again; 4 times for 20 calls by names in such directories before"
+        )
+
+
+@pytest.mark.parametrize(
+    ("moves", "lookups", "told"), [(20, 4, True), (20, 5, False), (19, 0, False)]
+)
+def test_names_are_kept_where_children_are_asked_for_without_looking_them_up(
+    moves: int, lookups: int, told: bool
+) -> None:
+    """A walk of what is known already has no calls by name."""
+    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    asked = [call(1 + place, "LOOKUP", 1, directory=9) for place in range(lookups)]
+    with trace_of(calls=[*asked, call(99, "GETATTR", 1)]) as trace:
+        default = replace(gather(trace), mounts=(replace(MOUNT, moves=moves),))
+    none = replace(default, mounts=(replace(MOUNT, moves=0, verdicts=(forgets,)),))
+    found = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
+    assert bool(found) is told
+    if told:
+        assert (found[0].before, found[0].after) == ("default", "lookupcache=none")
+        assert found[0].evidence == (
+            "looked up again; 4 LOOKUPs for 20 moves from one child of a directory to the next "
+            "before"
         )
 
 

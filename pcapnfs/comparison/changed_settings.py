@@ -255,6 +255,16 @@ def _keeps_names(side: Side) -> Iterator[str]:
                 f"in {units.count(mount.returns_looked_up)} of "
                 f"{units.counted(mount.returns, 'move')}"
             )
+    # One that forgets them looks up every child before it is asked about.
+    moves = sum(mount.moves for mount in side.mounts)
+    looked_up = sum(
+        len(of_one.seconds) for (_, op), of_one in side.times.items() if op.startswith("LOOKUP")
+    )
+    if moves >= ENOUGH and looked_up <= ASKS_NEVER * moves:
+        yield (
+            f"{units.counted(looked_up, 'LOOKUP')} for "
+            f"{units.counted(moves, 'move')} from one child of a directory to the next"
+        )
     # What names it keeps it does not look up: of moves between them there is nothing to see.
     used, again = side.habits.names_used, side.habits.directories_again
     if used >= ENOUGH and again <= ASKS_NEVER * used:

@@ -24,6 +24,7 @@ from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_settings import left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
+from pcapnfs.comparison.moved_files import Moved
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
@@ -189,18 +190,18 @@ def test_a_sync_mount_is_told_from_one_that_gathers_and_is_no_wsize(
     waits = Verdict(("sync",), "sync", "possible", "40 WRITEs asked for stable storage", ())
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         bare = gather(trace)
-    habits = replace(bare.habits, largest_write_bytes=4096, writes_of_largest=80, writes_stable=80)
+    habits = replace(bare.habits, largest_write_bytes=4096, writes_stable=80)
     through = replace(
         bare,
         mounts=(replace(MOUNT, verdicts=(waits,)),),
         habits=habits,
-        written=frozenset((1, 2)),
+        moved=Moved(written=frozenset((1, 2))),
     )
     default = replace(
         bare,
         mounts=(MOUNT,),
         habits=replace(habits, largest_write_bytes=gathered, writes_unstable=unstable),
-        written=frozenset(files),
+        moved=Moved(written=frozenset(files)),
     )
     found = {cause.subject: cause for cause in causes(default, through, ())}
     assert ("sync" in found) is told

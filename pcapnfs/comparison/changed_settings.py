@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts import software
-from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, weaker
 from pcapnfs.record import Record
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Kind
     from pcapnfs.comparison.cause import Confidence
     from pcapnfs.comparison.each import Sides
+    from pcapnfs.comparison.moved_files import Sizes
     from pcapnfs.comparison.side import Side
 
 MAINLY = 0.9
@@ -38,6 +39,15 @@ MISSED = 10
 
 CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
 """What the options begin with that say how long attributes are kept."""
+
+CAUSED_BY = {
+    "rsize": (
+        "READ",
+        "a smaller read-ahead of the client, or a program that reads past its cache,",
+    ),
+    "wsize": ("WRITE", "a program that makes sure of each piece"),
+}
+"""The calls that an option limits, and what else makes them smaller."""
 
 NO_NAMES = "lookupcache=none"
 """The option that keeps no names."""
@@ -293,8 +303,8 @@ def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
     """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
     first, second = _verdicts(before, f"{option}="), _verdicts(after, f"{option}=")
     names = [" and ".join(each.title for each in found) for found in (first, second)]
-    if option == "wsize" and not any(names):
-        yield from _pieces(before, after)
+    if not any(names):
+        yield from _pieces(option, before, after)
     if names[0] == names[1]:
         return
     if all(names):
@@ -316,38 +326,54 @@ def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
     )
 
 
-def _pieces(before: Side, after: Side) -> Iterator[Cause]:
-    """Files of both sides that were written in small pieces on one of them only."""
-    first, second = before.habits.largest_write_bytes, after.habits.largest_write_bytes
+def _pieces(option: str, before: Side, after: Side) -> Iterator[Cause]:
+    """Files of both sides that were moved in smaller pieces on one of them."""
+    first, second = _moved_at_once(option, before), _moved_at_once(option, after)
     if first is None or second is None or first == second:
         return
-    smaller = before if first < second else after
+    smaller, larger = (before, after) if first < second else (after, before)
     least, most = min(first, second), max(first, second)
     if (
-        least > SMALL_WRITE_BYTES
         # What goes out at each write() is as large as the program makes it.
-        or any(_waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts)
-        # No client has a wsize of another kind: the program wrote, or the client cut, elsewhere.
+        (
+            option == "wsize"
+            and any(
+                _waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts
+            )
+        )
+        # No client has a size of another kind: the program moved so much, or the client cut,
+        # elsewhere.
         or least % KIBIBYTE
-        or smaller.habits.writes_of_largest < FEW
     ):
         return
-    common = _written_on_both(before, after)
-    if not common:
+    pieces, whole = _sizes(option, smaller).pieces, _sizes(option, larger).widest
+    common = pieces & whole
+    if not common or _sizes(option, smaller).calls < FEW:
         return
     words = [
-        f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
+        f"{option}={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
         for size in (first, second)
     ]
+    call, others = CAUSED_BY[option]
     yield Cause(
-        "wsize",
+        option,
         words[0],
         words[1],
         "possible",
-        f"{units.counted(smaller.habits.writes_of_largest, 'WRITE')} of {units.size(least)} and "
-        f"none larger; the other capture, with {units.counted(common, 'written path')} in common, "
-        f"has {units.size(most)}",
+        f"{units.counted(len(common), 'file')} moved by {call}s of {units.size(least)}, one behind "
+        f"the other, and none larger; the other capture has {call}s of {units.size(most)} for the "
+        f"same; {others} does that as well",
     )
+
+
+def _moved_at_once(option: str, side: Side) -> int | None:
+    """The most that a READ, or a WRITE, asked for."""
+    habits = side.habits
+    return habits.largest_write_bytes if option == "wsize" else habits.largest_read_bytes
+
+
+def _sizes(option: str, side: Side) -> Sizes:
+    return side.moved.writes if option == "wsize" else side.moved.reads
 
 
 def _waits(options: Sequence[str]) -> bool:
@@ -357,8 +383,10 @@ def _waits(options: Sequence[str]) -> bool:
 
 def _written_on_both(before: Side, after: Side) -> int:
     """Paths that were written on both sides; 0 where those are not most of them."""
-    common = len(before.written & after.written)
-    return common if common >= MOST * max(len(before.written), len(after.written)) else 0
+    common = len(before.moved.written & after.moved.written)
+    return (
+        common if common >= MOST * max(len(before.moved.written), len(after.moved.written)) else 0
+    )
 
 
 def _largest(option: str, side: Side) -> int | None:

@@ -21,7 +21,7 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.mounts.mount_options import Verdict
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_settings import left_open
+from pcapnfs.comparison.changed_settings import LONGER, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.moved_files import Moved
@@ -253,6 +253,26 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
         assert told_of[0].evidence == (
             "looked up again; 4 times for 20 calls by names in such directories before"
         )
+
+
+def test_longer_timeouts_than_those_of_some_seconds_need_not_be_the_default() -> None:
+    options = tuple(f"{name}={value}" for name in ("actimeo", "acregmax") for value in (1, 2, 3))
+    short = Verdict(options, "actimeo=1…3 or acregmax=1…3", "possible", "asked 20 times", ())
+    never = Verdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
+    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
+        bare = gather(trace)
+    brief, none, plain = (
+        replace(bare, mounts=(replace(MOUNT, verdicts=verdicts),))
+        for verdicts in ((short,), (never,), ())
+    )
+    for before, after, words in (
+        (brief, plain, (short.title, LONGER)),
+        (plain, brief, (LONGER, short.title)),
+        (none, plain, (never.title, "default")),
+        (none, brief, (never.title, short.title)),
+    ):
+        (cause,) = causes(before, after, ())
+        assert (cause.subject, cause.before, cause.after) == ("attribute_cache", *words)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pcapnfs.analyses.mounts import software
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, weaker
+from pcapnfs.diagnosis.mounted import is_timeout
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ FEW = 3
 MISSED = 10
 """Entries that were looked up after their listing, below which it tells nothing by itself."""
 
-CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
+CACHE = ("noac", "actimeo", "acdirmin", "acregmin", "acregmax")
 """What the options begin with that say how long attributes are kept."""
 
 CAUSED_BY = {
@@ -48,6 +49,9 @@ CAUSED_BY = {
     "wsize": ("WRITE", "a program that makes sure of each piece"),
 }
 """The calls that an option limits, and what else makes them smaller."""
+
+LONGER = "longer: default, or more"
+"""How long attributes are kept where nothing is said of it, but they are not on the other side."""
 
 NO_NAMES = "lookupcache=none"
 """The option that keeps no names."""
@@ -169,6 +173,7 @@ class _Said(Record):
     title: str
     confidence: Confidence
     evidence: str
+    options: tuple[str, ...]
 
 
 def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
@@ -178,7 +183,9 @@ def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
         for verdict in mount.verdicts:
             if verdict.options[0].startswith(prefixes):
                 sure: Confidence = "likely" if verdict.confidence == "likely" else "possible"
-                found.setdefault(verdict.title, _Said(verdict.title, sure, verdict.evidence))
+                found.setdefault(
+                    verdict.title, _Said(verdict.title, sure, verdict.evidence, verdict.options)
+                )
     return list(found.values())
 
 
@@ -226,7 +233,9 @@ def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
             return
         told.append(found)
     first, second = told
-    names = [" and ".join(each.title for each in found) or "default" for found in told]
+    names = [" and ".join(each.title for each in found) for found in told]
+    other = LONGER if any(map(_is_timeout, (*first, *second))) else "default"
+    names = [name or other for name in names]
     if names[0] == names[1] or _overlap(before, after):
         return
     yield Cause(
@@ -236,6 +245,11 @@ def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
         weaker(*(each.confidence for each in (*first, *second))),
         "; ".join(each.evidence for each in (second or first)),
     )
+
+
+def _is_timeout(said: _Said) -> bool:
+    """Whether it is a timeout of some seconds: one that is longer shows in no call."""
+    return is_timeout(said.options)
 
 
 def name_cache(before: Side, after: Side) -> Iterator[Cause]:

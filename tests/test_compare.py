@@ -21,9 +21,10 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.mounts.mount_options import Verdict
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_settings import left_open
+from pcapnfs.comparison.changed_settings import LONGER, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
+from pcapnfs.comparison.moved_files import Moved
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
@@ -159,7 +160,8 @@ def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, 
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         bare = gather(trace)
     none = replace(bare, mounts=(replace(MOUNT, verdicts=(forgets,)),))
-    default = replace(bare, mounts=(replace(MOUNT, returns=returns, returns_looked_up=again),))
+    kept = replace(MOUNT, moves=0, returns=returns, returns_looked_up=again)
+    default = replace(bare, mounts=(kept,))
     found = [cause for cause in causes(none, default, ()) if cause.subject == "name_cache"]
     assert bool(found) is told
     if told:
@@ -188,18 +190,18 @@ def test_a_sync_mount_is_told_from_one_that_gathers_and_is_no_wsize(
     waits = Verdict(("sync",), "sync", "possible", "40 WRITEs asked for stable storage", ())
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         bare = gather(trace)
-    habits = replace(bare.habits, largest_write_bytes=4096, writes_of_largest=80, writes_stable=80)
+    habits = replace(bare.habits, largest_write_bytes=4096, writes_stable=80)
     through = replace(
         bare,
         mounts=(replace(MOUNT, verdicts=(waits,)),),
         habits=habits,
-        written=frozenset((1, 2)),
+        moved=Moved(written=frozenset((1, 2))),
     )
     default = replace(
         bare,
         mounts=(MOUNT,),
         habits=replace(habits, largest_write_bytes=gathered, writes_unstable=unstable),
-        written=frozenset(files),
+        moved=Moved(written=frozenset(files)),
     )
     found = {cause.subject: cause for cause in causes(default, through, ())}
     assert ("sync" in found) is told
@@ -241,7 +243,7 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
     names += [call(99, "REMOVE", 1, directory=8)]
     found = [operation(1, "LOOKUP", status=0)]
     with trace_of(calls=[*looked_up, *names], operations=found) as trace:
-        default = replace(gather(trace), mounts=(MOUNT,))
+        default = replace(gather(trace), mounts=(replace(MOUNT, moves=0),))
     assert (default.habits.names_used, default.habits.directories_again) == (used, again)
     none = replace(default, mounts=(replace(MOUNT, verdicts=(forgets,)),))
     told_of = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
@@ -250,6 +252,48 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
         assert (told_of[0].before, told_of[0].after) == ("default", "lookupcache=none")
         assert told_of[0].evidence == (
             "looked up again; 4 times for 20 calls by names in such directories before"
+        )
+
+
+def test_longer_timeouts_than_those_of_some_seconds_need_not_be_the_default() -> None:
+    options = tuple(f"{name}={value}" for name in ("actimeo", "acregmax") for value in (1, 2, 3))
+    short = Verdict(options, "actimeo=1…3 or acregmax=1…3", "possible", "asked 20 times", ())
+    never = Verdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
+    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
+        bare = gather(trace)
+    brief, none, plain = (
+        replace(bare, mounts=(replace(MOUNT, verdicts=verdicts),))
+        for verdicts in ((short,), (never,), ())
+    )
+    for before, after, words in (
+        (brief, plain, (short.title, LONGER)),
+        (plain, brief, (LONGER, short.title)),
+        (none, plain, (never.title, "default")),
+        (none, brief, (never.title, short.title)),
+    ):
+        (cause,) = causes(before, after, ())
+        assert (cause.subject, cause.before, cause.after) == ("attribute_cache", *words)
+
+
+@pytest.mark.parametrize(
+    ("moves", "lookups", "told"), [(20, 4, True), (20, 5, False), (19, 0, False)]
+)
+def test_names_are_kept_where_children_are_asked_for_without_looking_them_up(
+    moves: int, lookups: int, told: bool
+) -> None:
+    """A walk of what is known already has no calls by name."""
+    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    asked = [call(1 + place, "LOOKUP", 1, directory=9) for place in range(lookups)]
+    with trace_of(calls=[*asked, call(99, "GETATTR", 1)]) as trace:
+        default = replace(gather(trace), mounts=(replace(MOUNT, moves=moves),))
+    none = replace(default, mounts=(replace(MOUNT, moves=0, verdicts=(forgets,)),))
+    found = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
+    assert bool(found) is told
+    if told:
+        assert (found[0].before, found[0].after) == ("default", "lookupcache=none")
+        assert found[0].evidence == (
+            "looked up again; 4 LOOKUPs for 20 moves from one child of a directory to the next "
+            "before"
         )
 
 

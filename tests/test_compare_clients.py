@@ -233,59 +233,110 @@ def test_a_longer_way_is_told_of_the_client_that_has_it() -> None:
     assert settings(result) == [("network_rtt", "200 µs", "5.00 ms", (DISK,))]
 
 
+def moving(size: int, own: int, other: tuple[int, ...], op: str, *, apart: int = 0) -> Side:
+    """The stable calls are WRITEs, or READs, that follow one another in each file.
+
+    Args:
+        size: What those of one client ask for; the other asks for 64 KiB each.
+        own: The file of its calls.
+        other: Those of the other client, by turns.
+        op: WRITE or READ.
+        apart: Bytes that lie between them.
+    """
+    rows = [*calls_of(DISK, 9), *calls_of(OTHER, 9)]
+    rows = [
+        {
+            **row,
+            "op": op,
+            "file": own if row["client"] == DISK else other[int(str(row["call"])) % len(other)],
+        }
+        if row["op"] == "CREATE"
+        else row
+        for row in rows
+    ]
+    place = dict.fromkeys(range(1, 9), 0)
+    moves = []
+    for row in rows:
+        if row["op"] == op:
+            asked, of = size if row["client"] == DISK else 65536, int(str(row["file"]))
+            number = int(str(row["call"]))
+            moves.append(
+                operation(
+                    number,
+                    op,
+                    file=of,
+                    requested=asked,
+                    offset=place[of],
+                    committed="FILE_SYNC" if op == "WRITE" else None,
+                )
+            )
+            place[of] += asked + apart
+    tcp = [{"transport": "TCP"}]
+    ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
+    files = [file(number, f"f{number}") for number in range(1, 9)]
+    with trace_of(ends, calls=rows, operations=moves, files=files, connections=tcp) as trace:
+        return gather(trace)
+
+
 @pytest.mark.parametrize(
-    ("mine", "others", "piece", "told"),
+    ("mine", "others", "piece", "apart", "told"),
     [
         # Files of other clients are no evidence, for it or against it.
-        ((1, 1), ((2, 3, 4), (5, 6, 7)), 4096, True),
-        ((1, 2), ((3, 4, 5), (3, 4, 5)), 4096, False),
-        # What a program wrote is no size of a mount: that is a whole number of KiB.
-        ((1, 1), ((2, 3, 4), (5, 6, 7)), 4512, False),
+        ((1, 1), ((2, 3, 4), (5, 6, 7)), 40960, 0, True),
+        ((1, 2), ((3, 4, 5), (3, 4, 5)), 40960, 0, False),
+        # What a program moved is no size of a mount: that is a whole number of KiB.
+        ((1, 1), ((2, 3, 4), (5, 6, 7)), 41472, 0, False),
+        # Nor are blocks here and there.
+        ((1, 1), ((2, 3, 4), (5, 6, 7)), 40960, 8192, False),
     ],
 )
-def test_files_that_one_client_wrote_in_pieces_tell_its_wsize(
+@pytest.mark.parametrize(("option", "op"), [("wsize", "WRITE"), ("rsize", "READ")])
+def test_files_that_one_client_moved_in_pieces_tell_its_sizes(
     mine: tuple[int, int],
     others: tuple[tuple[int, ...], tuple[int, ...]],
     piece: int,
+    apart: int,
     told: bool,
+    option: str,
+    op: str,
 ) -> None:
-    def writing(size: int, own: int, other: tuple[int, ...]) -> Side:
-        rows = [*calls_of(DISK, 9), *calls_of(OTHER, 9)]
-        rows = [
-            {
-                **row,
-                "op": "WRITE",
-                "file": own if row["client"] == DISK else other[int(str(row["call"])) % len(other)],
-            }
-            if row["op"] == "CREATE"
-            else row
-            for row in rows
-        ]
-        writes = [
-            operation(
-                int(str(row["call"])),
-                "WRITE",
-                requested=size if row["client"] == DISK else 65536,
-                committed="FILE_SYNC",
+    result, _ = compared(
+        moving(piece, mine[0], others[0], op, apart=apart),
+        moving(65536, mine[1], others[1], op),
+    )
+    found = [each for each in settings(result) if each[0] == option]
+    larger = "larger (64.0 KiB were moved at once)"
+    assert found == ([(option, f"{option}={piece}", larger, (DISK,))] if told else [])
+    for each in result.causes:
+        if each.subject == option:
+            assert each.confidence == "possible"
+            assert each.evidence.startswith(
+                f"1 file moved by {op}s of 40.0 KiB, one behind the other, and none larger; the "
+                f"other capture has {op}s of 64.0 KiB for the same; "
             )
-            for row in rows
-            if row["op"] == "WRITE"
+
+
+@pytest.mark.parametrize("op", ["WRITE", "READ"])
+def test_a_larger_file_beside_small_ones_is_no_size_of_transfers(op: str) -> None:
+    """Three files of 4 KiB are moved at once each, and so are they where another has 64 KiB."""
+
+    def run(*sizes: int) -> Side:
+        rows = [
+            {**call(number, op, 1, client=DISK, file=number), "stability": "stable"}
+            for number, _ in enumerate(sizes, 1)
         ]
-        tcp = [{"transport": "TCP"}]
-        ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
-        files = [file(number, f"f{number}") for number in range(1, 8)]
-        with trace_of(ends, calls=rows, operations=writes, files=files, connections=tcp) as trace:
+        moves = [
+            operation(number, op, file=number, requested=size, offset=0)
+            for number, size in enumerate(sizes, 1)
+        ]
+        files = [file(number, f"f{number}") for number, _ in enumerate(sizes, 1)]
+        with trace_of(calls=rows, operations=moves, files=files) as trace:
             return gather(trace)
 
-    result, _ = compared(writing(piece, mine[0], others[0]), writing(65536, mine[1], others[1]))
-    found = [each for each in settings(result) if each[0] == "wsize"]
-    sizes = ("wsize", "wsize=4096", "larger (64.0 KiB were moved at once)", (DISK,))
-    assert found == ([sizes] if told else [])
-    for each in result.causes:
-        if each.subject == "wsize":
-            assert each.evidence.endswith(
-                "and none larger; the other capture, with 1 written path in common, has 64.0 KiB"
-            )
+    small, more = run(4096, 4096, 4096), run(4096, 4096, 4096, 65536)
+    for pair in ((small, more), (more, small)):
+        found = [each.subject for each in of_sides(*pair).causes]
+        assert not {"rsize", "wsize"} & {*found}
 
 
 def kinds(times_ms: dict[str, float], of: int = 12) -> list[Row]:

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts import software
-from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
+from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, weaker
+from pcapnfs.diagnosis.mounted import is_timeout
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Kind
     from pcapnfs.comparison.cause import Confidence
     from pcapnfs.comparison.each import Sides
+    from pcapnfs.comparison.moved_files import Sizes
     from pcapnfs.comparison.side import Side
 
 MAINLY = 0.9
@@ -36,8 +38,20 @@ FEW = 3
 MISSED = 10
 """Entries that were looked up after their listing, below which it tells nothing by itself."""
 
-CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
+CACHE = ("noac", "actimeo", "acdirmin", "acregmin", "acregmax")
 """What the options begin with that say how long attributes are kept."""
+
+CAUSED_BY = {
+    "rsize": (
+        "READ",
+        "a smaller read-ahead of the client, or a program that reads past its cache,",
+    ),
+    "wsize": ("WRITE", "a program that makes sure of each piece"),
+}
+"""The calls that an option limits, and what else makes them smaller."""
+
+LONGER = "longer: default, or more"
+"""How long attributes are kept where nothing is said of it, but they are not on the other side."""
 
 NO_NAMES = "lookupcache=none"
 """The option that keeps no names."""
@@ -159,6 +173,7 @@ class _Said(Record):
     title: str
     confidence: Confidence
     evidence: str
+    options: tuple[str, ...]
 
 
 def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
@@ -168,7 +183,9 @@ def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
         for verdict in mount.verdicts:
             if verdict.options[0].startswith(prefixes):
                 sure: Confidence = "likely" if verdict.confidence == "likely" else "possible"
-                found.setdefault(verdict.title, _Said(verdict.title, sure, verdict.evidence))
+                found.setdefault(
+                    verdict.title, _Said(verdict.title, sure, verdict.evidence, verdict.options)
+                )
     return list(found.values())
 
 
@@ -216,7 +233,9 @@ def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
             return
         told.append(found)
     first, second = told
-    names = [" and ".join(each.title for each in found) or "default" for found in told]
+    names = [" and ".join(each.title for each in found) for found in told]
+    other = LONGER if any(map(_is_timeout, (*first, *second))) else "default"
+    names = [name or other for name in names]
     if names[0] == names[1] or _overlap(before, after):
         return
     yield Cause(
@@ -226,6 +245,11 @@ def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
         weaker(*(each.confidence for each in (*first, *second))),
         "; ".join(each.evidence for each in (second or first)),
     )
+
+
+def _is_timeout(said: _Said) -> bool:
+    """Whether it is a timeout of some seconds: one that is longer shows in no call."""
+    return is_timeout(said.options)
 
 
 def name_cache(before: Side, after: Side) -> Iterator[Cause]:
@@ -255,6 +279,16 @@ def _keeps_names(side: Side) -> Iterator[str]:
                 f"in {units.count(mount.returns_looked_up)} of "
                 f"{units.counted(mount.returns, 'move')}"
             )
+    # One that forgets them looks up every child before it is asked about.
+    moves = sum(mount.moves for mount in side.mounts)
+    looked_up = sum(
+        len(of_one.seconds) for (_, op), of_one in side.times.items() if op.startswith("LOOKUP")
+    )
+    if moves >= ENOUGH and looked_up <= ASKS_NEVER * moves:
+        yield (
+            f"{units.counted(looked_up, 'LOOKUP')} for "
+            f"{units.counted(moves, 'move')} from one child of a directory to the next"
+        )
     # What names it keeps it does not look up: of moves between them there is nothing to see.
     used, again = side.habits.names_used, side.habits.directories_again
     if used >= ENOUGH and again <= ASKS_NEVER * used:
@@ -283,8 +317,8 @@ def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
     """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
     first, second = _verdicts(before, f"{option}="), _verdicts(after, f"{option}=")
     names = [" and ".join(each.title for each in found) for found in (first, second)]
-    if option == "wsize" and not any(names):
-        yield from _pieces(before, after)
+    if not any(names):
+        yield from _pieces(option, before, after)
     if names[0] == names[1]:
         return
     if all(names):
@@ -306,38 +340,54 @@ def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
     )
 
 
-def _pieces(before: Side, after: Side) -> Iterator[Cause]:
-    """Files of both sides that were written in small pieces on one of them only."""
-    first, second = before.habits.largest_write_bytes, after.habits.largest_write_bytes
+def _pieces(option: str, before: Side, after: Side) -> Iterator[Cause]:
+    """Files of both sides that were moved in smaller pieces on one of them."""
+    first, second = _moved_at_once(option, before), _moved_at_once(option, after)
     if first is None or second is None or first == second:
         return
-    smaller = before if first < second else after
+    smaller, larger = (before, after) if first < second else (after, before)
     least, most = min(first, second), max(first, second)
     if (
-        least > SMALL_WRITE_BYTES
         # What goes out at each write() is as large as the program makes it.
-        or any(_waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts)
-        # No client has a wsize of another kind: the program wrote, or the client cut, elsewhere.
+        (
+            option == "wsize"
+            and any(
+                _waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts
+            )
+        )
+        # No client has a size of another kind: the program moved so much, or the client cut,
+        # elsewhere.
         or least % KIBIBYTE
-        or smaller.habits.writes_of_largest < FEW
     ):
         return
-    common = _written_on_both(before, after)
-    if not common:
+    pieces, whole = _sizes(option, smaller).pieces, _sizes(option, larger).widest
+    common = pieces & whole
+    if not common or _sizes(option, smaller).calls < FEW:
         return
     words = [
-        f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
+        f"{option}={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
         for size in (first, second)
     ]
+    call, others = CAUSED_BY[option]
     yield Cause(
-        "wsize",
+        option,
         words[0],
         words[1],
         "possible",
-        f"{units.counted(smaller.habits.writes_of_largest, 'WRITE')} of {units.size(least)} and "
-        f"none larger; the other capture, with {units.counted(common, 'written path')} in common, "
-        f"has {units.size(most)}",
+        f"{units.counted(len(common), 'file')} moved by {call}s of {units.size(least)}, one behind "
+        f"the other, and none larger; the other capture has {call}s of {units.size(most)} for the "
+        f"same; {others} does that as well",
     )
+
+
+def _moved_at_once(option: str, side: Side) -> int | None:
+    """The most that a READ, or a WRITE, asked for."""
+    habits = side.habits
+    return habits.largest_write_bytes if option == "wsize" else habits.largest_read_bytes
+
+
+def _sizes(option: str, side: Side) -> Sizes:
+    return side.moved.writes if option == "wsize" else side.moved.reads
 
 
 def _waits(options: Sequence[str]) -> bool:
@@ -347,8 +397,10 @@ def _waits(options: Sequence[str]) -> bool:
 
 def _written_on_both(before: Side, after: Side) -> int:
     """Paths that were written on both sides; 0 where those are not most of them."""
-    common = len(before.written & after.written)
-    return common if common >= MOST * max(len(before.written), len(after.written)) else 0
+    common = len(before.moved.written & after.moved.written)
+    return (
+        common if common >= MOST * max(len(before.moved.written), len(after.moved.written)) else 0
+    )
 
 
 def _largest(option: str, side: Side) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.wire.network_path import NOTHING
+from pcapnfs.comparison.moved_files import Moved
 from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
 
@@ -56,7 +57,7 @@ def _of_one(side: Side, client: str, mounts: Mapping[str, list[Mount]]) -> Side:
     return replace(
         side,
         habits=side.of_each[client],
-        written=side.written_by.get(client, frozenset()),
+        moved=side.moved_by.get(client, Moved()),
         mounts=tuple(mounts.get(client, ())),
         times=side.times_of.get(client, {}),
         way=side.measured.path.ways.get(client, NOTHING),

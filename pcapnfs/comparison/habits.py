@@ -77,8 +77,6 @@ class Habits(Record):
     """The most that a READ asked for, bytes; None without one."""
     largest_write_bytes: int | None
     """The most that a WRITE brought, bytes; None without one."""
-    writes_of_largest: int
-    """WRITEs that brought so much."""
     writes_stable: int
     """Answered WRITEs whose data was on stable storage at once."""
     writes_unstable: int
@@ -124,16 +122,12 @@ def by_client(trace: Trace) -> dict[str, Habits]:
 
 def together(each: Collection[Habits]) -> Habits:
     """What clients have in common."""
-    widest = _most(one.largest_write_bytes for one in each)
     return Habits(
         versions=_added(one.versions for one in each),
         transports=_added(one.transports for one in each),
         flavors=_added(one.flavors for one in each),
         largest_read_bytes=_most(one.largest_read_bytes for one in each),
-        largest_write_bytes=widest,
-        writes_of_largest=sum(
-            one.writes_of_largest for one in each if one.largest_write_bytes == widest
-        ),
+        largest_write_bytes=_most(one.largest_write_bytes for one in each),
         writes_stable=sum(one.writes_stable for one in each),
         writes_unstable=sum(one.writes_unstable for one in each),
         names_used=sum(one.names_used for one in each),
@@ -167,14 +161,13 @@ def _habits(
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
     used, again = names or (0, 0)
-    read, write, of_largest, stable, unstable = transfers or (None, None, 0, 0, 0)
+    read, write, stable, unstable = transfers or (None, None, 0, 0)
     return Habits(
         versions=versions,
         transports=transports,
         flavors=flavors,
         largest_read_bytes=whole(read),
         largest_write_bytes=whole(write),
-        writes_of_largest=integer(of_largest),
         writes_stable=integer(stable),
         writes_unstable=integer(unstable),
         names_used=used,
@@ -249,7 +242,7 @@ def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
 
 
 def _transfers(trace: Trace, alone: str | None) -> dict[str, Sequence[object]]:
-    """The largest READ and WRITE asked for, how many of that, and WRITEs by what was promised."""
+    """The largest READ and WRITE asked for, and WRITEs by what was promised."""
     whose, calls = ("calls.client", "join calls using (call)") if alone is None else ("$alone", "")
     rows = trace.rows(
         f"""
@@ -259,15 +252,11 @@ def _transfers(trace: Trace, alone: str | None) -> dict[str, Sequence[object]]:
             from operations {calls}
             where list_contains($reads, operations.op) or list_contains($writes, operations.op)
             group by all
-        ),
-        largest as (
-            select client, max(requested) filter (not reads) as widest from moved group by client
         )
-        select client, max(requested) filter (reads), max(widest),
-               coalesce(sum(number) filter (not reads and requested = widest), 0)::bigint,
+        select client, max(requested) filter (reads), max(requested) filter (not reads),
                coalesce(sum(number) filter (promised and committed <> 'UNSTABLE'), 0)::bigint,
                coalesce(sum(number) filter (promised and committed = 'UNSTABLE'), 0)::bigint
-        from moved join largest using (client) group by client order by client
+        from moved group by client order by client
         """,
         {
             "reads": READ_OPERATIONS,

@@ -32,6 +32,7 @@ from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.comparison import callers as _callers
 from pcapnfs.comparison import habits as _habits
+from pcapnfs.comparison import moved_files as _moved_files
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.programs import NFS_PROGRAMS, NFSACL
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
+    from pcapnfs.comparison.moved_files import Moved
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
@@ -60,6 +62,7 @@ READS = columns.together(
     _callers.READS,
     _habits.READS,
     _measuring.READS,
+    _moved_files.READS,
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,
@@ -128,9 +131,9 @@ class Side(Record):
     """What lies between the clients and their servers."""
     files: Kept[FileCost]
     """Costs of paths, in the order of the paths."""
-    written: frozenset[int]
-    """Paths of the files that were written, as numbers that are made of them."""
-    written_by: Mapping[str, frozenset[int]]
+    moved: Moved
+    """The files that were read and written."""
+    moved_by: Mapping[str, Moved]
     """The same of each client, by address."""
     classes: Kept[Counted]
     """Classes of files by pattern, all of them, in the order of kinds and patterns."""
@@ -167,7 +170,7 @@ def gather(trace: Trace) -> Side:
         listing = asking.ask(readdir, top=LISTED)
         said = asking.ask(_software.software)
         files = asking.ask(_files)
-        written = asking.ask(_written)
+        moved = asking.ask(_moved_files.by_client)
         habits = asking.ask(_habits.by_client)
         called = asking.ask(_callers.callers)
         servers = asking.ask(_servers)
@@ -196,8 +199,8 @@ def gather(trace: Trace) -> Side:
         },
         way=measured.path.way,
         files=files(),
-        written=frozenset().union(*written().values()),
-        written_by=written(),
+        moved=_moved_files.together(moved().values()),
+        moved_by=moved(),
         classes=classes(),
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
@@ -318,28 +321,6 @@ def _files(trace: Trace) -> Kept[FileCost]:
             (path, *(int(each[[place[file] for _, file in of_path]].sum()) for each in numbers))
             for path, of_path in ((path, list(of_path)) for path, of_path in by_path)
         )
-
-
-def _written(trace: Trace) -> dict[str, frozenset[int]]:
-    """The paths of the files that each client wrote, as the numbers that are made of them."""
-    rows = trace.rows(
-        f"""
-        with {owners.OWNED},
-        wrote as (
-            select distinct client, file from owned
-            where op = 'WRITE' and program in {NFS_PROGRAMS}
-        ),
-        objects as (
-            select file, hash(path) as place from files
-            where file = identity and role not in ('pseudo', 'absent', 'untold')
-        )
-        select client, place from wrote join objects using (file)
-        """
-    )
-    found: dict[str, set[int]] = {}
-    for client, place in rows:
-        found.setdefault(str(client), set()).add(integer(place))
-    return {client: frozenset(places) for client, places in found.items()}
 
 
 def _ops(trace: Trace) -> set[str | None]:

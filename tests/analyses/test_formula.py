@@ -124,6 +124,32 @@ def test_the_range_goes_from_the_observed_overlap_to_one_call_after_the_other() 
     assert found.factor == pytest.approx(24 / 14)
 
 
+def test_another_round_trip_goes_by_the_turns_that_calls_take() -> None:
+    """Half of the 6 calls of a file come one by one, the others ten at a time."""
+    uneven = replace(PLAIN, turns=(3 + 0.3) / 3)
+    found = scenario(
+        "rtt", 0.002, Base(uneven, None, absorbs=False, measured=False), Change(rtt_added_s=0.002)
+    )
+    assert found.forecast_s == pytest.approx(uneven.forecast_s + 3.3 * 2)
+    # One after the other they are as many as they are.
+    assert found.high_s == pytest.approx(28 + 6 * 2 + 10)
+    nearer = Change(rtt_added_s=-0.001).of(uneven)
+    assert nearer.forecast_s == pytest.approx(uneven.forecast_s - 3.3)
+    assert nearer.round_trips_s == 0.0
+
+
+def test_other_storage_goes_by_the_turns_that_stable_calls_take() -> None:
+    uneven = replace(PLAIN, stored_turns=1.1)
+    stored = Change(persist_s=0.0).of(uneven)
+    assert stored.forecast_s == pytest.approx(uneven.forecast_s - 1.1 * 20 / 2)
+    assert stored.persistence_s == 0.0
+    slower = Change(persist_s=0.010).of(uneven)
+    assert slower.forecast_s == pytest.approx(uneven.forecast_s + 1.1 * 20 / 2)
+    assert slower.persistence_s == pytest.approx(20 / 2 + 1.1 * 20 / 2)
+    parts = slower.round_trips_s + slower.persistence_s + slower.beyond_s + slower.client_time_s
+    assert slower.forecast_s == pytest.approx(parts)
+
+
 def test_saved_calls_save_the_round_trip_and_perhaps_the_clients_time() -> None:
     serial = replace(PLAIN, concurrency=1.0)
     found = scenario(

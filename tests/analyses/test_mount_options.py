@@ -241,6 +241,25 @@ def test_files_asked_for_before_the_default_is_over_give_the_timeout(
     assert "never for one known for less" in verdict.evidence
 
 
+EARLY = replace(DEFAULT, files_early=20, early_objects=10, early_shortest_s=3.6)
+"""Files that were asked for after 3.6 s again and again."""
+
+
+@pytest.mark.parametrize(("shortest", "span"), [(2.6, "1…2"), (3.6, "1…3"), (10.2, "1…10")])
+def test_files_that_are_believed_for_no_longer_than_before_give_the_timeout(
+    shortest: float, span: str
+) -> None:
+    (verdict,) = judged(replace(EARLY, early_shortest_s=shortest)).verdicts
+    title = f"actimeo={span} or acregmax={span}"
+    assert (verdict.title, verdict.confidence) == (title, "possible")
+    assert verdict.evidence.startswith("asked 20 times for 10 files known for ")
+
+
+@pytest.mark.parametrize("few", [{"files_early": 19}, {"early_objects": 9}])
+def test_few_files_that_are_believed_for_no_longer_give_no_timeout(few: dict[str, int]) -> None:
+    assert options(replace(EARLY, **few)) == []  # type: ignore[arg-type]
+
+
 def test_files_tell_the_timeout_closer_than_directories_do() -> None:
     both = replace(
         AGED, pauses_asked=3, pauses_asked_twice=1, pause_shortest_s=4.6, unasked_longest_s=0.7
@@ -480,6 +499,29 @@ def test_files_that_were_left_alone_and_then_asked_for_are_counted() -> None:
     assert (seen.files_aged, seen.files_young, seen.aged_objects) == (1, 1, 1)
     assert seen.aged_shortest_s == pytest.approx(1.519)
     assert seen.frames["aged"] == (5,)
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_questions_before_a_doubled_timeout_is_over_are_counted(version: int) -> None:
+    client = Client(**(V4 if version == 4 else {}))
+    for pause_s in (0, 3.6, 3.6, 7, 7, 13):
+        # By default the first would be believed for 3 s, the next two for 6 s, the last for 12 s.
+        client.sleep(pause_s)
+        client.call("GETATTR", 2)
+        client.call("GETATTR", 3)
+    seen = client.seen()
+    assert (seen.files_early, seen.early_objects) == (4, 2)
+    assert seen.early_shortest_s == pytest.approx(3.6, abs=0.1)
+    client.call("READ", 3)  # It is open.
+    assert (client.seen().files_early, client.seen().early_objects) == (2, 1)
+
+
+def test_timeouts_that_double_are_not_early() -> None:
+    client = Client(**V4)
+    for pause_s in (0, 3.6, 6.5, 12.5, 24.5, 50):
+        client.sleep(pause_s)
+        client.call("GETATTR", 2)
+    assert client.seen().files_early == 0
 
 
 def test_an_open_of_nfsv3_asks_so_that_its_questions_are_not_counted() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,15 @@ class Costs(Record, Generic[Number]):
     of stable calls."""
     queue_s: Number | float = 0.0
     """The part of a round trip in which a call waited until its server was done with others."""
+    turns: Number | float = 1.0
+    """How many times as long a call holds up the clock as the overlap of all calls says: above 1
+    where most calls come one by one, and long ones many at a time."""
+    stored_turns: Number | float = 1.0
+    """The same of what stable calls take beyond a round trip."""
+    longer_s: Number | float = 0.0
+    """What round trips that were changed take of a file beyond what that overlap says."""
+    stored_s: Number | float = 0.0
+    """The same of persistence that was changed."""
 
     @property
     def served_s(self) -> Number:
@@ -62,6 +71,12 @@ class Costs(Record, Generic[Number]):
         )
 
     @property
+    def one_by_one(self) -> Costs[Number]:
+        """The same with one call after the other."""
+        alone = self.concurrency * 0.0 + 1.0
+        return replace(self, concurrency=alone, longer_s=0.0, stored_s=0.0)
+
+    @property
     def first_order_s(self) -> Number:
         """The plain formula."""
         return self.files * (
@@ -69,19 +84,31 @@ class Costs(Record, Generic[Number]):
         )
 
     @property
+    def _rpcs_s(self) -> Number:
+        """Round trips of a file."""
+        return self.rpcs_per_file * self.rtt_s + self.longer_s
+
+    @property
+    def _syncops_s(self) -> Number:
+        """Persistence of a file."""
+        return self.syncops_per_file * self.persist_s + self.stored_s
+
+    @property
     def round_trips_s(self) -> Number:
         """What round trips take of the forecast."""
-        return self.files * self.rpcs_per_file * self.rtt_s / self.concurrency
+        return self.files * positive(self._rpcs_s) / self.concurrency
 
     @property
     def persistence_s(self) -> Number:
         """What persistence takes of the forecast."""
-        return self.files * self.syncops_per_file * self.persist_s / self.concurrency
+        return self.files * positive(self._syncops_s) / self.concurrency
 
     @property
     def beyond_s(self) -> Number:
         """What calls take of the forecast beyond both."""
-        return self.files * self.other_s / self.concurrency
+        # Of calls that were more of the clock than the overlap of all says, this had a part.
+        over = positive(-self._rpcs_s) + positive(-self._syncops_s)
+        return self.files * (self.other_s - over) / self.concurrency
 
     @property
     def client_time_s(self) -> Number:
@@ -92,3 +119,8 @@ class Costs(Record, Generic[Number]):
     def forecast_s(self) -> Number:
         """The plain formula, and what it leaves out: the sum of the four parts."""
         return self.round_trips_s + self.persistence_s + self.beyond_s + self.client_time_s
+
+
+def positive(number: Number) -> Number:
+    """Not below 0; elements of arrays one by one."""
+    return (number + abs(number)) / 2.0

@@ -62,6 +62,13 @@ class Sums(Record):
     """Time outstanding of all calls, seconds."""
     share_s: Floats
     """Their share of the time in which any call was outstanding, seconds."""
+    turns: Floats
+    """Calls of NFS and NFSACL, each by its share of the time for which it was outstanding: 1 where
+    it was alone, a half beside another."""
+    stable_turns: Floats
+    """The same of stable ones."""
+    stable_share_s: Floats
+    """Their share of the time in which any call was outstanding, seconds."""
     client_s: Floats
     """The client's time before them, without pauses, seconds."""
     unsure_s: Floats
@@ -317,7 +324,7 @@ class Measurement(Record):
         if persist is None:
             # Too few calls for a mean that says anything of others, but their own time is known.
             persist = max(0.0, (self.stable_mean_s or 0.0) - rtt)
-        files = self.files or 1
+        files, sums = self.files or 1, self.sums
         return Costs(
             # Without any, all calls are those of one.
             files=float(files),
@@ -335,4 +342,14 @@ class Measurement(Record):
             unseen_s=float(self.sums.unseen_s.sum()) / files,
             slow_s=self.slow_s / files,
             queue_s=self.queue_s,
+            turns=_by(float(sums.turns.sum()), self.calls / self.concurrency),
+            stored_turns=_by(
+                max(0.0, float(sums.stable_share_s.sum() - sums.stable_turns.sum() * rtt)),
+                self.stable_calls * persist / self.concurrency,
+            ),
         )
+
+
+def _by(turns: float, calls: float) -> float:
+    """How many times as much one is as the other; 1 where there is nothing to tell."""
+    return turns / calls if turns and calls else 1.0

@@ -329,6 +329,9 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
         small_s=total(calls.service_s, calls.small),
         waited_s=units.waited_s,
         share_s=units.share_s,
+        turns=units.turns,
+        stable_turns=units.stable_turns,
+        stable_share_s=units.stable_share_s,
         client_s=client_s,
         unsure_s=_beyond(
             units.unsure_s, units.unsure * rtt_s, calls.lost.unknown_s + calls.longer.unknown_s

@@ -47,7 +47,7 @@ SEED = 1813
 
 _COLUMNS = (
     "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
-    "unsure_s", "unseen_s",
+    "unsure_s", "unseen_s", "turns", "stable_turns", "stable_share_s",
 )  # fmt: skip
 
 
@@ -74,6 +74,8 @@ class Seen(Record):
         slow = np.zeros(self.files.shape)
         if measured.usual_s is not None:
             slow = np.maximum(rtt - measured.usual_s, 0.0) * (total["small"] + total["stable"])
+        concurrency = _mean(total["waited_s"], total["share_s"], np.ones(self.files.shape))
+        stored = np.maximum(total["stable_share_s"] - total["stable_turns"] * rtt, 0.0)
         other = total["waited_s"] - total["calls"] * rtt - total["stable"] * persist
         return Costs(
             files=self.files,
@@ -84,11 +86,13 @@ class Seen(Record):
             other_s=other / self.files,
             client_s=_mean(total["client_s"], total["calls"], np.zeros(self.files.shape)),
             pauses_s=np.full(self.files.shape, measured.pauses_s),
-            concurrency=_mean(total["waited_s"], total["share_s"], np.ones(self.files.shape)),
+            concurrency=concurrency,
             unsure_s=total["unsure_s"] / self.files,
             unseen_s=total["unseen_s"] / self.files,
             slow_s=slow / self.files,
             queue_s=rtt * (measured.queue_s / measured.rtt_s if measured.rtt_s else 0.0),
+            turns=_times(total["turns"], total["calls"] / concurrency),
+            stored_turns=_times(stored, total["stable"] * persist / concurrency),
         )
 
     @property
@@ -197,3 +201,8 @@ def interval(values: Floats) -> tuple[float, float]:
 def _mean(total: Floats, count: Floats, otherwise: Floats) -> Floats:
     """Total by count, or what else is known where the count is 0."""
     return np.divide(total, count, out=otherwise.copy(), where=count > 0)
+
+
+def _times(turns: Floats, calls: Floats) -> Floats:
+    """How many times as much one is as the other; 1 where there is nothing to tell."""
+    return np.divide(turns, calls, out=np.ones(turns.shape), where=(turns > 0) & (calls > 0))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.formula import Costs, positive
 from pcapnfs.analyses.forecasts.resampling import interval
 from pcapnfs.record import Record, names, replace
 
@@ -93,7 +93,7 @@ class Change(Record):
         """The inputs with the change."""
         files = _set(costs.files, self.files)
         asked = _set(costs.rpcs_per_file, self.rpcs_per_file)
-        rpcs = _positive(asked - self.rpcs_saved)
+        rpcs = positive(asked - self.rpcs_saved)
         client = costs.client_s
         if self.rpcs_per_file:
             # What a program does for a file does not grow with the calls that are made of it.
@@ -103,26 +103,30 @@ class Change(Record):
         concurrency = _set(costs.concurrency, self.streams)
         persist = _set(costs.persist_s, self.persist_s)
         queue = _queue(costs, persist, concurrency)
+        rtt = positive(costs.rtt_s - costs.queue_s + queue + self.rtt_added_s)
+        syncops = positive(_set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved)
         return Costs(
             files=files,
             rpcs_per_file=rpcs,
-            rtt_s=_positive(costs.rtt_s - costs.queue_s + queue + self.rtt_added_s),
-            syncops_per_file=_positive(
-                _set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved
-            ),
+            rtt_s=rtt,
+            syncops_per_file=syncops,
             persist_s=persist,
             # More calls wait at the same time, and none of them for less.
             other_s=costs.other_s
-            - self.other_saved * _positive(costs.other_s)
+            - self.other_saved * positive(costs.other_s)
             + (self.waiting_s + self.moving_s) * (concurrency / costs.concurrency - 1.0),
             client_s=client,
             # What the program does between calls remains where calls are saved.
-            pauses_s=pauses + _positive(files * ((asked - rpcs) * client - self.pauses_saved_s)),
+            pauses_s=pauses + positive(files * ((asked - rpcs) * client - self.pauses_saved_s)),
             concurrency=concurrency,
             unsure_s=costs.unsure_s,
             unseen_s=costs.unseen_s if self.client_s is None else 0.0,
             slow_s=costs.slow_s,
             queue_s=queue,
+            turns=costs.turns,
+            stored_turns=costs.stored_turns,
+            longer_s=rpcs * (rtt - costs.rtt_s) * (costs.turns - 1.0),
+            stored_s=syncops * (persist - costs.persist_s) * (costs.stored_turns - 1.0),
         )
 
     def then(self, further: Change) -> Change:
@@ -154,9 +158,9 @@ class Change(Record):
         # Of storage that takes next to no time, nothing of theirs is persistence.
         waits = (costs.persist_s > LEAST_S) * 1.0
         ratio = (self.persist_s or 0.0) / (costs.persist_s + (1.0 - waits))
-        part = waits * _positive(1.0 - ratio)
+        part = waits * positive(1.0 - ratio)
         round_trips = changed.rpcs_per_file * changed.rtt_s
-        slow = round_trips - _positive(round_trips - costs.slow_s)
+        slow = round_trips - positive(round_trips - costs.slow_s)
         return replace(
             changed,
             other_s=changed.other_s - part * (costs.unsure_s + slow),
@@ -175,10 +179,10 @@ class Change(Record):
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
-            yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
+            yield replace(changed, persist_s=positive(costs.persist_s - self.rtt_added_s))
         for further in (-self.saved_least, self.saved_most):
             if further:
-                other = changed.other_s - further * _positive(costs.other_s)
+                other = changed.other_s - further * positive(costs.other_s)
                 yield replace(changed, other_s=other)
         if self.rpcs_saved:
             without = replace(self, rpcs_saved=0.0, pauses_saved_s=0.0).of(costs)
@@ -235,7 +239,7 @@ class Base(Record):
         cases = list(self._cases(change, self.costs))
         ends = [case.forecast_s for case in cases]
         if change.streams is None:
-            ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
+            ends += [case.one_by_one.forecast_s for case in cases]
         ends += self.spread(change) or ()
         low, high = min(ends), max(ends)
         return self._of_runs(change, low, high) if self.measured else (low, high)
@@ -352,8 +356,8 @@ def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
     """
     yield costs
     for by in (tick_s, -tick_s) if tick_s else ():
-        rtt = _positive(costs.rtt_s + by)
-        persist = _positive(costs.persist_s - (rtt - costs.rtt_s))
+        rtt = positive(costs.rtt_s + by)
+        persist = positive(costs.persist_s - (rtt - costs.rtt_s))
         yield replace(
             costs,
             rtt_s=rtt,
@@ -372,8 +376,8 @@ def _queue(costs: Costs[Number], persist_s: Number, concurrency: Number) -> Numb
     if not np.any(costs.queue_s):
         return costs.queue_s
     served = replace(costs, persist_s=persist_s).served_s / costs.served_s
-    before = _positive(costs.concurrency - 1.0)
-    now = _positive(concurrency - 1.0)
+    before = positive(costs.concurrency - 1.0)
+    now = positive(concurrency - 1.0)
     alone = (before <= 0) * 1.0
     more: Number = (now + alone) / (before + alone)
     return costs.queue_s * served * more
@@ -382,8 +386,3 @@ def _queue(costs: Costs[Number], persist_s: Number, concurrency: Number) -> Numb
 def _set(number: Number, value: float | None) -> Number:
     """A number, or each element of an array, set to a value."""
     return number if value is None else number * 0.0 + value
-
-
-def _positive(number: Number) -> Number:
-    """Not below 0; elements of arrays one by one."""
-    return (number + abs(number)) / 2.0

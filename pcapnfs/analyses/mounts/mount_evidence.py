@@ -20,6 +20,7 @@ from pcapnfs.analyses.asking.texts import number
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
 from pcapnfs.analyses.caching.aged_files import aged_files
+from pcapnfs.analyses.caching.asked_again import asked_again
 from pcapnfs.analyses.caching.change_ids import age_s
 from pcapnfs.analyses.caching.told import tell
 from pcapnfs.analyses.captured import traffic
@@ -155,6 +156,14 @@ class Evidence(Record):
     found it there."""
     settled_looked_up: int = 0
     """Times of these that it looked the directory up again in between."""
+    files_early: int = 0
+    """Times that it asked for a regular file, which it did not open, read or write, before its
+    knowledge would have expired by default, which doubles the time from 3 s on each time that it
+    did and nothing had changed."""
+    early_objects: int = 0
+    """Files of which it did."""
+    early_shortest_s: float | None = None
+    """The youngest knowledge among them, seconds; None without any."""
     files_again: int = 0
     """Regular files that it looked up again at least twice, each time less than 29.5 s after it had
     found them, though nothing shows that the name could have changed."""
@@ -178,6 +187,7 @@ def evidence(
     delegated = held_files.register(trace, cursor)
     moved = ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
     found = [moved, delegated, *asked_sizes(trace, cursor, pairs=pairs), aged_files(cursor)]
+    found.append(asked_again(cursor))
     if names_again.register(trace, cursor):
         near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
         found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
@@ -278,6 +288,7 @@ SHOWN = (
     "settled",
     "pauses",
     "aged",
+    "early",
     "listing",
     "read",
     "write",
@@ -304,6 +315,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         pause_shortest_s=age("pause_shortest"),
         unasked_longest_s=age("unasked_longest"),
         aged_shortest_s=age("aged_shortest"),
+        early_shortest_s=age("early_shortest"),
         listing_bytes=whole(row.get("listing_bytes")),
         read_bytes=whole(row.get("read_bytes")),
         write_bytes=whole(row.get("write_bytes")),
@@ -345,7 +357,7 @@ _NUMBERS = {op: _number(kind) for op, kind in _KIND.items()}
 # calls.
 _KNOWN = """
     create temp table known as
-    select call, file, known_time from learned
+    select call, file, known_time, known_call from learned
     where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
 """
 

@@ -349,6 +349,9 @@ def _timeout(seen: Evidence) -> Iterator[Verdict]:
     if _expires(seen):
         yield from _timeout_of_files(seen)
         return
+    if seen.files_early >= ENOUGH and seen.early_objects >= MANY:
+        yield from _longest_of_files(seen)
+        return
     asked, trusted = seen.pause_shortest_s, seen.unasked_longest_s
     if asked is None or trusted is None or trusted >= asked:
         return
@@ -394,6 +397,22 @@ def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
         f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
         "asks otherwise)",
         seen.frames["aged"],
+    )
+
+
+def _longest_of_files(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acregmax=N`: what is believed does not become longer."""
+    shortest = seen.early_shortest_s or 0.0
+    yield _of_seconds(
+        "acregmax",
+        range(1, max(1, math.floor(shortest)) + 1),
+        "possible",
+        f"asked {units.counted(seen.files_early, 'time')} for "
+        f"{units.counted(seen.early_objects, 'file')} known for {units.duration(shortest)} or "
+        "longer, though it had asked as early before, and nothing had changed: by default it would "
+        "have believed them for twice as long each time, up to 60 s; a client that does not double "
+        "its timeouts, and programs that open files without reading them, do the same",
+        seen.frames["early"],
     )
 
 

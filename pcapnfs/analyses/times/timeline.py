@@ -86,6 +86,13 @@ class Units(Record):
     """How long its calls were outstanding, added up, seconds."""
     share_s: Floats
     """Their shares of the time in which calls were outstanding, added up, seconds."""
+    turns: Floats
+    """Calls that are counted, each by its share of the time for which it was outstanding: 1 where
+    it was alone, a half beside another."""
+    stable_turns: Floats
+    """The same of stable ones."""
+    stable_share_s: Floats
+    """Shares of these of the time in which calls were outstanding, added up, seconds."""
     unsure: Floats
     """Calls without a known outcome."""
     unsure_s: Floats
@@ -254,7 +261,13 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     unit = facts.pop("unit")[order]
     number = _in_order(unit)
     busy, shares = _added(share_ns, order, unit, len(number))
-    del share_ns
+    stored = facts["operation"] >= 0
+    stored_shares = _summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
+    _turns(share_ns, intervals)
+    turns, stored_turns = (
+        _summed(share_ns, which, order, unit, len(number)) for which in (facts["counted"], stored)
+    )
+    del share_ns, stored
     waited, waits = _added(intervals.end - intervals.begin, order, unit, len(number))
     gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
     places_of, lasted = _in_line(*unsure_calls, order)
@@ -264,6 +277,9 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         directory=known.directory[number],
         waited_s=waits,
         share_s=shares,
+        turns=turns,
+        stable_turns=stored_turns,
+        stable_share_s=stored_shares,
         unsure=counted(unit[places_of], len(number)).astype(np.float64),
         unsure_s=added_up(unit[places_of], lasted, len(number)),
         unseen=added_up(unit[gaps], replies, len(number)),
@@ -441,6 +457,24 @@ def _added(
         np.add.at(found, unit[piece], times_s)
         whole += float(times_s.sum())
     return whole, found
+
+
+def _turns(share_ns: Floats, intervals: Intervals) -> None:
+    """Divide each call's share by the time for which it was outstanding; 1 where that is none."""
+    for piece in pieces(len(share_ns)):
+        lasted = intervals.end[piece] - intervals.begin[piece]
+        share_ns[piece] = np.where(lasted > 0, share_ns[piece], 1.0) / np.maximum(lasted, 1)
+
+
+def _summed(
+    values: Floats, which: Flags, order: NDArray[np.int32], unit: NDArray[np.int32], units: int
+) -> Floats:
+    """Values of those of the calls in order that count, added up by unit."""
+    found = np.zeros(units)
+    for piece in pieces(len(order)):
+        calls = order[piece]
+        np.add.at(found, unit[piece], values[calls] * which[calls])
+    return found
 
 
 def _in_order(numbers: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -320,3 +320,23 @@ def test_listings_with_attributes_save_what_followed() -> None:
     saved = found["measured"].forecast_s - found["readdirplus"].forecast_s
     # The client's pauses beside these calls as well: before the first and behind the last is none.
     assert saved == pytest.approx(40 * (RTT_MS + THINK_MS) / 1e3, rel=0.05)
+
+
+@pytest.mark.parametrize("reads", ["one by one", "at once"])
+def test_another_network_adds_a_round_trip_for_each_turn(reads: str) -> None:
+    """40 calls one by one, and then 20 READs at once that take 20 ms each."""
+    rows = run(stable=(), small=("LOOKUP",))
+    begin = max(int(str(row["reply_time"])) for row in rows)
+    for number in range(20):
+        sent = begin + (0 if reads == "at once" else (20 * number) * MILLISECOND)
+        end = sent + 20 * MILLISECOND
+        times = dict.fromkeys(TIMES[:2], sent) | dict.fromkeys(TIMES[2:], end)
+        rows.append(
+            call(100 + number, "READ", 20, file=1, stability="read", srt=end - sent, **times)
+        )
+    with trace_of(files=objects(), calls=rows, connections=[connection(0.8, 0.0)]) as opened:
+        plain, longer = model(opened), model(opened, Overrides(rtt_s=0.0108))
+    assert plain.forecast_s is not None
+    assert longer.forecast_s is not None
+    turns = 40 + (1 if reads == "at once" else 20)
+    assert longer.forecast_s == pytest.approx(plain.forecast_s + turns * 0.010)

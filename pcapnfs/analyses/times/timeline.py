@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs import columns, walks
+from pcapnfs import columns
 from pcapnfs.analyses.asking import objects as _objects
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import added as added_up
 from pcapnfs.analyses.asking.arrays import counted, pieces
-from pcapnfs.analyses.asking.equal_shares import Intervals, equal_shares
+from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.objects import NO_FILE, objects
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among, position
@@ -26,8 +26,8 @@ from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.times import outstanding as _outstanding
-from pcapnfs.analyses.times import taken_out
-from pcapnfs.analyses.times.outstanding import KINDS, TRANSFER, UNKNOWN, WAITING, outstanding
+from pcapnfs.analyses.times import sums, taken_out
+from pcapnfs.analyses.times.outstanding import KINDS, UNKNOWN, WAITING, outstanding
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
@@ -234,13 +234,13 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     # Captures hold millions of calls: each column goes as soon as nothing needs it any more.
     refused, chosen = facts.pop("refused") | (calls.kind == WAITING), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
-    transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
-    put_off = _whole(intervals, facts.pop("put_off") & chosen)
+    transfer, postponed = sums.parts_of(intervals, calls.part_kind, refused, chosen)
+    put_off = sums.whole(intervals, facts.pop("put_off") & chosen)
     outcome = chosen & (calls.kind == UNKNOWN)
-    unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
-    unsure_calls = _each(intervals, outcome)
+    unknown, unknown_calls = sums.whole(intervals, outcome), int((outcome & facts["counted"]).sum())
+    unsure_calls = sums.lengths(intervals, outcome)
     del outcome
-    apart = _whole_by_client(intervals, ~chosen)
+    apart = sums.whole_by_client(intervals, ~chosen)
     pairs, longer = _pairs(trace, added_ns)
     pair, service = pairs[facts.pop("connection")], facts.pop("srt")
     answered = service >= 0
@@ -254,23 +254,22 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     stood_still = taken_out.stood_still(trace, calls, shows)
     served = _served(calls.kind, service, shows & chosen)
     del refused, answered
-    intervals = _together(intervals, chosen)
+    intervals = sums.as_one_group(intervals, chosen)
     share_ns = equal_shares(intervals).whole
-    order, idle_s, alone = _idle(intervals, int(chosen.sum()))
+    order, idle_s, alone = sums.by_begin(intervals, int(chosen.sum()))
     del chosen
     unit = facts.pop("unit")[order]
-    number = _in_order(unit)
-    busy, shares = _added(share_ns, order, unit, len(number))
+    number = sums.as_they_come(unit)
+    busy, shares = sums.added(share_ns, order, unit, len(number))
     stored = facts["operation"] >= 0
-    stored_shares = _summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
-    _turns(share_ns, intervals)
-    turns, stored_turns = (
-        _summed(share_ns, which, order, unit, len(number)) for which in (facts["counted"], stored)
-    )
+    stored_shares = sums.summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
+    sums.make_turns(share_ns, intervals)
+    turns = sums.summed(share_ns, facts["counted"], order, unit, len(number))
+    stored_turns = sums.summed(share_ns, stored, order, unit, len(number))
     del share_ns, stored
-    waited, waits = _added(intervals.end - intervals.begin, order, unit, len(number))
+    waited, waits = sums.added(intervals.end - intervals.begin, order, unit, len(number))
     gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
-    places_of, lasted = _in_line(*unsure_calls, order)
+    places_of, lasted = sums.in_line(*unsure_calls, order)
     units = Units(
         number=number,
         regular=known.regular[number],
@@ -290,7 +289,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     del intervals
     if still is not None:
         lost = replace(lost, idle_s=taken_out.late_s(still, calls, order, idle_s))
-    service_s = _seconds(service, order)
+    service_s = sums.in_seconds(service, order)
     del service
     once, shows, pair = facts.pop("once")[order], shows[order], pair[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
@@ -341,13 +340,13 @@ def _served(
     kind: NDArray[np.uint8], service: NDArray[np.int64], answered: Flags
 ) -> dict[str, Served]:
     """Add up the calls of each row but the stable ones."""
-    counts, sums = np.zeros(WAITING + 1, np.int64), np.zeros(WAITING + 1)
+    counts, times = np.zeros(WAITING + 1, np.int64), np.zeros(WAITING + 1)
     for piece in pieces(len(service)):
         kinds = kind[piece][answered[piece]]
         counts += np.bincount(kinds, minlength=len(counts))
-        sums += np.bincount(kinds, service[piece][answered[piece]], minlength=len(counts))
+        times += np.bincount(kinds, service[piece][answered[piece]], minlength=len(counts))
     return {
-        row: Served(int(counts[place]), float(sums[place]) / NANOSECONDS)
+        row: Served(int(counts[place]), float(times[place]) / NANOSECONDS)
         for place, row in enumerate(KINDS)
         if row not in ("stable", "unknown") and counts[place]
     }
@@ -388,145 +387,6 @@ def _unseen(
     some = np.flatnonzero(last > first)
     before = came[last[some] - 1] - (end - length)[some]
     return idle[some], (last - first)[some].astype(np.float64), before / NANOSECONDS
-
-
-def _each(intervals: Intervals, which: Flags) -> tuple[NDArray[np.int64], Floats]:
-    """The places of some calls, and how long each was outstanding without its parts, seconds."""
-    places = np.flatnonzero(which)
-    length = (intervals.end - intervals.begin)[places].astype(np.float64)
-    of = np.flatnonzero(which[intervals.part_of])
-    inner = (intervals.part_end - intervals.part_begin)[of]
-    np.subtract.at(length, np.searchsorted(places, intervals.part_of[of]), inner)
-    return places, length / NANOSECONDS
-
-
-def _in_line(
-    places: NDArray[np.int64], values: Floats, order: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], Floats]:
-    """The places of some calls in their order, and their values in it."""
-    chosen = np.zeros(int(order.max(initial=-1)) + 1, np.bool_)
-    chosen[places] = True
-    found = np.flatnonzero(chosen[order])
-    return found, values[np.searchsorted(places, order[found])]
-
-
-def _together(intervals: Intervals, chosen: Flags) -> Intervals:
-    """The chosen intervals as one group, without parts."""
-    nobody = np.zeros(0, np.int64)
-    return replace(
-        intervals,
-        # What is of no group shares nothing.
-        group=np.where(chosen, np.int32(0), np.int32(-1)),
-        groups=1,
-        part_of=nobody.astype(np.int32),
-        part_begin=nobody,
-        part_end=nobody,
-    )
-
-
-def _idle(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats, Flags]:
-    """The order of so many calls; in it, the time before each without any, s, and who is alone."""
-    order, before = np.zeros(number, np.int32), np.zeros(number, np.int64)
-    walks.put_in_order((intervals.begin, intervals.end, intervals.group), order, before)
-    alone = np.ones(number, np.bool_)
-    np.greater(before[1:], 0, out=alone[1:])
-    # Behind a gap, what was reached is the call's own end.
-    alone[:-1] &= before[1:] >= 0
-    # In the place of what it is worked out from.
-    idle_s = before.view(np.float64)
-    for piece in pieces(number):
-        idle_s[piece] = np.maximum(before[piece], 0) / NANOSECONDS
-    return order, idle_s, alone
-
-
-def _seconds(times_ns: NDArray[np.int64], order: NDArray[np.int32]) -> Floats:
-    """The times of calls in order, seconds."""
-    found = np.empty(len(order))
-    for piece in pieces(len(order)):
-        np.divide(times_ns[order[piece]], NANOSECONDS, out=found[piece])
-    return found
-
-
-def _added(
-    times_ns: NDArray[Any], order: NDArray[np.int32], unit: NDArray[np.int32], units: int
-) -> tuple[float, Floats]:
-    """The times of calls in order added up, of all and by unit, seconds."""
-    found, whole = np.zeros(units), 0.0
-    for piece in pieces(len(order)):
-        times_s = times_ns[order[piece]] / NANOSECONDS
-        np.add.at(found, unit[piece], times_s)
-        whole += float(times_s.sum())
-    return whole, found
-
-
-def _turns(share_ns: Floats, intervals: Intervals) -> None:
-    """Divide each call's share by the time for which it was outstanding; 1 where that is none."""
-    for piece in pieces(len(share_ns)):
-        lasted = intervals.end[piece] - intervals.begin[piece]
-        share_ns[piece] = np.where(lasted > 0, share_ns[piece], 1.0) / np.maximum(lasted, 1)
-
-
-def _summed(
-    values: Floats, which: Flags, order: NDArray[np.int32], unit: NDArray[np.int32], units: int
-) -> Floats:
-    """Values of those of the calls in order that count, added up by unit."""
-    found = np.zeros(units)
-    for piece in pieces(len(order)):
-        calls = order[piece]
-        np.add.at(found, unit[piece], values[calls] * which[calls])
-    return found
-
-
-def _in_order(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The different ones of numbers from `NO_FILE` on as they first come.
-
-    In the array, the place of each among them takes the number's place.
-    """
-    numbers -= NO_FILE
-    first = np.full(int(numbers.max(initial=0)) + 1, -1, np.int32)
-    # Of what is written to one place, the last stays.
-    for piece in reversed(list(pieces(len(numbers)))):
-        first[numbers[piece][::-1]] = np.arange(piece.start, piece.stop, dtype=np.int32)[::-1]
-    met = np.flatnonzero(first >= 0).astype(np.int32)
-    met = met[np.argsort(first[met])]
-    place = first
-    place[met] = np.arange(len(met), dtype=np.int32)
-    for piece in pieces(len(numbers)):
-        numbers[piece] = place[numbers[piece]]
-    return met + np.int32(NO_FILE)
-
-
-def _parts(
-    intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags, chosen: Flags
-) -> tuple[float, float]:
-    """What the chosen calls spent on transfer, and until the server was ready, ns."""
-    theirs = chosen[intervals.part_of]
-    durations = (intervals.part_end - intervals.part_begin)[theirs]
-    transfer = part_kind[theirs] == TRANSFER
-    waited = refused & chosen
-    whole = (intervals.end[waited] - intervals.begin[waited]).sum()
-    return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
-
-
-def _whole(intervals: Intervals, which: Flags) -> float:
-    """For how long some calls were outstanding without their parts, added up, ns."""
-    of = which[intervals.part_of]
-    inner = (intervals.part_end - intervals.part_begin)[of].sum()
-    return float((intervals.end - intervals.begin)[which].sum() - inner)
-
-
-def _whole_by_client(intervals: Intervals, which: Flags) -> Floats:
-    """The same of each client's, ns."""
-    own, of = np.flatnonzero(which), np.flatnonzero(which[intervals.part_of])
-    whole = np.bincount(
-        intervals.group[own], intervals.end[own] - intervals.begin[own], intervals.groups
-    )
-    inner = np.bincount(
-        intervals.group[intervals.part_of[of]],
-        intervals.part_end[of] - intervals.part_begin[of],
-        intervals.groups,
-    )
-    return np.asarray(whole - inner, np.float64)
 
 
 def _pairs(trace: Trace, added_ns: Added) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -64,6 +64,7 @@ from pcapnfs.analyses.servers import (
     silent_calls,
     stalled_calls,
     unanswered,
+    write_verifiers,
 )
 from pcapnfs.analyses.times import (
     concurrency,
@@ -422,7 +423,6 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (lost_replies, "any_again"),
     (not_found, "any_step"),
     (readdir, "any_plain"),
-    (restarts, "any_change"),
     (savings, "any_cuttable"),
     (silent_calls, "any_found"),
     (silent_calls, "any_silent"),
@@ -430,6 +430,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (sizes, "may_limit"),
     (stalled_calls, "any_long"),
     (uneven_connections, "any_found"),
+    (write_verifiers, "any_change"),
     (voided_names, "any_changed"),
 )
 """What questions ask first, to ask no more where there is nothing."""

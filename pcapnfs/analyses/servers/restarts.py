@@ -23,12 +23,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import joined, population
+from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.servers import write_verifiers
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
@@ -43,21 +43,16 @@ if TYPE_CHECKING:
 
 RECONNECTED_READS = columns.together(
     shares.READS,
+    write_verifiers.READS,
     columns.of(
-        calls="call client server connection callback op call_frame reply_frame call_first_time "
-        "call_time reply_time status_name transmissions",
-        operations="call op status_name verifier",
-        connections="connection server transport first_time last_time client_fin_time "
-        "server_fin_time server_rst_time client_unacked refusals attempts",
+        calls="call client server connection callback op call_frame call_first_time call_time "
+        "reply_time status_name transmissions",
+        connections="connection server transport first_time",
     ),
 )
 """The columns that `reconnected` and all that builds on it read."""
 
-READS = columns.together(
-    population.CALLS_READS,
-    RECONNECTED_READS,
-    columns.of(operations="file offset requested committed"),
-)
+READS = columns.together(population.CALLS_READS, RECONNECTED_READS, write_verifiers.REWRITTEN_READS)
 """The columns that the queries here read."""
 
 LOST_STATE = (
@@ -81,19 +76,8 @@ LOGIN = ("EXCHANGE_ID", "SETCLIENTID")
 GRACE = ("NFS4ERR_GRACE", "LCK_DENIED_GRACE_PERIOD", "NLM4_DENIED_GRACE_PERIOD")
 """Answers of a server that waits for clients to reclaim what they had before the restart."""
 
-NOT_STORED = (
-    "NFS3ERR_NOSPC", "NFS4ERR_NOSPC", "NFS3ERR_DQUOT", "NFS4ERR_DQUOT", "NFS3ERR_FBIG",
-    "NFS4ERR_FBIG", "NFS3ERR_IO", "NFS4ERR_IO", "NFS3ERR_NXIO", "NFS4ERR_NXIO",
-    "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT",
-)  # fmt: skip
-"""Answers to a WRITE or COMMIT whose data could not be stored."""
-
 NEEDS = population.Calls(names=(*LOST_STATE, *GRACE))
 """Without a call that was answered so, only a verifier tells of a restart."""
-
-MOST = 20
-"""Changes of the verifier up to which they are taken for restarts; a server that gives more does
-not keep to the protocol."""
 
 
 class Restart(Record):
@@ -165,7 +149,7 @@ class _Signs(NamedTuple):
     verifiers: Mapping[str, tuple[int, int]]
     """How many verifiers it had, and the replies that told one."""
     changes: Mapping[str, Row]
-    """Rows of `_CHANGES`."""
+    """Rows of `write_verifiers.CHANGES`."""
     rewritten: Mapping[str, tuple[int, int]]
     """WRITEs of a range that was written before, and what they brought, bytes."""
     states: Mapping[str, Row]
@@ -179,9 +163,9 @@ class _Signs(NamedTuple):
 def restarts(trace: Trace) -> tuple[Restart, ...]:
     """Look for the signs, by server."""
     shares.register(trace)
-    _register(trace)
+    write_verifiers.register(trace)
     with closing(trace.cursor()) as cursor:
-        told = cursor.execute(_VERIFIERS).fetchall()
+        told = cursor.execute(write_verifiers.VERIFIERS).fetchall()
         if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
             return ()
         signs = _signs(trace, cursor, told)
@@ -192,14 +176,14 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
 def _signs(
     trace: Trace, cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
 ) -> _Signs:
-    """Ask for all that the rows of `_VERIFIERS` leave open, and nothing else."""
-    verifiers = _verifiers(cursor, told)
-    changes = {str(row["server"]): row for row in by_name(cursor.execute(_CHANGES))}
+    """Ask for all that the rows of `write_verifiers.VERIFIERS` leave open, and nothing else."""
+    verifiers = write_verifiers.by_server(cursor, told)
+    changes = {str(row["server"]): row for row in by_name(cursor.execute(write_verifiers.CHANGES))}
     rewritten = {}
     if any(number > 1 for number, _ in verifiers.values()):
         rewritten = {
             str(server): (integer(calls), integer(size))
-            for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
+            for server, calls, size in cursor.execute(write_verifiers.REWRITTEN).fetchall()
         }
     answer = cursor.execute(_STATES, {"examples": EXAMPLES})
     states = {str(row["server"]): row for row in by_name(answer)}
@@ -216,7 +200,7 @@ def _signs(
 
 def _restart(server: str, signs: _Signs) -> Restart | None:
     """The signs of one server; None: it has none."""
-    number, writes = signs.verifiers.get(server, _NO_VERIFIERS)
+    number, writes = signs.verifiers.get(server, write_verifiers.NONE)
     state = signs.states.get(server, _NO_STATES)
     if number < 2 and not state["lost_calls"] and not state["refused_calls"]:
         return None
@@ -253,43 +237,14 @@ def _restart(server: str, signs: _Signs) -> Restart | None:
     )
 
 
-def _verifiers(
-    cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
-) -> dict[str, tuple[int, int]]:
-    """By server: its verifiers, and the replies that told one; from the rows of `_VERIFIERS`."""
-    servers = cursor.execute("select distinct server from verifiers").fetchall()
-    found = {str(server): _NO_VERIFIERS for (server,) in servers}
-    for server, number, writes, again in told:
-        known = 1 if again or number > MOST + 1 else integer(number)
-        found[str(server)] = (known, integer(writes))
-    return found
-
-
 def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     """Make the table `reconnected`: each `connection` that a client began because of a restart."""
-    _register(trace)
+    write_verifiers.register(trace)
     cursor.execute(_RECONNECTED)
 
 
-@once
-def _register(trace: Trace) -> None:
-    """Make the tables `verifiers` and `verifier_changes` of a trace, unless they are there."""
-    with closing(trace.cursor()) as cursor:
-        cursor.execute(_TABLE)
-        cursor.execute(_CHANGES_TABLE)
-        if any_change(cursor):
-            cursor.execute(_CHANGED)
-
-
-def any_change(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Whether any server has two verifiers, by the table `verifiers`."""
-    return cursor.execute(_ANY_CHANGE).fetchone() is not None
-
-
-_NO_VERIFIERS = (0, 0)
-
 _NO_CHANGES: Row = {"after_errors": 0, "errors": [], "outlived": 0, "frame": None}
-"""A row of `_CHANGES` without any."""
+"""A row of `write_verifiers.CHANGES` without any."""
 
 _NO_STATES: Row = {
     "lost_calls": 0, "statuses": [], "lost_frames": [], "losers": 0,
@@ -301,111 +256,6 @@ _NO_STATES: Row = {
 _NO_LOSERS: Row = {"kept": False, "kept_first": False, "unheard": None}
 """A row of `_LOST` without calls."""
 
-_TOLD = """
-    told as (
-        select call, client, server, reply_time, reply_frame, verifier, operations.op,
-               operations.file, "offset", requested, committed
-        from operations join calls using (call)
-        where verifier is not null and not callback and reply_time is not null
-    )
-"""
-
-_TABLE = f"""
-    create table verifiers as
-    select server, verifier, count(reply_time) as writes, min(reply_time) as first,
-           max(reply_time) as last, max(call_time) as asked,
-           arg_min({{frame: reply_frame, connection: connection}}, (reply_time, call))
-               filter (reply_time is not null) as told
-    from operations join calls using (call)
-    where verifier is not null and {joined.condition("not callback", other="verifier")}
-    group by server, verifier
-"""
-"""Each verifier of each server, with the replies that told it."""
-
-_ORDERED = """
-    ordered as (
-        select *, coalesce(first <= max(last) over before, false) as again,
-               max(last) over before as ended, max(asked) over before as old_asked,
-               row_number() over (partition by server order by first, verifier) as place
-        from verifiers where writes > 0
-        window before as (partition by server order by first, verifier
-                          rows between unbounded preceding and 1 preceding)
-    )
-"""
-"""The verifiers of each server, one after the other."""
-
-_VERIFIERS = f"""
-    with {_ORDERED}
-    select server, count(*), sum(writes), bool_or(again) from ordered group by server
-"""
-
-_CHANGES_TABLE = """
-    create table verifier_changes (
-        server varchar, ended bigint, begun bigint, frame ubigint, alternating boolean,
-        errors varchar[], outlived boolean
-    )
-"""
-
-_ANY_CHANGE = """
-    select 1 from verifiers where writes > 0 group by server having count(*) > 1 limit 1
-"""
-
-# A call that was sent after the error and got the old verifier shows that the error left it alone.
-_CHANGED = f"""
-    insert into verifier_changes by name
-    with {_ORDERED},
-    changes as (
-        select server, ended, old_asked, first as begun, told.frame as frame,
-               told.connection as connection, place,
-               bool_or(again) over (partition by server) as alternating
-        from ordered
-        qualify place > 1 and count(*) over (partition by server) <= {MOST + 1}
-    ),
-    errors as (
-        select server, call_time, reply_time, operations.status_name as name
-        from operations join calls using (call)
-        where operations.op in ('WRITE', 'COMMIT')
-              and {among("operations.status_name", NOT_STORED)}
-    ),
-    older as (
-        select changes.server, place,
-               bool_or(coalesce(least(server_fin_time, server_rst_time)
-                                    <= least(begun, coalesce(client_fin_time, begun))
-                                or last_time < begun and client_unacked > 0, false)) as broken
-        from changes join connections as its
-             on its.server = changes.server and first_time <= ended and last_time >= old_asked
-        where transport = 'TCP' group by changes.server, place
-    ),
-    telling as (
-        select connection, transport, first_time, refusals + attempts > 0 as refused
-        from connections
-    )
-    select changes.server as server, any_value(ended) as ended, any_value(begun) as begun,
-           any_value(frame) as frame, any_value(alternating) as alternating,
-           coalesce(list_sort(list(distinct name) filter (name is not null)), []) as errors,
-           coalesce(any_value(transport = 'TCP' and first_time <= ended), false) as outlived
-    from changes
-         left join telling using (connection)
-         left join older using (server, place)
-         left join errors on errors.server = changes.server
-                             and (first_time <= ended
-                                  or transport = 'TCP' and not refused and not broken)
-                             and call_time <= begun and reply_time >= old_asked
-    group by changes.server, place
-"""
-"""Each change of the verifier of a server with few of them: between which replies, the first with
-the new one, and which errors explain it; none where the connection is no older, unless older ones
-tell that the server did not end them, nor left bytes unanswered, and it was not refused: then a new
-mount, or whatever connected, met what the error had left. `outlived`: it is older, and TCP's."""
-
-_CHANGES = """
-    select server, count(*) filter (its.errors <> []) as after_errors,
-           list_sort(list_distinct(flatten(list(its.errors)))) as errors,
-           count(*) filter (its.errors = [] and its.outlived) as outlived,
-           min(its.frame) filter (its.errors = []) as frame
-    from verifier_changes as its where not alternating group by server
-"""
-
 _RECONNECTED = f"""
     create or replace temp table reconnected as
     select connection from connections join verifier_changes using (server)
@@ -416,22 +266,6 @@ _RECONNECTED = f"""
     where {among("status_name", LOST_STATE)} and op not in {BEGINNING}
           and not callback and reply_time is not null
 """
-
-_REWRITTEN = f"""
-    with {_TOLD},
-    before as (
-        select server, client, file, "offset", min(reply_time) as first,
-               arg_min(verifier, (reply_time, call)) as old
-        from told where op = 'WRITE' and committed = 'UNSTABLE' and file is not null
-        group by server, client, file, "offset"
-    )
-    select told.server, count(*), sum(requested)
-    from told join before using (server, client, file, "offset")
-    where told.op = 'WRITE' and told.reply_time > first and verifier <> old
-    group by told.server
-"""
-"""Ranges written again under another verifier; at one offset of a file, so that the join does not
-grow beyond the WRITEs."""
 
 _STATES = f"""
     with answered as (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.forecasts.bottleneck import Bottleneck, bottleneck
-from tests.unit.rows import Row, call, file, trace_of
+from tests.unit.rows import Row, call, file, operation, trace_of
 
 
 def test_storage_takes_what_lies_beyond_the_round_trip() -> None:
@@ -107,6 +107,25 @@ def test_examples_are_the_first_of_all_and_of_each_client() -> None:
     assert other.fastest == named(121, 123, 125, 127, 129)
     assert other.small == named(1, 3, 5, 7, 9)
     assert (one.moved_bytes, other.moved_bytes) == (7_000, 7_000)
+
+
+def test_writes_that_asked_for_stable_storage_are_told_with_their_files() -> None:
+    """A server may put on stable storage at once what nobody asked it for."""
+    asked = ("FILE_SYNC", "DATA_SYNC", "UNSTABLE", "UNSTABLE")
+    calls: list[Row] = []
+    operations: list[Row] = []
+    for number in range(1, 41):
+        client, wish = 2 + number % 2, asked[number // 2 % 4]
+        columns: dict[str, object] = {"file": number % 8, "stability": "stable"}
+        sent = {"mount": client, "client": f"10.0.0.{client}"}
+        calls.append(call(number, "WRITE", 5, **sent, **columns))
+        operations.append(operation(number, "WRITE", stable_requested=wish, **columns))
+    files = [file(number, f"f{number}") for number in range(8)]
+    with trace_of(calls=calls, operations=operations, files=files) as trace:
+        found = bottleneck(trace)
+    assert (found.stable_writes, found.stable_files) == (20, 4)
+    for each in found.clients:
+        assert (each.stable_writes, each.stable_files) == (10, 2)
 
 
 def test_nothing_happened() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.persistence_bound import RULE
@@ -113,3 +114,20 @@ def test_storage_behind_a_cache_is_not_told_beside_a_larger_cause() -> None:
 
 def test_nothing_is_told_beside_what_nobody_knows() -> None:
     assert seen_by(RULE, bound_beside("unknown", "persistence", 0.2)) == []
+
+
+@pytest.mark.parametrize(
+    ("writes", "files", "kind", "told"),
+    [(200, 20, "WRITE", True), (200, 21, "WRITE", False), (200, 20, "SETATTR", False)],
+)
+def test_pieces_that_are_each_made_sure_of_are_a_programs_wish(
+    writes: int, files: int, kind: str, told: bool
+) -> None:
+    """One WRITE for each file asks for stable storage by itself."""
+    kinds = (KindOfStable(kind, 200, 0.02), KindOfStable("CREATE", 200, 0.008))
+    found = bound_by("persistence", kinds=kinds, stable_writes=writes, stable_files=files)
+    (seen,) = seen_by(RULE, found)
+    assert ("200 WRITEs to 20 files asked for stable storage each" in seen.seen) is told
+    actions = " ".join(advice.action for advice in seen.advice)
+    assert ("larger transactions" in actions) is told
+    assert ("parallel tar" in actions) is not told

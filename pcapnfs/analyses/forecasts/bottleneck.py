@@ -12,11 +12,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking import given, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import client_verdict, measured_verdict
@@ -40,11 +41,15 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _measuring.READS,
+    moves.READS,
     shares.READS,
     traffic.READS,
     columns.of(calls="call op mount callback call_frame srt stability status_name transmissions"),
 )
 """The columns that the queries here read."""
+
+WRITING = population.Operations(("WRITE",))
+"""Without these nothing is asked of what was written."""
 
 NO_CALLS = (0, 0, 0, 0)
 """Number and sums of no calls."""
@@ -110,6 +115,10 @@ class Bottleneck(Record):
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""
+    stable_writes: int = 0
+    """WRITEs among the stable calls that asked for it."""
+    stable_files: int = 0
+    """Files that these were to."""
     clients: tuple[Bottleneck, ...] = ()
     """The same of each client that called NFS, who waited longest first; empty where there is only
     one client, and of one of several."""
@@ -129,6 +138,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
     rows = _rows(trace, measured, network)
     clocks = _clocks(measured)
     seen = _seen(trace, [clock.client for clock in clocks])
+    written = _written(trace)
     return Bottleneck(
         verdict=measured_verdict(measured),
         calls=measured.calls,
@@ -151,7 +161,9 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         unused_s=measured.unused_s,
         queue_s=measured.queue_s,
         stable=measured.stable,
-        clients=tuple(_by_client(trace, clocks, seen)),
+        stable_writes=sum(writes for writes, _ in written.values()),
+        stable_files=sum(files for _, files in written.values()),
+        clients=tuple(_by_client(trace, clocks, seen, written)),
     )
 
 
@@ -163,7 +175,10 @@ def _clocks(measured: Measurement) -> list[ClientClock]:
 
 
 def _by_client(
-    trace: Trace, clocks: Sequence[ClientClock], seen: Mapping[str | None, _Seen]
+    trace: Trace,
+    clocks: Sequence[ClientClock],
+    seen: Mapping[str | None, _Seen],
+    written: Mapping[str, tuple[int, int]],
 ) -> Iterator[Bottleneck]:
     """What the time of each client went into."""
     calls = traffic.by_pair(trace)
@@ -171,6 +186,7 @@ def _by_client(
     servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
     for clock in clocks:
         told, mine = client_verdict(clock), seen[clock.client]
+        writes, files = written.get(clock.client, (0, 0))
         usual = clock.rtt_s if clock.small_median_s is None else clock.small_median_s
         yield Bottleneck(
             verdict=told,
@@ -196,7 +212,22 @@ def _by_client(
             placed_share=clock.budget.placed_share,
             queue_s=clock.queue_s,
             stable=clock.stable,
+            stable_writes=writes,
+            stable_files=files,
         )
+
+
+def _written(trace: Trace) -> dict[str, tuple[int, int]]:
+    """By client, WRITEs that asked for stable storage and had it, and the files they were to."""
+    if not WRITING.met(trace):
+        return {}
+    moves.register(trace)
+    mounts, found = traffic.mounts(trace), dict[str, tuple[int, int]]()
+    for mount, calls, files in trace.rows(_WRITTEN):
+        client = mounts[integer(mount)][0]
+        before = found.get(client, (0, 0))
+        found[client] = before[0] + integer(calls), before[1] + integer(files)
+    return found
 
 
 class _Seen(Record):
@@ -341,6 +372,13 @@ _STABLE = f"""
     group by place
 """
 """The stable calls that took longest and shortest, by the place of their client or NULL."""
+
+_WRITTEN = f"""
+    select mount, count(*), count(distinct moves.file)
+    from {moves.TABLE} as moves join calls using (call)
+    where what = {moves.KINDS.index("WRITE")} and stable and not unstable_asked and not callback
+    group by mount
+"""
 
 _SMALL = f"""
     with {_PLACES}

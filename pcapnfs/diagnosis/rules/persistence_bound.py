@@ -48,16 +48,30 @@ STREAMS = Advice(
 )
 """Of no use where calls wait for one another already."""
 
+RECREATED = Advice(
+    "For data that can be recreated (build trees, node_modules, caches), work on local disk and "
+    "copy the result."
+)
+
+AT_ONCE = Advice(
+    "If the program asks for that, let it make sure of more at once: larger transactions, commits "
+    "of several users together. If the mount has sync or noac, mount without it."
+)
+"""In place of what is for files that are made, where a few files are written piece by piece."""
+
+EACH = 10
+"""Stable WRITEs for each file from which on they are pieces, and no whole files."""
+
+MOSTLY = 0.5
+"""Part of the persistence that is theirs."""
+
 ADVICE = (
     Advice(
         "Give the server's file system a log on flash with power-loss protection (SLOG, external "
         "journal), or a RAID controller with a protected write-back cache."
     ),
     STREAMS,
-    Advice(
-        "For data that can be recreated (build trees, node_modules, caches), work on local disk "
-        "and copy the result."
-    ),
+    RECREATED,
     Advice(
         "Export with async (on a Linux server: /etc/exports, then exportfs -ra; the mount option "
         "async is something else, and the default), or set sync=disabled on ZFS.",
@@ -110,7 +124,12 @@ def _storage(
         return
     slow = uncached or median > values[RATIO.name] * found.rtt_s
     queues = found.queue_s > found.rtt_s / 2
-    advice = ADVICE if slow else ADVICE[1:3]
+    advice: tuple[Advice, ...] = ADVICE if slow else ADVICE[1:3]
+    pieces = _pieces(found)
+    if pieces:
+        advice = tuple(
+            AT_ONCE if each is STREAMS else each for each in advice if each is not RECREATED
+        )
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),
         title="Much of the time goes into the server's storage"
@@ -120,7 +139,7 @@ def _storage(
         f"{units.duration(found.persist_s)} each on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
         f"{bound.whose(found)}.{_kinds(found)}"
-        f"{_operations(found)} {_storage_like(found, queues=queues)}",
+        f"{pieces}{_operations(found)} {_storage_like(found, queues=queues)}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
@@ -155,6 +174,24 @@ def _operations(found: Bottleneck) -> str:
     return (
         f" Each of them holds {many:.1f} operations on average that must be stable, of "
         f"{units.duration(found.persist_s / many)} each."
+    )
+
+
+def _pieces(found: Bottleneck) -> str:
+    """What is written to a few files, piece by piece, each made sure of; empty where not."""
+    by_kind = {
+        kind.op: kind.persist_s * kind.calls for kind in found.kinds if kind.persist_s is not None
+    }
+    if (
+        found.stable_writes < EACH * max(1, found.stable_files)
+        or by_kind.get("WRITE", 0.0) < MOSTLY * found.persist_s * found.stable_calls
+    ):
+        return ""
+    return (
+        f" {units.counted(found.stable_writes, 'WRITE')} to "
+        f"{units.counted(found.stable_files, 'file')} asked for stable storage each: databases, "
+        "disks of virtual machines and logs do so (O_SYNC, O_DSYNC, O_DIRECT, fsync after each "
+        "write), and mounts with sync or noac."
     )
 
 

@@ -46,7 +46,7 @@ fn fetch_next(captures: &Merge, connections: &Connections, conversations: &Conve
     let Some(reader) = captures.current() else { return 0 };
     let mut coming: [Option<Coming<'_>>; AT_ONCE] = [None; AT_ONCE];
     for (coming, glimpse) in coming.iter_mut().zip(reader.glimpses()) {
-        *coming = Plain::of(glimpse.link, glimpse.bytes).and_then(|plain| {
+        *coming = Plain::of(glimpse.link, glimpse.bytes, glimpse.wire_length).and_then(|plain| {
             let ends = (plain.source, plain.destination);
             let id = connections.foresee(ends)?;
             Some(Coming { id, ends, payload: plain.part.payload.bytes })

@@ -33,6 +33,7 @@ from pcapnfs.analyses.captured import (
     clock_ticks,
     clocks_apart,
     directions,
+    passed_on,
     trust,
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
@@ -195,6 +196,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             operations.operation_counts(trace),
         ),
     ),
+    "passed_on": (passed_on.READS, passed_on.passed_on),
     "patterns": (patterns.READS, patterns.patterns),
     "perfile": (perfile.READS, perfile.perfile),
     "pergroup": (
@@ -245,6 +247,7 @@ SHOWN_BY = {
     "cut_off": "k61-locks-v42-server.pcap",
     "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
+    "passed_on": "k61-locks-v42-server.pcap",
     "preliminaries": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",
@@ -414,6 +417,7 @@ def test_an_answer_in_parts_needs_no_other_columns(
 
 GATES: tuple[tuple[ModuleType, str], ...] = (
     (clocks_apart, "any_below"),
+    (clocks_apart, "any_early"),
     (cut_off, "any_sign"),
     (directions, "any_called"),
     (directions, "any_orphan"),

@@ -24,6 +24,9 @@ const MOBILITY: u8 = 135;
 const HIP: u8 = 139;
 const SHIM6: u8 = 140;
 
+/// Which of an IPv4 header's words of two bytes is the total length.
+const TOTAL_LENGTH: usize = 1;
+
 /// IPv6 extension headers beyond this number are taken for damage.
 const EXTENSION_LIMIT: usize = 16;
 
@@ -78,7 +81,11 @@ pub(super) fn v4(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Ot
     let total = usize::from(u16::from_be_bytes([l0, l1]));
     // A total length of 0 is a super-segment that the network card has yet to cut (TSO): it goes to
     // the end of the frame.
-    let total = if total == 0 { packet.length } else { total };
+    let total = match total {
+        0 => packet.length,
+        _ if total > packet.length && packet.is_whole() => stated_or_whole(packet, total),
+        _ => total,
+    };
     if first >> 4 != 4 || header_length < 20 || total < header_length {
         return Err(Other::MalformedHeader);
     }
@@ -92,6 +99,26 @@ pub(super) fn v4(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Ot
     let piece =
         (more || offset != 0).then(|| Piece { identification: u32::from(identification), offset, more });
     Ok((Carried { source, destination, protocol, identification, payload }, piece))
+}
+
+/// The total length of an IPv4 packet whose frame was captured whole, and is shorter than the header states.
+///
+/// Programs that cut packets may leave no word of it in the file: the header is then as it was sent. Where
+/// its checksum is that of a packet which ends with the frame, the length was damaged.
+#[cold]
+fn stated_or_whole(packet: Payload<'_>, stated: usize) -> usize {
+    let Ok(whole) = u16::try_from(packet.length) else { return stated };
+    let header = packet.bytes.get(..usize::from(packet.bytes.first().map_or(0, |first| first & 0x0f)) * 4);
+    let words = header.unwrap_or_default().chunks_exact(2).enumerate();
+    let sum: u32 = words
+        .map(|(place, word)| match (place, word) {
+            (TOTAL_LENGTH, _) => u32::from(whole),
+            (_, [high, low]) => u32::from(u16::from_be_bytes([*high, *low])),
+            _ => 0,
+        })
+        .sum();
+    // RFC 1071: the sum of all words in one's complement, that of the checksum among them.
+    if sum != 0 && sum.is_multiple_of(0xffff) { packet.length } else { stated }
 }
 
 #[inline]

@@ -187,7 +187,10 @@ impl Dissector {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "into the decode's loop")]
     pub fn plain<'a>(&self, packet: &Packet<'a>) -> Option<Plain<'a>> {
-        if self.seen.copies.watches_next() { None } else { Plain::of(packet.link, packet.bytes) }
+        if self.seen.copies.watches_next() {
+            return None;
+        }
+        Plain::of(packet.link, packet.bytes, packet.wire_length)
     }
 
     /// Counts a packet that [`Dissector::plain`] read, and that was taken so.

@@ -17,6 +17,12 @@ impl<'a> Payload<'a> {
         Self { bytes, length: length.max(bytes.len()) }
     }
 
+    /// Whether all of it was captured.
+    #[inline]
+    pub(super) fn is_whole(self) -> bool {
+        self.bytes.len() == self.length
+    }
+
     /// Splits off a header of fixed size.
     #[inline]
     pub(super) fn header<const N: usize>(self) -> Result<(&'a [u8; N], Self), Other> {

@@ -24,13 +24,13 @@ pub struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    /// The segment of a frame that is plain, and cannot be one of RDMA.
+    /// The segment of a frame that is plain, and cannot be one of RDMA; `wire_length`: that of the frame.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
-    pub fn of(link: LinkType, frame: &'a [u8]) -> Option<Self> {
+    pub fn of(link: LinkType, frame: &'a [u8], wire_length: u32) -> Option<Self> {
         let (kind, packet) = network(link, frame)?;
         match kind {
-            link::IPV4 => v4(packet),
+            link::IPV4 => v4(packet, wire_length as usize == frame.len()),
             link::IPV6 => v6(packet),
             _ => None,
         }
@@ -99,7 +99,7 @@ fn network(link: LinkType, frame: &[u8]) -> Option<(u16, &[u8])> {
 }
 
 #[inline(always)] // Into the decode's loop, as those above.
-fn v4(packet: &[u8]) -> Option<Plain<'_>> {
+fn v4(packet: &[u8], whole: bool) -> Option<Plain<'_>> {
     const VERSION_AND_LENGTH: u8 = 0x45;
     let (header, rest) = packet.split_first_chunk::<20>()?;
     let [first, _, l0, l1, _, _, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] = *header;
@@ -109,6 +109,9 @@ fn v4(packet: &[u8]) -> Option<Plain<'_>> {
         return None;
     }
     let (from, to, part) = tcp(rest, length)?;
+    if part.payload.bytes.len() < part.payload.length && whole {
+        return None; // Either the packet was cut without a word, or its length is damaged.
+    }
     let source = number_v4(u32::from_be_bytes([s0, s1, s2, s3]), from);
     let destination = number_v4(u32::from_be_bytes([d0, d1, d2, d3]), to);
     Some(Plain { source, destination, addresses: None, part })

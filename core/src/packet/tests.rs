@@ -86,7 +86,7 @@ pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
 
 /// What is read of plain headers at once is what the dissector says: whether there was anything.
 pub(super) fn check_plain(packet: &Packet<'_>, content: &Content<'_>) -> bool {
-    let Some(plain) = Plain::of(packet.link, packet.bytes) else { return false };
+    let Some(plain) = Plain::of(packet.link, packet.bytes, packet.wire_length) else { return false };
     let Content::Segment(segment) = content else { panic!("{content:?} is {plain:?}") };
     let number = |end: &SocketAddr| match end {
         SocketAddr::V4(end) => plain::number_v4(end.ip().to_bits(), end.port()),
@@ -117,6 +117,43 @@ fn a_segment_has_its_fields() {
     assert!(flags.psh() && flags.ack() && !flags.syn() && !flags.fin() && !flags.rst());
     assert_eq!(segment.options, options);
     assert_eq!(segment.payload, Payload::new(&DATA, 4));
+}
+
+/// A segment's frame whose header states another total length, with a checksum that is right for so many
+/// bytes (RFC 1071).
+fn frame_of_length(stated: u16, checked: u16) -> Vec<u8> {
+    let mut packet = segment();
+    let of = |packet: &[u8]| {
+        let words = packet[..20].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+        !(words.sum::<u32>() % 0xffff) as u16
+    };
+    packet[2..4].copy_from_slice(&checked.to_be_bytes());
+    let checksum = of(&packet);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    packet[2..4].copy_from_slice(&stated.to_be_bytes());
+    ethernet(0x0800, &packet)
+}
+
+#[test]
+fn a_length_that_the_checksum_refutes_is_that_of_the_frame() {
+    let length_of = |frame: &[u8], wire_length: u32| {
+        let mut dissector = Dissector::new();
+        let packet = Packet { wire_length, ..packet(LinkType::ETHERNET, frame) };
+        let content = dissector.dissect(&packet);
+        check_plain(&packet, &content);
+        let Content::Segment(segment) = content else { panic!("{content:?}") };
+        segment.payload.length
+    };
+    // 20 bytes of IP, 20 of TCP, 4 of data; a bit was flipped.
+    assert_eq!(length_of(&frame_of_length(44 + 2048, 44), 58), 4);
+    // Cut without a word: the header is as it was sent.
+    assert_eq!(length_of(&frame_of_length(1044, 1044), 58), 1004);
+    // Cut at the snaplen: the frame says nothing of where the packet ends.
+    assert_eq!(length_of(&frame_of_length(44 + 2048, 44), 1058), 4 + 2048);
+    // The network card was to fill in the checksum.
+    let mut unfilled = frame_of_length(1044, 1044);
+    unfilled[24..26].copy_from_slice(&[0, 0]);
+    assert_eq!(length_of(&unfilled, 58), 1004);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::seq::SeqNumber;
 
 pub use memory::{SHORTENED, SHORTENED_MEMORY};
-use searching::Tail;
+use searching::{Inner, Tail};
 
 /// Bytes of a record that are kept. Linux allows 1 MiB of data and a page of headers; nothing useful
 /// comes after the data. Longer records keep their boundary, and are decoded up to here.
@@ -174,8 +174,10 @@ impl<'p> Lent<'p> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any company")]
 pub struct RecordReader {
     state: State,
-    /// Bytes of a mark that is split over segments.
-    mark: ([u8; 4], usize),
+    /// Bytes of a mark that is split over segments, and how many there are.
+    mark: ([u8; 4], u8),
+    /// A call that may have begun inside the message.
+    inner: Inner,
     buffer: Vec<u8>,
     /// Length so far of the message in `buffer`.
     length: usize,
@@ -210,6 +212,7 @@ impl RecordReader {
         Self {
             state: State::Searching,
             mark: ([0; 4], 0),
+            inner: Inner::NONE,
             buffer: Vec::new(),
             length: 0,
             fragment: Fragment::default(),
@@ -516,11 +519,11 @@ impl RecordReader {
             let Some(byte) = piece.bytes.first() else {
                 // The mark was not captured: the next boundary is unknown.
                 self.state = State::Searching;
-                piece.skip((4 - *have).min(piece.length));
+                piece.skip(usize::from(4 - *have).min(piece.length));
                 self.mark.1 = 0;
                 return;
             };
-            if let Some(slot) = mark.get_mut(*have) {
+            if let Some(slot) = mark.get_mut(usize::from(*have)) {
                 *slot = *byte;
             }
             *have += 1;
@@ -602,6 +605,7 @@ impl RecordReader {
         (self.unread, self.asked) = (0..0, false);
         self.mark.1 = 0;
         self.lent = false;
+        self.inner = Inner::NONE;
         self.doubt = Doubt::Nothing;
     }
 }

@@ -576,6 +576,41 @@ fn a_call_found_by_a_search_is_confirmed_by_its_reply_when_what_follows_is_lost(
 }
 
 #[test]
+fn a_message_in_which_others_begin_that_are_answered_is_none() {
+    let second = |frame| Stamp { frame, time_ns: 1_000_000_000 * frame as i64 };
+    // A call with a mark that claims a megabyte, and calls behind it, of which the first was answered.
+    let begun = [&[0x80, 0x10, 0, 0][..], &null_call(9)[4..]].concat();
+    let cases = [(Knows(None, Some(1)), 2), (Knows(None, Some(2)), 0), (NOTHING, 0)];
+    for (peer, found) in cases {
+        let mut reader = RecordReader::new(true);
+        take(&mut reader, &null_call(8), 1, &NOTHING);
+        assert!(take(&mut reader, &begun, 2, &peer).is_empty());
+        assert!(take(&mut reader, &null_call(1), 3, &peer).is_empty());
+        let told = take(&mut reader, &null_call(2), 4, &peer);
+        assert_eq!(told.len(), found);
+        assert_eq!(told.last().is_some_and(|record| *record == null_call(2)[4..]), found > 0);
+    }
+    // One whose answer does not come for seconds gives way to another.
+    let mut reader = RecordReader::new(true);
+    let mut told = Vec::new();
+    for (frame, bytes) in (1..).zip([&begun, &null_call(1), &null_call(2), &null_call(3), &null_call(4)]) {
+        let mut piece = Piece::new(bytes, bytes.len(), second(3 * frame));
+        while let Some(record) = reader.next(&mut piece, &Knows(None, Some(3))) {
+            told.push(record.bytes.to_vec());
+        }
+    }
+    assert!(told.is_empty(), "the third began three seconds before the fourth");
+    let mut piece = [null_call(4), null_call(5)].map(|call| (call, second(15)));
+    for (bytes, stamp) in &mut piece {
+        let mut piece = Piece::new(bytes, bytes.len(), *stamp);
+        while let Some(record) = reader.next(&mut piece, &Knows(None, Some(4))) {
+            told.push(record.bytes.to_vec());
+        }
+    }
+    assert_eq!(told.last(), Some(&null_call(5)[4..].to_vec()));
+}
+
+#[test]
 fn a_reply_alone_in_its_segment_is_believed_on_any_connection() {
     let mut reader = RecordReader::new(false);
     assert_eq!(take(&mut reader, &null_reply(1), 1, &NOTHING).len(), 1);

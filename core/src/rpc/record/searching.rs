@@ -1,7 +1,8 @@
 //! The way back to a record mark where none is known: the search through segments, and across two.
 
+use crate::rpc::message::{Recognised, recognise};
 use crate::rpc::record::{Belief, Doubt, RecordReader, State};
-use crate::rpc::search::{HEAD, Origin, Peer, restarts, search};
+use crate::rpc::search::{HEAD, Mark, Origin, Peer, may_restart, restarts, search};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::seq::SeqNumber;
 
@@ -39,11 +40,69 @@ impl Tail {
     }
 }
 
+/// A call with which a segment began inside of a message, and when that was, in seconds; 0: there is none.
+///
+/// It takes little of each connection, of which there may be very many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Inner {
+    xid: u32,
+    since_s: u32,
+}
+
+impl Inner {
+    pub(super) const NONE: Self = Self { xid: 0, since_s: 0 };
+
+    /// For how long its reply is waited for, seconds: where many replies wait for their calls, they do so for
+    /// about as long.
+    const PATIENCE_S: u32 = 1;
+
+    fn new(xid: u32, now: Stamp) -> Self {
+        Self { xid, since_s: Self::second(now) }
+    }
+
+    /// The same, as long as its reply is waited for.
+    fn at(self, now: Stamp) -> Self {
+        let waited = Self::second(now).wrapping_sub(self.since_s) <= Self::PATIENCE_S;
+        if waited { self } else { Self::NONE }
+    }
+
+    fn second(now: Stamp) -> u32 {
+        ((now.time_ns / 1_000_000_000) as u32).max(1)
+    }
+}
+
 impl RecordReader {
     /// Whether `piece` begins a record although a mark says that a message goes on.
-    pub(super) fn contradicted(&self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
+    pub(super) fn contradicted(&mut self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
+        let Piece { bytes, ready, .. } = *piece;
         matches!(self.state, State::Fragment { .. })
-            && restarts(piece.bytes, &self.buffer, self.tentative(), piece.ready.frame, peer)
+            && may_restart(bytes)
+            && (restarts(bytes, &self.buffer, self.tentative(), ready.frame, peer)
+                || self.inner_answered(bytes, ready, peer))
+    }
+
+    /// Whether a segment that begins like a call came before inside of the call that is said to go on, and the
+    /// other side answered it: then that one is none, or its mark was wrong, and what begins with `bytes` now
+    /// is a call as well.
+    ///
+    /// A file that holds RPC messages, as a capture does that is written to the mount, has none of which only
+    /// the answer was seen.
+    fn inner_answered(&mut self, bytes: &[u8], now: Stamp, peer: &dyn Peer) -> bool {
+        let of_call = |message: &[u8]| match recognise(message) {
+            Some(Recognised::Call { xid }) => Some(xid),
+            _ => None,
+        };
+        let Some((mark, message)) = bytes.split_first_chunk::<4>() else { return false };
+        let (Some(_), Some(xid)) = (of_call(&self.buffer), of_call(message)) else { return false };
+        if !Mark::of(*mark).believable(true) {
+            return false;
+        }
+        let before = self.inner.at(now);
+        if before == Inner::NONE {
+            self.inner = Inner::new(xid, now);
+            return false;
+        }
+        peer.answered(before.xid, now.frame)
     }
 
     /// Passes over bytes up to the next record mark, or over all of them.

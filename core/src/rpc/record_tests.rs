@@ -577,7 +577,7 @@ fn a_call_found_by_a_search_is_confirmed_by_its_reply_when_what_follows_is_lost(
 
 #[test]
 fn a_message_in_which_others_begin_that_are_answered_is_none() {
-    let second = |frame| Stamp { frame, time_ns: 1_000_000_000 * frame as i64 };
+    let second = |frame| Stamp { frame, time_ns: 1_000_000_000 * i64::try_from(frame).unwrap() };
     // A call with a mark that claims a megabyte, and calls behind it, of which the first was answered.
     let begun = [&[0x80, 0x10, 0, 0][..], &null_call(9)[4..]].concat();
     let cases = [(Knows(None, Some(1)), 2), (Knows(None, Some(2)), 0), (NOTHING, 0)];

@@ -135,7 +135,8 @@ struct Disorder {
     held_bytes: usize,
     /// The piece that `take_ready` lent last.
     lent: Option<Held>,
-    /// The first byte that was passed over without any behind it, and how many, until there are.
+    /// The first byte that was passed over without any behind it, or before one that may have a wrong number
+    /// ([`JUMP`]), and how many, until the stream goes on there.
     skipped: Option<(SeqNumber, usize)>,
     /// Where the next of a row of segments before that run would start, and how many there were.
     stray: (SeqNumber, u32),
@@ -260,6 +261,25 @@ impl Assembler {
         }
     }
 
+    /// Whether the first held segment is none of the stream here: far ahead of it, though what came later was
+    /// `delivered` in order. What is behind a hole comes after all that is before it.
+    pub fn is_astray(&self, delivered: Stamp) -> bool {
+        let (Some(next), Some(first)) = (self.next, self.waiting()) else { return false };
+        first.stamp < delivered
+            && usize::try_from(first.sequence.ahead_of(next)).is_ok_and(|length| length > JUMP)
+    }
+
+    /// Forgets the first held segment, if it is none of the stream here. `false`: it is, or there is none.
+    pub fn forget_astray(&mut self, delivered: Stamp) -> bool {
+        if !self.is_astray(delivered) {
+            return false;
+        }
+        let Disorder { held, held_bytes, .. } = self.disorder();
+        let first = held.pop_front();
+        *held_bytes = held_bytes.saturating_sub(first.map_or(0, |held| held.charge()));
+        true
+    }
+
     /// Gives up the hole before the first held segment: its length in bytes, and the segment's stamp.
     pub fn give_up(&mut self) -> Option<(usize, Stamp)> {
         let (next, first) = (self.next?, self.disorder.as_ref()?.held.front()?);
@@ -267,6 +287,9 @@ impl Assembler {
         let stamp = first.stamp;
         self.next = Some(first.sequence);
         self.passed(length);
+        if length > JUMP {
+            self.disorder().skipped = Some((next, length));
+        }
         Some((length, stamp))
     }
 
@@ -410,6 +433,41 @@ mod tests {
         assert_eq!(assembler.skip_to(SeqNumber(500)), 494);
         assert_eq!(assembler.offer(SeqNumber(500), piece(b"gh", 4)), Offered::InOrder(piece(b"gh", 4)));
         assert_eq!(assembler.offer(SeqNumber(6), piece(b"xx", 5)), Offered::Known, "too late");
+    }
+
+    #[test]
+    fn a_segment_far_ahead_of_what_comes_later_in_order_is_none_of_the_stream() {
+        for (ahead, later, astray) in [(2 * JUMP, true, true), (2 * JUMP, false, false), (JUMP, true, false)]
+        {
+            let mut assembler = Assembler::default();
+            assembler.offer(SeqNumber(0), piece(b"ab", 1));
+            assembler.offer(SeqNumber(2 + ahead as u32), piece(b"cd", 3));
+            assert_eq!(assembler.offer(SeqNumber(2), piece(b"ef", 4)), Offered::InOrder(piece(b"ef", 4)));
+            let delivered = Stamp { frame: if later { 4 } else { 2 }, time_ns: 0 };
+            assert_eq!(assembler.forget_astray(delivered), astray);
+            assert_eq!((assembler.waiting().is_none(), assembler.held_bytes() == 0), (astray, astray));
+        }
+    }
+
+    #[test]
+    fn a_jump_ends_where_the_stream_goes_on_before_it() {
+        let far = 600 * JUMP as u32;
+        for goes_on_there in [false, true] {
+            let mut assembler = Assembler::default();
+            assembler.offer(SeqNumber(0), piece(b"ab", 1));
+            assert_eq!(assembler.offer(SeqNumber(far), piece(b"cd", 2)), Offered::Held);
+            assert_eq!(assembler.give_up().map(|(length, _)| length), Some(far as usize - 2));
+            assert!(assembler.take_ready(None).is_some());
+            if goes_on_there {
+                assembler.offer(SeqNumber(far + 2), piece(b"ef", 3));
+            }
+            let expected = if goes_on_there {
+                Offered::Known
+            } else {
+                Offered::Elsewhere(piece(b"cd", 4), far as usize - 2)
+            };
+            assert_eq!(assembler.offer(SeqNumber(2), piece(b"cd", 4)), expected);
+        }
     }
 
     #[test]

@@ -27,6 +27,10 @@ pub(super) const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
 /// retransmission takes, so that a capture of one direction alone is still decoded.
 const PATIENCE_NS: i64 = 60_000_000_000;
 
+/// After this time a segment is forgotten that came far ahead of all that followed in order: nothing tells
+/// round trips meanwhile. What sends a long hole again needs no longer.
+const ASTRAY_PATIENCE_NS: i64 = 2_000_000_000;
+
 /// What fills a hole later than this was lost before the capture point and sent again, where neither the
 /// sender's clock tells ([`State::is_again`]) nor a round trip is known that is longer; what fills it sooner
 /// was overtaken on the way. Wireshark draws the line there, too.
@@ -537,6 +541,10 @@ impl State {
             (None, None) => return false,
         };
         // While bytes arrive in order, what is held lies not behind a hole but out of place.
+        let held_ns = now.time_ns.saturating_sub(since.time_ns);
+        if held_ns > ASTRAY_PATIENCE_NS && assembler.is_astray(direction.delivered) {
+            return true;
+        }
         let since = since.max(direction.delivered);
         let waited_ns = now.time_ns.saturating_sub(since.time_ns);
         if assembler.overfull() || waited_ns > PATIENCE_NS {
@@ -559,6 +567,9 @@ impl State {
         self.overfull += u64::from(direction.assembler.overfull());
         direction.under_way.forget();
         direction.filling = 0;
+        if direction.assembler.forget_astray(direction.delivered) {
+            return true;
+        }
         let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
         let Some((length, stamp)) = gap else { return false };
         self.connection.counts.of_mut(side).missing_bytes += length as u64;

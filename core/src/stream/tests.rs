@@ -923,3 +923,19 @@ fn a_direction_that_comes_once_the_other_is_over_is_counted() {
     // The last acknowledgement tells, which takes in the FIN.
     assert_eq!(counts.high.lead_ns(), Some(999_000 * US));
 }
+
+#[test]
+fn a_segment_with_a_wrong_number_is_missing_and_nothing_else() {
+    let mut wire = Wire::default();
+    for i in 0..40 {
+        let (at, call, reply) = (100_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+        let damaged = if i == 5 { 1 << 29 } else { 0 };
+        wire.send(at, 'C', ACK, call + damaged, reply, 100);
+        wire.send(at + 1_000, 'S', ACK, reply, call + 100, 50);
+    }
+    wire.connections.flush(|_, _, _, _| ());
+    let counts = &wire.connection().counts.low;
+    assert_eq!((counts.missing_bytes, counts.retransmitted), (100, 0));
+    // Round trips are told again.
+    assert!(wire.counts()[3] > 10, "{:?}", wire.counts());
+}

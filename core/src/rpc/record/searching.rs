@@ -67,7 +67,7 @@ impl Inner {
     }
 
     fn second(now: Stamp) -> u32 {
-        ((now.time_ns / 1_000_000_000) as u32).max(1)
+        (now.time_ns / 1_000_000_000).cast_unsigned().max(1) as u32
     }
 }
 

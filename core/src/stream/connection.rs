@@ -123,10 +123,6 @@ pub struct SideCounts {
     pub out_of_order: u32,
     /// Segments that filled a hole and were sent for that.
     pub refilled: u32,
-    /// Segments that came after the other side had acknowledged them.
-    pub acknowledged_first: u32,
-    /// How often it was measured by how much such a one came later, and the sum of that, nanoseconds.
-    pub leads: (u32, i64),
     /// Bytes sent and acknowledged that are not in the capture.
     pub missing_bytes: u64,
     /// Payload bytes past the snaplen.
@@ -163,20 +159,6 @@ impl SideCounts {
             let lasted = time_ns.saturating_sub(since).max(0);
             self.zero_window_ns = self.zero_window_ns.saturating_add(lasted);
         }
-    }
-
-    /// Counts a segment that came after its acknowledgement, where it is the one of which the time of that is
-    /// known by how much.
-    pub(super) fn came_later(&mut self, by_ns: Option<i64>) {
-        self.acknowledged_first = self.acknowledged_first.saturating_add(1);
-        if let Some(by_ns) = by_ns {
-            self.leads = (self.leads.0.saturating_add(1), self.leads.1.saturating_add(by_ns));
-        }
-    }
-
-    /// By how much on average what came after its acknowledgement did, nanoseconds.
-    pub fn lead_ns(&self) -> Option<i64> {
-        self.leads.1.checked_div(i64::from(self.leads.0))
     }
 
     /// The time for which the window was 0, when the connection was last seen at `last_ns`.

@@ -31,8 +31,6 @@ pub(super) struct Direction {
     pub(super) claimed: Stamp,
     /// What seemed lost at the end of the stream was not: the other side's packets come first here.
     pub(super) misled: bool,
-    /// An acknowledgement of what had not come, or of which nothing had, and when that was, until it comes.
-    pub(super) ahead: Option<(SeqNumber, i64)>,
     /// The end of the stream, once FIN told it.
     pub(super) fin: Option<SeqNumber>,
     /// Since when the sender's retransmission timer may have been running, where anything was
@@ -64,12 +62,6 @@ pub(super) struct Missed {
     pub(super) clock: u32,
     /// An empty segment showed it. That has the receiver send nothing: the sender alone may time them.
     pub(super) by_empty: bool,
-}
-
-/// What came after it was acknowledged.
-pub(super) struct Late {
-    /// By how much at least, where the time of that is known.
-    pub(super) by_ns: Option<i64>,
 }
 
 impl Direction {
@@ -128,30 +120,6 @@ impl Direction {
         }
         self.receive(acknowledged, stamp.time_ns);
         self.claim(acknowledged, stamp);
-        let beyond = self.assembler.next().map(|next| acknowledged.ahead_of(next));
-        if beyond.is_some_and(|beyond| beyond <= 0) {
-            self.ahead = None; // The one before was damaged.
-        } else if self.ahead.is_none() && beyond.is_none_or(|beyond| (2..=TAIL_LIMIT).contains(&beyond)) {
-            self.ahead = Some((acknowledged, stamp.time_ns));
-        }
-    }
-
-    /// Whether what came now, from `sequence` up to `until`, had been acknowledged. One acknowledgement after
-    /// the other is looked at.
-    pub(super) fn acknowledged_first(
-        &mut self,
-        sequence: SeqNumber,
-        until: SeqNumber,
-        now_ns: i64,
-    ) -> Option<Late> {
-        let ((end, since_ns), acknowledged) = (self.ahead?, self.acknowledged?);
-        // FIN counts as one more.
-        let came = until.ahead_of(end) >= -1;
-        if came {
-            self.ahead = (acknowledged.ahead_of(until) > 1).then_some((acknowledged, self.timer_ns));
-        }
-        let by_ns = (came && end.ahead_of(sequence) > 0).then(|| now_ns.saturating_sub(since_ns));
-        (acknowledged.ahead_of(until) >= 0).then_some(Late { by_ns })
     }
 
     /// Bytes of a direction of which nothing was captured. SYN or FIN count as one.

@@ -222,7 +222,6 @@ impl State {
         let calm = |direction: &Direction| {
             direction.assembler.holds_nothing()
                 && direction.beyond.is_none()
-                && direction.ahead.is_none()
                 && direction.lost.is_none()
                 && direction.repeated.is_empty()
         };
@@ -417,13 +416,7 @@ impl State {
         let direction = self.directions.of_mut(side);
         let hole = direction.assembler.waiting();
         let (length, time_ns) = (piece.length, piece.stamp.time_ns);
-        let offered = direction.assembler.offer(sequence, piece);
-        if matches!(offered, Offered::InOrder(_) | Offered::Elsewhere(..))
-            && let Some(late) = direction.acknowledged_first(sequence, sequence.advance(length), time_ns)
-        {
-            counts.came_later(late.by_ns);
-        }
-        match offered {
+        match direction.assembler.offer(sequence, piece) {
             Offered::Known => self.sent_again(side, sequence, length, time_ns),
             Offered::Held => {
                 counts.out_of_order += 1;

@@ -873,58 +873,6 @@ fn an_ack_that_comes_soon_after_another_was_not_delayed() {
 }
 
 #[test]
-fn what_comes_after_its_acknowledgement_is_counted_and_by_how_much_it_does() {
-    let mut wire = Wire::default();
-    // What the server sends is captured 7 ms late; it answers after 1 ms, and the client goes on at once.
-    for i in 0..10 {
-        let (at, call, reply) = (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
-        wire.send(at, 'C', ACK, call, reply, 100);
-        wire.send(at + 1_000, 'C', ACK, call + 100, reply + 50, 0);
-        wire.send(at + 8_000, 'S', ACK, reply, call + 100, 50);
-    }
-    let counts = &wire.connection().counts;
-    assert_eq!(counts.high.acknowledged_first, 10);
-    assert_eq!(counts.high.lead_ns(), Some(7_000 * US));
-    assert_eq!((counts.low.acknowledged_first, counts.low.lead_ns()), (0, None));
-}
-
-#[test]
-fn what_is_acknowledged_once_it_came_is_not_counted() {
-    let mut wire = Wire::default();
-    for i in 0..10 {
-        let (at, call, reply) = (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
-        wire.send(at, 'C', ACK, call, reply, 100);
-        // Every third reply is not in the capture.
-        if i % 3 != 1 {
-            wire.send(at + 1_000, 'S', ACK, reply, call + 100, 50);
-        }
-        wire.send(at + 1_010, 'C', ACK, call + 100, reply + 50, 0);
-    }
-    let counts = &wire.connection().counts;
-    assert_eq!((counts.high.acknowledged_first, counts.high.lead_ns()), (0, None));
-}
-
-#[test]
-fn a_direction_that_comes_once_the_other_is_over_is_counted() {
-    let mut wire = Wire::default();
-    let turn = |i: u32| (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
-    for i in 0..10 {
-        let (at, call, reply) = turn(i);
-        wire.send(at, 'C', ACK, call, reply, 100);
-        wire.send(at + 5_000, 'C', ACK, call + 100, reply + 50, 0);
-    }
-    wire.send(95_000, 'C', FIN_ACK, 1001, 502, 0);
-    for i in 0..10 {
-        let (at, call, reply) = turn(i);
-        wire.send(at + 1_004_000, 'S', ACK, reply, call + 100, 50);
-    }
-    let counts = &wire.connection().counts;
-    assert_eq!(counts.high.acknowledged_first, 10);
-    // The last acknowledgement tells, which takes in the FIN.
-    assert_eq!(counts.high.lead_ns(), Some(999_000 * US));
-}
-
-#[test]
 fn a_segment_with_a_wrong_number_is_missing_and_nothing_else() {
     let mut wire = Wire::default();
     for i in 0..40 {

@@ -103,8 +103,6 @@ impl Tables {
             server_early: u64::from(down.early),
             client_ack_waits: u64::from(up.ack_waits),
             server_ack_waits: u64::from(down.ack_waits),
-            server_acked_first: u64::from(down.acknowledged_first),
-            server_acked_lead: down.lead_ns(),
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,

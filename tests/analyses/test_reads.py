@@ -33,7 +33,6 @@ from pcapnfs.analyses.captured import (
     clock_ticks,
     clocks_apart,
     directions,
-    passed_on,
     trust,
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
@@ -196,7 +195,6 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             operations.operation_counts(trace),
         ),
     ),
-    "passed_on": (passed_on.READS, passed_on.passed_on),
     "patterns": (patterns.READS, patterns.patterns),
     "perfile": (perfile.READS, perfile.perfile),
     "pergroup": (
@@ -247,7 +245,6 @@ SHOWN_BY = {
     "cut_off": "k61-locks-v42-server.pcap",
     "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
-    "passed_on": "k61-locks-v42-server.pcap",
     "preliminaries": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",

@@ -121,10 +121,11 @@ _MOVED = f"""
                count(*) filter (wide and continued) as pieces
         from placed group by all
     )
-    select client, hash(path) as place, reading, sum(calls)::bigint,
+    select client, place, reading, sum(calls)::bigint,
            bool_or(pieces > 0 and pieces >= {MOSTLY} * calls)
     from sums join (
-        select file, path from files
+        -- A path may have kilobytes: none goes into the join.
+        select file, hash(path) as place from files
         where file = identity and role not in ('pseudo', 'absent', 'untold')
     ) using (file)
     group by all

@@ -108,6 +108,7 @@ class Costs(Record, Generic[Number]):
         """What calls take of the forecast beyond both."""
         # Of calls that were more of the clock than the overlap of all says, this had a part.
         over = positive(-self._rpcs_s) + positive(-self._syncops_s)
+        over = over - positive(over - positive(self.other_s))  # No more than there is.
         return self.files * (self.other_s - over) / self.concurrency
 
     @property

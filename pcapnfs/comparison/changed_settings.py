@@ -234,7 +234,9 @@ def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
         told.append(found)
     first, second = told
     names = [" and ".join(each.title for each in found) for found in told]
-    other = LONGER if any(map(_is_timeout, (*first, *second))) else "default"
+    # One that is longer shows in no call.
+    timeout = any(is_timeout(each.options) for each in (*first, *second))
+    other = LONGER if timeout else "default"
     names = [name or other for name in names]
     if names[0] == names[1] or _overlap(before, after):
         return
@@ -245,11 +247,6 @@ def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
         weaker(*(each.confidence for each in (*first, *second))),
         "; ".join(each.evidence for each in (second or first)),
     )
-
-
-def _is_timeout(said: _Said) -> bool:
-    """Whether it is a timeout of some seconds: one that is longer shows in no call."""
-    return is_timeout(said.options)
 
 
 def name_cache(before: Side, after: Side) -> Iterator[Cause]:

@@ -87,20 +87,20 @@ class SlowerPath(Record):
     confidence: Confidence
     """`certain`: no ACK may be delayed for as long, or many were not; `likely`: none is in
     practice; `possible`: an end that was busy would look the same."""
-    calls: int
+    calls: int = 0
     """Calls that were under way then, from the first byte to that of the reply; only of the
     server's half, whose time is theirs, and if it is not merely possible. On a link that the
     client's data filled also the large ones just before and after, while its queue grew or went."""
-    longer_s: float
+    longer_s: float = 0.0
     """What they took longer for it, added up, seconds: not more than they took in all."""
-    time_s: Mapping[str, float]
+    time_s: Mapping[str, float] = {}
     """What that took of the clock, seconds by row of the time budget."""
-    full_bytes_per_s: float | None
+    full_bytes_per_s: float | None = None
     """How fast the data for this end moved meanwhile, bytes a second, where it did so evenly, one
     large call after the other (to the client: one large reply): then the data stood in the queue of
     a link that was full, and that is what made the path longer. None where it did not, or little
     moved."""
-    frames: tuple[int, ...]
+    frames: tuple[int, ...] = ()
     """Example frames: of the first of these calls."""
     late_calls: int = 0
     """Calls that show it: the server had not received them for so long, as its acknowledgements
@@ -249,11 +249,6 @@ def _by_answers(late: LateAnswers) -> SlowerPath:
         full=late.full,
         soon=late.soon,
         confidence=late.confidence,
-        calls=0,
-        longer_s=0.0,
-        time_s={},
-        full_bytes_per_s=None,
-        frames=(),
     )
 
 
@@ -273,11 +268,7 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
         full=0,
         soon=0,
         confidence="certain",
-        calls=0,
-        longer_s=0.0,
-        time_s={},
         full_bytes_per_s=late.bytes_per_s,
-        frames=(),
         late_calls=late.calls,
     )
 

@@ -319,7 +319,8 @@ def ahead(decoder: Decoder, steps: int) -> Steps:
             yield batches, position
     finally:
         decoding.shutdown(wait=False, cancel_futures=True)
-        wait(upcoming, timeout=PATIENCE_S)
+        # Those that were called off would never count as done.
+        wait([step for step in upcoming if not step.cancelled()], timeout=PATIENCE_S)
 
 
 def write_each(

@@ -291,6 +291,19 @@ def rows(path: Path, query: str, *, every_table: bool = True) -> list[tuple[Any,
         return database.execute(query).fetchall()
 
 
+def tables(path: Path, *names: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of these tables as the decoder gives them, which itself refuses what their types do
+    not allow. No database is made for them, which takes ten times as long as a few calls.
+    """
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for batch in _batches(path):
+        if batch.table in found:
+            given = _database().execute("FROM batch")
+            columns = [name for name, *_ in given.description]
+            found[batch.table] += [dict(zip(columns, row, strict=True)) for row in given.fetchall()]
+    return found
+
+
 def _batches(path: Path) -> Iterator[_core.Batch]:
     """What the decoder makes of a file, table by table and in order."""
     decoder = _core.Decoder([str(path)])

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs import schema
 from pcapnfs.synth.builder import Capture, Compound, CompoundReply, Conversation, damage, nfs4, rpc
+from tests.damage import tables as decoded_tables
 from tests.synth import messages
 from tests.synth.messages import FH, SESSION, V3, V40, V41, V42, Call, Reply
 
@@ -256,25 +256,11 @@ Row = dict[str, object]
 
 def _rows(capture: Capture, folder: Path) -> dict[int, tuple[Row, list[Row]]]:
     """Each call with its operations, by xid."""
-    with pcapnfs.open(capture.write(folder / "cut.pcap")) as trace:
-        tables = {
-            table.name: _table(trace, table)
-            for table in schema.parse(_core.schema())
-            if table.name in _TOLD_LESS
-        }
+    tables = decoded_tables(capture.write(folder / "cut.pcap"), *_TOLD_LESS)
     operations: dict[object, list[Row]] = {}
     for row in tables["operations"]:
         operations.setdefault(row["call"], []).append(row)
-    return {
-        int(str(call["xid"])): (call, operations.get(call["call"], [])) for call in tables["calls"]
-    }
-
-
-def _table(trace: pcapnfs.Trace, table: schema.Table) -> list[Row]:
-    names = [column.name for column in table.columns]
-    columns = ", ".join(f'"{name}"' for name in names)
-    rows = trace.sql(f"select {columns} from {table.name} order by all").fetchall()
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return {call["xid"]: (call, operations.get(call["call"], [])) for call in tables["calls"]}
 
 
 def _assert_part(table: str, part: Row, full: Row, where: str) -> None:

@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 
+import pcapnfs
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.cli.app import run
+from pcapnfs.views.document import to_json
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
 Say = Callable[[str], Mapping[str, Any]]
-"""Runs a command on a capture; gives its JSON."""
+"""Gives the JSON that a command prints of a capture."""
 
 _LAB = [capture for capture in lab_captures() if capture.truth_file and not capture.merged]
 
@@ -43,28 +45,44 @@ def _named(*words: str) -> list[Any]:
 
 
 @pytest.fixture
-def say(
-    capture: Capture | None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Say:
+def say(capture: Capture | None) -> Say:
     """A function that gives what a command prints as JSON of the capture."""
     require_corpus()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     def command(name: str) -> Mapping[str, Any]:
         assert capture is not None
         if (capture.name, name) not in _SAID:
-            assert run([name, "--json", "--top", "0", *map(str, capture.files)]) == 0
-            _SAID[capture.name, name] = json.loads(capsys.readouterr().out)
+            answer = _ANSWERS[name](opened(capture).trace, top=0)
+            _SAID[capture.name, name] = json.loads(to_json(answer))
         return _SAID[capture.name, name]
 
     return command
 
 
+_ANSWERS: dict[str, Callable[..., object]] = {
+    "cache": pcapnfs.cache,
+    "perfile": pcapnfs.perfile,
+    "readdir": pcapnfs.readdir,
+}
+"""What commands print, by their name."""
+
 _SAID: dict[tuple[str, str], Mapping[str, Any]] = {}
-"""What was printed before: several tests read the same."""
+"""What was said before: several tests read the same."""
+
+
+@pytest.mark.parametrize("name", _ANSWERS)
+@pytest.mark.parametrize("capture", _named("cachedread-"))
+def test_commands_print_what_is_read_here(
+    name: str,
+    capture: Capture,
+    say: Say,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert run([name, "--json", "--top", "0", *map(str, capture.files)]) == 0
+    assert json.loads(capsys.readouterr().out) == say(name)
 
 
 def _counted(capture: Capture, client: str = "client1") -> dict[str, int]:

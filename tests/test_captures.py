@@ -3,32 +3,74 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pcapnfs
 
 from .oracles import survey
-from .oracles.corpus import require_corpus
+from .oracles.corpus import Capture, lab_captures, other_captures, require_corpus
 from .oracles.incomplete import INCOMPLETE, pattern_for
-from .oracles.survey import Row
+from .oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
 
-@pytest.fixture(scope="module")
-def rows() -> list[Row]:
+_OPENED: list[Any] = [
+    pytest.param(f"{folder}/{capture.name}", capture, id=f"{folder}/{capture.name}")
+    for folder, captures in (("lab", lab_captures()), ("other", other_captures()))
+    for capture in captures
+]
+"""What other tests have open as well."""
+
+_OTHERS: list[Any] = [
+    pytest.param(name, None, id=name)
+    for name in survey.captures()
+    if name not in {each.id for each in _OPENED}
+]
+
+_EACH = pytest.mark.parametrize(
+    ("name", "capture"), _OPENED + _OTHERS or [pytest.param("none", None, id="no-corpus")]
+)
+
+
+@_EACH
+def test_a_capture_is_what_its_line_says(name: str, capture: Capture | None) -> None:
     require_corpus()
-    return survey.survey()
+    if capture is None:
+        row = survey.row(name, survey.captures()[name])
+    else:
+        row = survey.told(name, opened(capture).trace, [str(path) for path in capture.files])
+    assert survey.line(row) == _lines().get(name), _STALE
+    assert row.calls == row.matched + row.unanswered
+    assert row.calls == sum((row.protocols or {}).values())
+    if row.complete:
+        assert row.why == "", "complete, and yet named among the incomplete"
+    elif row.calls:
+        assert row.why != ""
 
 
-def test_the_page_is_what_the_decoder_says(rows: list[Row]) -> None:
-    written = survey.PAGE.read_text(encoding="utf-8").splitlines()
-    differing = list(
-        difflib.unified_diff(written, survey.page(rows).splitlines(), "written", "now", n=0)
-    )
-    assert differing == [], "run python -m tests.oracles.survey, and read the difference"
+@functools.cache
+def _lines() -> dict[str, str]:
+    """The line of each capture, by its folder and name."""
+    return {row.name: survey.line(row) for row in survey.written()}
+
+
+_STALE = "run python -m tests.oracles.survey, and read the difference"
+
+
+def test_the_page_has_each_capture_and_what_they_add_up_to() -> None:
+    require_corpus()
+    rows = survey.written()
+    assert {row.name for row in rows} == set(survey.captures()), _STALE
+    known = {name: place for place, name in enumerate(survey.captures())}
+    made = survey.page(sorted(rows, key=lambda row: known[row.name])).splitlines()
+    text = survey.PAGE.read_text(encoding="utf-8").splitlines()
+    differing = list(difflib.unified_diff(text, made, "written", "now", n=0))
+    assert differing == [], _STALE
 
 
 def test_every_file_of_the_corpus_is_in_the_page() -> None:
@@ -38,13 +80,10 @@ def test_every_file_of_the_corpus_is_in_the_page() -> None:
     assert {path for path in files - surveyed if path.suffix not in survey.NO_CAPTURES} == set()
 
 
-def test_what_is_incomplete_has_its_reason(rows: list[Row]) -> None:
-    incomplete = {row.name: pattern_for(row.name) for row in rows if not row.complete and row.calls}
-    assert [name for name, pattern in incomplete.items() if pattern is None] == []
-    named = [row.name for row in rows if row.complete and pattern_for(row.name) is not None]
-    assert named == [], "complete, and yet named among the incomplete"
-    used = {pattern_for(row.name) for row in rows}
-    assert set(INCOMPLETE) - used == set(), "reasons that belong to no capture"
+def test_reasons_belong_to_captures() -> None:
+    require_corpus()
+    used = {pattern_for(name) for name in survey.captures()}
+    assert set(INCOMPLETE) - used == set()
 
 
 def test_what_was_lost_and_sent_again_is_not_missing() -> None:
@@ -56,12 +95,6 @@ def test_what_was_lost_and_sent_again_is_not_missing() -> None:
         with pcapnfs.open([str(path) for path in files]) as trace:
             missing = trace.sql("select sum(missing_bytes)::bigint from connections").fetchall()
         assert missing == [(0,)]
-
-
-def test_every_call_is_matched_or_unanswered(rows: list[Row]) -> None:
-    for row in rows:
-        assert row.calls == row.matched + row.unanswered, row.name
-        assert row.calls == sum((row.protocols or {}).values()), row.name
 
 
 def test_the_page_names_no_path_of_a_machine() -> None:

@@ -85,22 +85,27 @@ def row(name: str, files: Iterable[Path]) -> Row:
     paths = [str(path) for path in files]
     try:
         with pcapnfs.open(paths, columns=READS) as trace:
-            said = trust.trust(trace)
-            protocols = trace.sql("select protocol, count(*) from calls group by 1 order by 1")
-            return Row(
-                name=name,
-                packets=sum(file.packets for file in trace.meta.files),
-                calls=said.rpc_calls,
-                matched=said.matched,
-                unanswered=said.unanswered,
-                orphan_replies=said.orphan_replies,
-                undecoded=said.undecoded_reasons,
-                protocols=dict(protocols.fetchall()),
-                complete=said.complete,
-                error=_refusal(trace, paths),
-            )
+            return told(name, trace, paths)
     except pcapnfs.CaptureError as error:
         return Row(name, error=_nameless(str(error), paths))
+
+
+def told(name: str, trace: pcapnfs.Trace, paths: list[str]) -> Row:
+    """What is said of a capture that is decoded."""
+    said = trust.trust(trace)
+    protocols = trace.sql("select protocol, count(*) from calls group by 1 order by 1")
+    return Row(
+        name=name,
+        packets=sum(file.packets for file in trace.meta.files),
+        calls=said.rpc_calls,
+        matched=said.matched,
+        unanswered=said.unanswered,
+        orphan_replies=said.orphan_replies,
+        undecoded=said.undecoded_reasons,
+        protocols=dict(protocols.fetchall()),
+        complete=said.complete,
+        error=_refusal(trace, paths),
+    )
 
 
 def _refusal(trace: pcapnfs.Trace, paths: list[str]) -> str | None:
@@ -152,8 +157,39 @@ def section(folder: str, meaning: str, rows: list[Row]) -> str:
     if refused:
         text += "\nRefused, with exit status 1 and this sentence:\n\n" + _line(("file", "sentence"))
         text += "| --- | --- |\n"
-        text += "".join(_line((_short(item), item.error or "")) for item in refused)
+        text += "".join(map(_refused, refused))
     return text
+
+
+def line(item: Row) -> str:
+    """The line of one capture."""
+    return _cells(item) if item.error is None else _refused(item)
+
+
+def written() -> list[Row]:
+    """What the page says of each capture; whether it is complete, it does not say."""
+    rows, folder = [], ""
+    for text in PAGE.read_text(encoding="utf-8").splitlines():
+        folder = text.removeprefix("## ") if text.startswith("## ") else folder
+        cells = text.removeprefix("| ").removesuffix(" |").split(" | ")
+        name = f"{folder}/{cells[0]}"
+        if cells[0] == "file" or not text.startswith("| "):
+            continue
+        if len(cells) == 2 and not cells[0].startswith("---"):
+            rows.append(Row(name, error=cells[1]))
+        elif len(cells) == 9 and cells[1].isdigit() and not cells[0].endswith(" captures"):
+            packets, calls, matched, unanswered, orphans = map(int, cells[1:6])
+            undecoded, protocols = map(_counted, cells[6:8])
+            rows.append(
+                Row(name, packets, calls, matched, unanswered, orphans, undecoded, protocols)
+            )
+    return rows
+
+
+def _counted(cell: str) -> dict[str, int]:
+    """What `_counts` wrote."""
+    pairs = (part.rsplit(" ", 1) for part in cell.split(", ") if part)
+    return {name: int(number) for name, number in pairs}
 
 
 def _total(rows: list[Row]) -> Row:
@@ -182,6 +218,10 @@ def _cells(item: Row) -> str:
             item.why,
         )
     )
+
+
+def _refused(item: Row) -> str:
+    return _line((_short(item), item.error or ""))
 
 
 def _short(item: Row) -> str:

@@ -152,10 +152,9 @@ def test_files_of_a_package_tree_fold_into_one_pattern(
     or [pytest.param(None, id="no-corpus")],
 )
 def test_patterns_hold_every_call_once(capture: Capture, trace: pcapnfs.Trace) -> None:
-    del capture
     every = pcapnfs.patterns(trace, top=0)
     few = pcapnfs.patterns(trace, top=2)
-    costs = pcapnfs.perfile(trace, top=0, show_all=True)
+    costs = opened(capture).costs
     assert every.others.files == every.others.calls == 0
     assert every.shown.calls + every.without_file.calls == every.total.calls == costs.total.calls
     assert every.shown.calls == costs.listed.calls

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 import pcapnfs
+from pcapnfs.analyses.by_file.perfile import PerFile
 from pcapnfs.summary import Summary
 from tests.oracles.corpus import Capture, require_corpus
 
@@ -31,6 +32,11 @@ class Opened:
     def summary(self) -> Summary:
         """What `pcapnfs.summarize` gives."""
         return pcapnfs.summarize(self.trace)
+
+    @functools.cached_property
+    def costs(self) -> PerFile:
+        """What `pcapnfs.perfile` gives of all files, also of those whose names are unknown."""
+        return pcapnfs.perfile(self.trace, top=0, show_all=True)
 
 
 _OPEN: OrderedDict[tuple[Path, ...], Opened] = OrderedDict()

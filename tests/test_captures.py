@@ -5,35 +5,23 @@ from __future__ import annotations
 import difflib
 import functools
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import pcapnfs
 
 from .oracles import survey
-from .oracles.corpus import Capture, lab_captures, other_captures, require_corpus
+from .oracles.corpus import Capture, require_corpus
 from .oracles.incomplete import INCOMPLETE, pattern_for
 from .oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
 
-_OPENED: list[Any] = [
-    pytest.param(f"{folder}/{capture.name}", capture, id=f"{folder}/{capture.name}")
-    for folder, captures in (("lab", lab_captures()), ("other", other_captures()))
-    for capture in captures
-]
-"""What other tests have open as well."""
-
-_OTHERS: list[Any] = [
-    pytest.param(name, None, id=name)
-    for name in survey.captures()
-    if name not in {each.id for each in _OPENED}
-]
-
 _EACH = pytest.mark.parametrize(
-    ("name", "capture"), _OPENED + _OTHERS or [pytest.param("none", None, id="no-corpus")]
+    ("name", "capture"),
+    [pytest.param(name, survey.described().get(name), id=name) for name in survey.captures()]
+    or [pytest.param("none", None, id="no-corpus")],
 )
 
 

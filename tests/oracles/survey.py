@@ -69,15 +69,17 @@ def captures() -> dict[str, tuple[Path, ...]]:
     root = corpus_path()
     if root is None:
         return {}
-    named: list[tuple[str, list[Capture]]] = [
-        ("lab", lab_captures()),
-        ("other", other_captures()),
-    ]
-    found = {f"{folder}/{item.name}": item.files for folder, items in named for item in items}
+    found = {name: capture.files for name, capture in described().items()}
     for path in sorted((root / "public").rglob("*")):
         if path.is_file() and path.suffix not in NO_CAPTURES:
             found[str(path.relative_to(root))] = (path,)
     return found
+
+
+def described() -> dict[str, Capture]:
+    """Those of which is known how they were made, which other tests have open as well."""
+    named = (("lab", lab_captures()), ("other", other_captures()))
+    return {f"{folder}/{item.name}": item for folder, items in named for item in items}
 
 
 def row(name: str, files: Iterable[Path]) -> Row:

@@ -21,8 +21,10 @@ from pcapnfs.verify.compare import compare
 from pcapnfs.verify.messages import Message, messages
 from pcapnfs.verify.verification import Verification, settings, verify
 from tests.decoded import MS, T
+from tests.oracles import corpus
 from tests.oracles.corpus import require_corpus
-from tests.oracles.survey import captures
+from tests.oracles.opened import opened
+from tests.oracles.survey import captures, described
 from tests.oracles.tshark import require_tshark
 from tests.unit.rows import ROOT
 
@@ -54,10 +56,20 @@ def verified(*paths: Path, packets: int | None = None) -> Verification:
 # The corpus ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in captures() if name != SNOOP] or ["no-corpus"])
-def test_every_difference_on_a_real_capture_has_its_reason(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "capture"),
+    [pytest.param(name, described().get(name), id=name) for name in captures() if name != SNOOP]
+    or [pytest.param("none", None, id="no-corpus")],
+)
+def test_every_difference_on_a_real_capture_has_its_reason(
+    name: str, capture: corpus.Capture | None
+) -> None:
     require_corpus()
-    result = verified(*captures()[name], packets=MOST_PACKETS)
+    if capture is None:
+        result = verified(*captures()[name], packets=MOST_PACKETS)
+    else:
+        names = [str(path) for path in capture.files]
+        result = verify(opened(capture).trace, names, packets=MOST_PACKETS)
     assert [each for each in result.differences if each.reason is None] == []
     assert result.unexplained == 0
 

@@ -46,6 +46,11 @@ FACTORS = (
 ADDED = ("pauses_s", "lost_s", "locks_s")
 """Those that are added to the others: what one of them brings does not depend on any."""
 
+TURNS = 3
+"""Rows behind those of the factors that go with `concurrency`: how many times as long round trips,
+persistence, and the rest hold up the clock as the overlap of all calls says."""
+
+_OVERLAP = FACTORS.index("concurrency")
 
 BLOCKS = 20
 """Groups of neighbouring files that are resampled as wholes, so that a server that was slow for a
@@ -113,11 +118,8 @@ def waterfall(
     """
     told = _networks(before, after)
     by_file = comparable(before, after)
-    sides = [
-        _factors(side, side.costs(), network_s, by_file=by_file)
-        for side, network_s in zip((before, after), told, strict=True)
-    ]
-    changes = _shapley(sides[0], sides[1])[:, 0]
+    changes, sides = _steps((before, after), (before.costs(), after.costs()), told, by_file=by_file)
+    changes = changes[:, 0]
     # Rounding of what the model holds, and time without any call that it counts.
     difference = after.span_s - before.span_s
     changes[FACTORS.index("other_s")] += difference - float(changes.sum())
@@ -174,14 +176,33 @@ def _networks(before: Measurement, after: Measurement) -> tuple[float, float]:
     return parts[0], parts[1]
 
 
+def _steps(
+    runs: tuple[Measurement, Measurement],
+    costs: tuple[Costs[float] | Costs[Floats], Costs[float] | Costs[Floats]],
+    told: tuple[float, float],
+    *,
+    by_file: bool,
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Each step, and the rows of both sides, with a column for each resample."""
+    # Where one side's rest is less than nothing, by the clock or added up, it has no overlap.
+    own = [np.asarray((each.other_s > 0) & (_left(each) > 0)) for each in costs]
+    apart = own[0] & own[1]
+    first, second = (
+        _factors(run, cost, network_s, by_file=by_file, apart=apart)
+        for run, cost, network_s in zip(runs, costs, told, strict=True)
+    )
+    return _shapley(first, second), (first, second)
+
+
 def _factors(
     measured: Measurement,
     costs: Costs[float] | Costs[Floats],
     network_s: float,
     *,
     by_file: bool,
+    apart: NDArray[np.bool_],
 ) -> Floats:
-    """A row for each of `FACTORS`, a column for each resample."""
+    """A row for each of `FACTORS` and of `TURNS`, a column for each resample."""
     # Taken as a whole, a run is one file that all calls are for.
     unit = 1.0 if by_file else costs.files
     files = (measured.files or 1) if by_file else 1
@@ -192,6 +213,9 @@ def _factors(
     paused_s = min(measured.lost.idle_s - idle_s, measured.pauses_s)
     locked_s = min(measured.locked.gaps_s, measured.client_s - idle_s)
     locked_pauses_s = min(measured.locked.pauses_s, measured.pauses_s - paused_s)
+    left_s = _left(costs)
+    other_s = np.where(apart, costs.other_s, left_s)
+    rest_turns = np.where(apart, left_s / np.where(apart, costs.other_s, 1.0), 1.0)
     rows = (
         costs.files / unit,
         costs.rpcs_per_file * unit,
@@ -201,42 +225,63 @@ def _factors(
         costs.persist_s,
         transfer,
         waiting,
-        costs.other_s * unit - transfer - waiting - still_s / files,
+        other_s * unit - transfer - waiting - still_s / files,
         costs.concurrency,
         # What a program does for a file does not grow with the calls that its client makes of it.
         costs.client_s * costs.rpcs_per_file * unit - (idle_s + locked_s) / files,
         costs.pauses_s - paused_s - locked_pauses_s,
-        still_s / costs.concurrency + idle_s + paused_s,
+        still_s * rest_turns / costs.concurrency + idle_s + paused_s,
         locked_s + locked_pauses_s,
+        costs.turns,
+        costs.stored_turns,
+        rest_turns,
     )
     width = np.broadcast_shapes(*(np.shape(row) for row in rows)) or (1,)
     return np.stack([np.broadcast_to(np.asarray(row, np.float64), width) for row in rows])
 
 
+def _left(costs: Costs[float] | Costs[Floats]) -> float | Floats:
+    """What of the clock the rest of a file's calls took, times the overlap of all calls, seconds.
+
+    Where most calls come one by one and long ones many at a time, each of the many holds up the
+    clock for longer than the overlap of all says, and what is left of it is the long ones'.
+    """
+    return (
+        costs.other_s
+        - costs.rpcs_per_file * costs.rtt_s * (costs.turns - 1.0)
+        - costs.syncops_per_file * costs.persist_s * (costs.stored_turns - 1.0)
+    )
+
+
 def _run_time(factors: Floats) -> Floats:
-    """The model's run time from the rows of `FACTORS`."""
+    """The model's run time from these rows."""
     files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
-    concurrency, client, *added = rest
+    concurrency, client, *added, turns, stored_turns, rest_turns = rest
     run: Costs[Floats] = Costs(
         files=files,
         rpcs_per_file=rpcs,
         rtt_s=network + server,
         syncops_per_file=stable,
         persist_s=persist,
-        other_s=transfer + waiting + other,
+        other_s=(transfer + waiting + other) * rest_turns,
         client_s=np.zeros(1),
         pauses_s=sum(added, files * client),
         concurrency=concurrency,
+        longer_s=rpcs * (network + server) * (turns - 1.0),
+        stored_s=stable * persist * (stored_turns - 1.0),
     )
     return run.forecast_s
 
 
 def _shapley(before: Floats, after: Floats) -> Floats:
     """What each factor brings, on average over all orders of changing them."""
-    changes = after - before
-    changes[: -len(ADDED)] = 0.0
+    depends = len(FACTORS) - len(ADDED)
+    changes = (after - before)[: len(FACTORS)]
+    changes[:depends] = 0.0
     # What is alike on both sides brings nothing, and changes nothing for the others.
-    moved = np.flatnonzero((before != after)[: -len(ADDED)].any(axis=1))
+    differ = (before != after).any(axis=1)
+    differ[_OVERLAP] |= differ[-TURNS:].any()
+    moved = np.flatnonzero(differ[:depends])
     count = len(moved)
     times = np.stack(
         [
@@ -258,8 +303,9 @@ def _shapley(before: Floats, after: Floats) -> Floats:
 
 def _chosen(subset: int, moved: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Which factors have changed, by the bits of a number, of those that differ."""
-    chosen = np.zeros(len(FACTORS), np.bool_)
+    chosen = np.zeros(len(FACTORS) + TURNS, np.bool_)
     chosen[moved] = [bool(subset >> place & 1) for place in range(len(moved))]
+    chosen[-TURNS:] = chosen[_OVERLAP]
     return chosen
 
 
@@ -270,10 +316,7 @@ def _resamples(before: Measurement, after: Measurement, told: tuple[float, float
     second = resampled(after, seed=SEED + 1, most=BLOCKS)
     if first is None or second is None:
         return None
-    return _shapley(
-        _factors(before, first, told[0], by_file=True),
-        _factors(after, second, told[1], by_file=True),
-    )
+    return _steps((before, after), (first, second), told, by_file=True)[0]
 
 
 def _around(step_s: float, ends: tuple[float, float]) -> tuple[float, float]:

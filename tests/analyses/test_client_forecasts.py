@@ -37,7 +37,7 @@ def foretold(rows: list[Row], given: Overrides | None = None) -> Model:
         return model(trace, given)
 
 
-def times(found: ClientForecast) -> dict[str, float]:
+def times_of(found: ClientForecast) -> dict[str, float]:
     return {each.change: each.forecast_s for each in found.what_if}
 
 
@@ -54,10 +54,10 @@ def test_each_client_keeps_what_its_own_calls_wait_for() -> None:
     assert network.persist_s is None
     assert disk.measured_s == pytest.approx(0.999)
     assert network.measured_s == pytest.approx(0.998)
-    assert times(disk)["measured"] == pytest.approx(disk.measured_s)
-    assert times(disk)["async"] == pytest.approx(0.999 - 60 * 0.008)
-    assert times(network)["async"] == pytest.approx(network.measured_s)
-    assert times(network)["log_device"] == pytest.approx(network.measured_s)
+    assert times_of(disk)["measured"] == pytest.approx(disk.measured_s)
+    assert times_of(disk)["async"] == pytest.approx(0.999 - 60 * 0.008)
+    assert times_of(network)["async"] == pytest.approx(network.measured_s)
+    assert times_of(network)["log_device"] == pytest.approx(network.measured_s)
 
 
 def test_the_forecast_of_a_client_is_that_of_a_capture_of_its_own() -> None:
@@ -68,21 +68,36 @@ def test_the_forecast_of_a_client_is_that_of_a_capture_of_its_own() -> None:
     assert (alone.client_number, alone.clients) == (1, ())
     expected = {each.change: each.forecast_s for each in alone.what_if}
     for change in ("measured", "async", "log_device"):
-        assert times(one)[change] == pytest.approx(expected[change])
+        assert times_of(one)[change] == pytest.approx(expected[change])
     (one,) = [
         each
         for each in foretold([*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)], given).clients
         if each.client == DISK
     ]
-    assert times(one)["given"] == pytest.approx(foretold(waits_for_disk(), given).forecast_s)
+    assert times_of(one)["given"] == pytest.approx(foretold(waits_for_disk(), given).forecast_s)
+
+
+def test_another_network_adds_a_round_trip_for_each_turn_of_a_client() -> None:
+    """Calls one by one, and many at once: each of these holds up the clock for its part alone."""
+    rows = calls_of(DISK, "GETATTR", 1, 40)
+    last = rows[-1]
+    times = {
+        name: int(str(last[name])) + 20 * MILLISECOND for name in last if name.endswith("_time")
+    }
+    rows += [{**last, **times, "call": 50_000 + place} for place in range(20)]
+    given = Overrides(rtt_s=0.011)
+    found = foretold([*rows, *calls_of(NETWORK, "GETATTR", 1)], given)
+    (one,) = [each for each in found.clients if each.client == DISK]
+    assert one.concurrency == pytest.approx(60 / 41)
+    assert times_of(one)["given"] == pytest.approx(times_of(one)["measured"] + 41 * 0.010)
 
 
 def test_too_few_stable_calls_of_a_client_foretell_no_other_storage() -> None:
     found = foretold([*waits_for_disk(), *waits_for_disk(NETWORK, small=80)])
     clients = {each.client: each for each in found.clients}
     assert clients[NETWORK].persist_s is None
-    assert set(times(clients[NETWORK])) == {"measured"}
-    assert "async" in times(clients[DISK])
+    assert set(times_of(clients[NETWORK])) == {"measured"}
+    assert "async" in times_of(clients[DISK])
 
 
 def test_what_is_given_of_all_together_is_nobodys_own() -> None:

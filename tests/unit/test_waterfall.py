@@ -12,7 +12,7 @@ from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.analyses.times.timeline import Locked
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace
-from tests.unit.rows import Row, call, file, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 
 @functools.cache
@@ -44,6 +44,33 @@ def test_slower_storage_is_one_step_and_what_the_client_no_longer_waits_another(
     # Calls are sent at set times: what storage takes longer, the client has less.
     assert found.pop("client_s") == pytest.approx(-40 * 4e-3)
     assert list(found.values()) == pytest.approx([0] * len(found), abs=1e-9)
+
+
+def test_a_longer_round_trip_is_one_step_where_some_calls_overlap_and_others_do_not() -> None:
+    """40 LOOKUPs one by one, then 20 READs at once, of 39 ms at the server: 41 round trips."""
+
+    def mixed(rtt_ms: float) -> Measurement:
+        rows = [call(number, "LOOKUP", rtt_ms, file=number) for number in range(1, 41)]
+        behind = {
+            "call_first_time": 42 * 10,
+            "call_time": 42 * 10,
+            "reply_time": 42 * 10 + 39 + rtt_ms,
+        }
+        times = {name: START_NS + int(ms * MILLISECOND) for name, ms in behind.items()}
+        reads = [
+            call(40 + number, "READ", 39 + rtt_ms, file=number, stability="read", **times)
+            for number in range(1, 21)
+        ]
+        files = [file(number, f"f{number}") for number in range(1, 41)]
+        with trace_of(calls=[*rows, *reads], files=files) as trace:
+            return measure(trace)
+
+    before, after = mixed(1), mixed(9)
+    assert before.concurrency == pytest.approx(840 / 80)
+    assert after.concurrency == pytest.approx(1320 / 408)
+    found = changes(before, after)
+    assert found["rtt_s"] == pytest.approx(41 * 8e-3, rel=0.01)
+    assert found["concurrency"] == pytest.approx(0, abs=1e-3)
 
 
 def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:

@@ -52,6 +52,15 @@ class Shares(Record):
     """By group: time in which at least one interval was open, ns, exact."""
 
 
+def turns(share_ns: Floats, lasted_ns: Times) -> Floats:
+    """The share of each of some intervals by how long it lasted: 1 where it was alone.
+
+    One that takes no time counts whole.
+    """
+    taken: Floats = np.where(lasted_ns > 0, share_ns, 1.0) / np.maximum(lasted_ns, 1)
+    return taken
+
+
 def equal_shares(intervals: Intervals) -> Shares:
     """Share every instant equally among the open intervals of each group.
 

@@ -125,3 +125,8 @@ class Costs(Record, Generic[Number]):
 def positive(number: Number) -> Number:
     """Not below 0; elements of arrays one by one."""
     return (number + abs(number)) / 2.0
+
+
+def times_of(turns: float, calls: float) -> float:
+    """How many times as much turns are as the calls by their mean overlap; 1 of none."""
+    return turns / calls if turns and calls else 1.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from pcapnfs.analyses.captured.sealing import MOST
 from pcapnfs.analyses.captured.untold import known
-from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.formula import Costs, times_of
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.call_times import (
     BOUND,
@@ -342,14 +342,9 @@ class Measurement(Record):
             unseen_s=float(self.sums.unseen_s.sum()) / files,
             slow_s=self.slow_s / files,
             queue_s=self.queue_s,
-            turns=_by(float(sums.turns.sum()), self.calls / self.concurrency),
-            stored_turns=_by(
+            turns=times_of(float(sums.turns.sum()), self.calls / self.concurrency),
+            stored_turns=times_of(
                 max(0.0, float(sums.stable_share_s.sum() - sums.stable_turns.sum() * rtt)),
                 self.stable_calls * persist / self.concurrency,
             ),
         )
-
-
-def _by(turns: float, calls: float) -> float:
-    """How many times as much one is as the other; 1 where there is nothing to tell."""
-    return turns / calls if turns and calls else 1.0

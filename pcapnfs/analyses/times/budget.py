@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs.analyses.asking.equal_shares import equal_shares, whole_nanoseconds
+from pcapnfs.analyses.asking.arrays import pieces
+from pcapnfs.analyses.asking.equal_shares import equal_shares, turns, whole_nanoseconds
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.record import Record
@@ -95,6 +96,9 @@ class Booked(Record):
     """By client, for how long calls were, added up, ns."""
     calls: Times
     """By client, how many they are."""
+    turns: NDArray[np.float64]
+    """By client and row, without the last of `ROWS`, its calls, each by its share of the time for
+    which it was outstanding: 1 where it was alone, a half beside another."""
 
 
 def book(calls: Outstanding, given: Shares | None = None) -> Booked:
@@ -105,12 +109,14 @@ def book(calls: Outstanding, given: Shares | None = None) -> Booked:
         given: The shares of the calls, where they are known already.
     """
     intervals = calls.intervals
+    shares = given or equal_shares(intervals)
     lengths = np.zeros(intervals.groups, np.int64)
     np.add.at(lengths, intervals.group, intervals.end - intervals.begin)
     return Booked(
-        waited_ns=_by_kind(calls, given or equal_shares(intervals)),
+        waited_ns=_by_kind(calls, shares),
         lengths_ns=lengths,
         calls=np.bincount(intervals.group, minlength=len(calls.clients)),
+        turns=_turns(calls, shares),
     )
 
 
@@ -162,6 +168,17 @@ def budgets(
     return total, tuple(
         budget(calls.clients[place], [place]) for place in order[: top or None].tolist()
     )
+
+
+def _turns(calls: Outstanding, given: Shares) -> NDArray[np.float64]:
+    """For each client, its calls by row, each by its share of the time it was outstanding."""
+    intervals, rows = calls.intervals, len(ROWS) - 1
+    found = np.zeros(intervals.groups * rows)
+    for piece in pieces(len(calls.kind)):
+        cell = intervals.group[piece].astype(np.int64) * rows + calls.kind[piece]
+        lasted_ns = intervals.end[piece] - intervals.begin[piece]
+        np.add.at(found, cell, turns(given.whole[piece], lasted_ns))
+    return found.reshape(-1, rows)
 
 
 def _by_kind(calls: Outstanding, given: Shares) -> Times:

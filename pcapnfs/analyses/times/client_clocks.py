@@ -18,7 +18,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured.traffic import OTHERS
 from pcapnfs.analyses.mounts.logins import Logins
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
-from pcapnfs.analyses.times.budget import Booked, Budget, budgets
+from pcapnfs.analyses.times.budget import ROWS, Booked, Budget, budgets
 from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
@@ -118,6 +118,11 @@ class ClientClock(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    turns: float = 0.0
+    """Its calls, each by its share of the time for which it was outstanding: 1 where it was alone,
+    a half beside another."""
+    stable_turns: float = 0.0
+    """The same of stable ones."""
     loss_rates: tuple[LossRate, ...] = ()
     """Its transfers that lost segments hold down, that with most of the clock first."""
     ack_waits: AckWaits = AckWaits()
@@ -355,6 +360,8 @@ def client_clocks(
                 lacking=lacking,
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
+                turns=float(booked.turns[place].sum()),
+                stable_turns=float(booked.turns[place, ROWS.index("stable")]),
                 loss_rates=known.loss_rates.get(client, ()),
                 ack_waits=known.ack_waits.get(client, AckWaits()),
                 late=known.late.get(client, False),

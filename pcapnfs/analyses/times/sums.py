@@ -13,7 +13,7 @@ import numpy as np
 
 from pcapnfs import walks
 from pcapnfs.analyses.asking.arrays import pieces
-from pcapnfs.analyses.asking.equal_shares import Intervals
+from pcapnfs.analyses.asking.equal_shares import Intervals, turns
 from pcapnfs.analyses.asking.objects import NO_FILE
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.outstanding import TRANSFER
@@ -98,8 +98,7 @@ def added(
 def make_turns(share_ns: Floats, intervals: Intervals) -> None:
     """Divide each call's share by the time for which it was outstanding; 1 where that is none."""
     for piece in pieces(len(share_ns)):
-        lasted = intervals.end[piece] - intervals.begin[piece]
-        share_ns[piece] = np.where(lasted > 0, share_ns[piece], 1.0) / np.maximum(lasted, 1)
+        share_ns[piece] = turns(share_ns[piece], intervals.end[piece] - intervals.begin[piece])
 
 
 def summed(

@@ -44,6 +44,12 @@ def test_the_root_of_the_export_is_told_in_words() -> None:
     assert seen.seen.endswith("Most wanted: cc (30 times: the root of the export).")
 
 
+def test_where_one_name_was_once_looked_for_is_no_search_path() -> None:
+    once = SearchOrder(("refs", "refs/tags"), 1, 1)
+    (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, orders=(once,)),)))
+    assert "Searched" not in seen.seen
+
+
 @pytest.mark.parametrize("change", [{"missing": 29}, {"lookups": 101}])
 def test_a_little_less_is_not(change: dict[str, int]) -> None:
     pair = replace(MANY, **change)  # type: ignore[arg-type]

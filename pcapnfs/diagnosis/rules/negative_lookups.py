@@ -141,15 +141,15 @@ def _advice(pair: NotFound, *, searches: bool) -> tuple[Advice, ...]:
 
 
 def _orders(pair: NotFound) -> str:
-    if not pair.orders:
-        return ""
+    # What one name was once looked for in is no list that a program goes through.
     told = [
         f"{wording.places(order.places)} "
         f"({units.counted(order.searches, 'search', 'searches')} for "
         f"{units.counted(order.names, 'name')})"
         for order in pair.orders
+        if order.searches > 1
     ]
-    return f" Searched in this order: {'; '.join(told)}."
+    return f" Searched in this order: {'; '.join(told)}." if told else ""
 
 
 def _climbing(pair: NotFound) -> str:

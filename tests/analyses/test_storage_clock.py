@@ -21,7 +21,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "unit": np.zeros(count, np.int32),
         "clients": ("10.0.0.2",),
         "client": np.zeros(count, np.int32),
-        "units": Units(np.zeros(1, np.int32), yes[:1], no[:1], *[np.array([times.sum()])] * 9),
+        "units": Units(np.zeros(1, np.int32), yes[:1], no[:1], *[np.array([times.sum()])] * 10),
         "counted": yes,
         "small": no,
         "stable": yes,

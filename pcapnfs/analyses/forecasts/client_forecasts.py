@@ -25,6 +25,7 @@ from pcapnfs.analyses.forecasts.what_if import (
     scenario,
 )
 from pcapnfs.analyses.times.call_times import slow_s
+from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def costs_of(clock: ClientClock) -> Costs[float]:
         turns=times_of(clock.turns, clock.calls / concurrency),
         stored_turns=times_of(
             max(0.0, clock.budget.stable_s - clock.stable_turns * rtt),
-            clock.stable_calls * persist / concurrency,
+            clock.stable_calls * max(0.0, clock.means_s[KINDS.index("stable")] - rtt) / concurrency,
         ),
     )
 

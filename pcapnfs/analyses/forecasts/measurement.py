@@ -67,6 +67,8 @@ class Sums(Record):
     it was alone, a half beside another."""
     stable_turns: Floats
     """The same of stable ones."""
+    stable_waited_s: Floats
+    """For how long stable ones were outstanding, seconds."""
     stable_share_s: Floats
     """Their share of the time in which any call was outstanding, seconds."""
     client_s: Floats
@@ -345,6 +347,7 @@ class Measurement(Record):
             turns=times_of(float(sums.turns.sum()), self.calls / self.concurrency),
             stored_turns=times_of(
                 max(0.0, float(sums.stable_share_s.sum() - sums.stable_turns.sum() * rtt)),
-                self.stable_calls * persist / self.concurrency,
+                max(0.0, float(sums.stable_waited_s.sum()) - self.stable_calls * rtt)
+                / self.concurrency,
             ),
         )

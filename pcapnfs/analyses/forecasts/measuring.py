@@ -331,6 +331,7 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
         share_s=units.share_s,
         turns=units.turns,
         stable_turns=units.stable_turns,
+        stable_waited_s=units.stable_waited_s,
         stable_share_s=units.stable_share_s,
         client_s=client_s,
         unsure_s=_beyond(

@@ -47,7 +47,8 @@ SEED = 1813
 
 _COLUMNS = (
     "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
-    "unsure_s", "unseen_s", "turns", "stable_turns", "stable_share_s",
+    "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s",
+    "stable_share_s",
 )  # fmt: skip
 
 
@@ -76,6 +77,7 @@ class Seen(Record):
             slow = np.maximum(rtt - measured.usual_s, 0.0) * (total["small"] + total["stable"])
         concurrency = _mean(total["waited_s"], total["share_s"], np.ones(self.files.shape))
         stored = np.maximum(total["stable_share_s"] - total["stable_turns"] * rtt, 0.0)
+        beyond = np.maximum(total["stable_waited_s"] - total["stable"] * rtt, 0.0)
         other = total["waited_s"] - total["calls"] * rtt - total["stable"] * persist
         return Costs(
             files=self.files,
@@ -92,7 +94,7 @@ class Seen(Record):
             slow_s=slow / self.files,
             queue_s=rtt * (measured.queue_s / measured.rtt_s if measured.rtt_s else 0.0),
             turns=_times(total["turns"], total["calls"] / concurrency),
-            stored_turns=_times(stored, total["stable"] * persist / concurrency),
+            stored_turns=_times(stored, beyond / concurrency),
         )
 
     @property

@@ -102,7 +102,11 @@ def make_turns(share_ns: Floats, intervals: Intervals) -> None:
 
 
 def summed(
-    values: Floats, which: Flags, order: NDArray[np.int32], unit: NDArray[np.int32], units: int
+    values: NDArray[Any],
+    which: Flags,
+    order: NDArray[np.int32],
+    unit: NDArray[np.int32],
+    units: int,
 ) -> Floats:
     """Values of those of the calls in order that count, added up by unit."""
     found = np.zeros(units)

@@ -91,6 +91,8 @@ class Units(Record):
     it was alone, a half beside another."""
     stable_turns: Floats
     """The same of stable ones."""
+    stable_waited_s: Floats
+    """For how long stable ones were outstanding, seconds."""
     stable_share_s: Floats
     """Shares of these of the time in which calls were outstanding, added up, seconds."""
     unsure: Floats
@@ -266,8 +268,11 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     sums.make_turns(share_ns, intervals)
     turns = sums.summed(share_ns, facts["counted"], order, unit, len(number))
     stored_turns = sums.summed(share_ns, stored, order, unit, len(number))
-    del share_ns, stored
-    waited, waits = sums.added(intervals.end - intervals.begin, order, unit, len(number))
+    del share_ns
+    lasted_ns = intervals.end - intervals.begin
+    waited, waits = sums.added(lasted_ns, order, unit, len(number))
+    stored_waits = sums.summed(lasted_ns, stored, order, unit, len(number)) / NANOSECONDS
+    del lasted_ns, stored
     gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
     places_of, lasted = sums.in_line(*unsure_calls, order)
     units = Units(
@@ -278,6 +283,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         share_s=shares,
         turns=turns,
         stable_turns=stored_turns,
+        stable_waited_s=stored_waits,
         stable_share_s=stored_shares,
         unsure=counted(unit[places_of], len(number)).astype(np.float64),
         unsure_s=added_up(unit[places_of], lasted, len(number)),

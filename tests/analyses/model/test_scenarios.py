@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.scenarios import STREAMS
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change
 from pcapnfs.trace import Trace
@@ -340,3 +343,21 @@ def test_another_network_adds_a_round_trip_for_each_turn(reads: str) -> None:
     assert longer.forecast_s is not None
     turns = 40 + (1 if reads == "at once" else 20)
     assert longer.forecast_s == pytest.approx(plain.forecast_s + turns * 0.010)
+
+
+def test_what_a_stable_call_stood_still_is_no_persistence_of_others() -> None:
+    """One after the other, each holds up the clock for as long as it takes, whatever one took."""
+    rows = run(stable=("CREATE",), small=("GETATTR",))
+    end = max(int(str(row["reply_time"])) for row in rows)
+    sent = end + MILLISECOND
+    times = dict.fromkeys(TIMES[:2], sent) | dict.fromkeys(TIMES[2:], sent + 3000 * MILLISECOND)
+    times["call_time"] = sent + 2000 * MILLISECOND
+    last = call(900, "CREATE", 3000, file=1, stability="stable", transmissions=2, **times)
+    with trace_of(files=objects(), calls=[*rows, last]) as trace:
+        found = measure(trace)
+    costs = found.costs()
+    assert costs.persist_s < 0.1
+    assert (costs.turns, costs.stored_turns) == pytest.approx((1, 1))
+    resamples = resampled(found)
+    assert resamples is not None
+    assert np.asarray(resamples.stored_turns) == pytest.approx(1)

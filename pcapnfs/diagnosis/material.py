@@ -28,6 +28,7 @@ from pcapnfs.analyses.data import transfer_runs as _transfer_runs
 from pcapnfs.analyses.data import write_shapes as _write_shapes
 from pcapnfs.analyses.forecasts import bottleneck as _bottleneck
 from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.locks import lock_calls as _lock_calls
 from pcapnfs.analyses.locks import lock_files as _lock_files
 from pcapnfs.analyses.locks import lock_waits as _lock_waits
 from pcapnfs.analyses.locks import open_order as _open_order
@@ -96,6 +97,7 @@ READS = columns.together(
     _listing_costs.READS,
     _in_turn.READS,
     _load.READS,
+    _lock_calls.READS,
     _lock_files.READS,
     _lock_waits.READS,
     _loss_rate.READS,
@@ -152,6 +154,7 @@ class Material(Record):
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     in_turn: tuple[_in_turn.InTurn, ...]
     load: tuple[_load.Load, ...]
+    lock_calls: tuple[_lock_calls.LockCalls, ...]
     lock_files: tuple[_lock_files.LockFiles, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
     loss_rates: tuple[_loss_rate.LossRate, ...]
@@ -284,6 +287,7 @@ def complete(
     layouts = ask(_layouts.layouts)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
+    lock_calls = ask(_lock_calls.lock_calls)
     lock_files = ask(_lock_files.lock_files)
     lock_waits = ask(_lock_waits.lock_waits)
     loss_rates = ask(_loss_rate.loss_rates)
@@ -337,6 +341,7 @@ def complete(
         listing_costs=listing_costs(),
         in_turn=one_by_one(),
         load=load(),
+        lock_calls=lock_calls(),
         lock_files=lock_files(),
         lock_waits=lock_waits(),
         loss_rates=loss_rates(),

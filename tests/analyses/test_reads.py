@@ -37,7 +37,7 @@ from pcapnfs.analyses.captured import (
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.forecasts import bottleneck, model
-from pcapnfs.analyses.locks import lock_files, lock_waits, open_order
+from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import (
     mount_outcomes,
     preliminaries,
@@ -170,6 +170,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "layouts": (layouts.READS, layouts.layouts),
     "listing_costs": (listing_costs.READS, listing_costs.listing_costs),
     "held_segments": (held_segments.READS, held_segments.held_segments),
+    "lock_calls": (lock_calls.READS, lock_calls.lock_calls),
     "lock_files": (lock_files.READS, lock_files.lock_files),
     "lock_waits": (lock_waits.READS, lock_waits.lock_waits),
     "mount_outcomes": (mount_outcomes.READS, mount_outcomes.mount_outcomes),

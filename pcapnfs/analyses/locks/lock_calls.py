@@ -1,0 +1,131 @@
+"""Calls that lock, unlock and test files, however soon they were answered.
+
+Takes a trace; gives for each client and server the calls about byte-range locks that did not have
+to wait for anybody: LOCK, LOCKT and LOCKU of NFSv4 (RFC 8881 sections 18.10 to 18.12), LOCK, TEST
+and UNLOCK of NLM. Those that met the lock of somebody else are those of `lock_waits`.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import paths, population
+from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.locks.lock_waits import GRANTED, REFUSED
+from pcapnfs.analyses.times import shares
+from pcapnfs.programs import NFS_PROGRAMS, NLM
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount callback op program call_frame reply_time",
+        operations="call op status_name file offset",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Operations(("LOCK",), names=GRANTED)
+"""Without a lock that was granted nobody works with locks."""
+
+OPS = ("LOCK", "LOCKT", "LOCKU", "TEST", "UNLOCK")
+"""What NFSv4 and NLM call them."""
+
+PLACES_SHOWN = 3
+"""Files that are told."""
+
+SQLITE = (0x4000_0000, 0x4000_0200)
+"""From which byte on, and up to which one, lie those that SQLite locks in a database of any size:
+one for PENDING, one for RESERVED, 510 for SHARED (sqlite.org/lockingv3.html; os.h)."""
+
+
+class LockCalls(Record):
+    """What one client asked one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """All its answered calls of NFS and of NLM."""
+    locking: Spared
+    """Those that lock, unlock or test a range of a file, without LOCKs that were refused."""
+    nlm: int
+    """Part of locking: calls of NLM."""
+    locks: int
+    """Part of locking: LOCKs that were granted."""
+    sqlite: int
+    """Those of these that lock bytes which SQLite locks."""
+    files: int
+    """Files that locking is about."""
+    places: tuple[str, ...]
+    """Those that it is about most; paths, not escaped."""
+
+
+def lock_calls(trace: Trace) -> tuple[LockCalls, ...]:
+    """Count, for each client and server where a lock was granted, most calls first."""
+    if not NEEDS.met(trace):
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_LOCKING)
+        rows = cursor.execute(_BY_MOUNT).fetchall()
+        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
+        places = paths.most(cursor, most, PLACES_SHOWN)
+    calls, mounts = traffic.answered(trace, (*NFS_PROGRAMS, NLM)), traffic.mounts(trace)
+    return tuple(
+        LockCalls(
+            *mounts[mount],
+            calls=calls[mount],
+            locking=spared.of_row(values),
+            nlm=integer(nlm),
+            locks=integer(locks),
+            sqlite=integer(sqlite),
+            files=integer(files),
+            places=tuple(places.get(mount, ())),
+        )
+        for mount, nlm, locks, sqlite, files, *values in rows
+    )
+
+
+_LOCKING = f"""
+    create temp table locking as
+    with asked as (
+        select call, mount, call_frame, program from calls
+        where {among("op", OPS)} and not callback and reply_time is not null
+    )
+    select call, min(mount) as mount, min(call_frame) as call_frame,
+           bool_or(program = {NLM}) as nlm, min(file) as file,
+           bool_or(operations.op = 'LOCK' and {among("status_name", GRANTED)}) as granted,
+           bool_or("offset" >= {SQLITE[0]} and "offset" < {SQLITE[1]}) as sqlite
+    from operations join asked using (call)
+    where {among("operations.op", OPS)}
+    group by call
+    having not coalesce(bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}), false)
+"""
+
+_BY_MOUNT = f"""
+    select mount, count(*) filter (nlm), count(*) filter (granted),
+           count(*) filter (granted and sqlite), count(distinct file), {spared.columns("true")}
+    from locking join shares using (call)
+    group by mount having count(*) filter (granted) > 0
+    order by count(*) desc, mount
+"""
+
+_PLACES = """
+    select mount as key, file, count(*) as times from locking where file is not null
+    group by mount, file
+    qualify rank() over (partition by mount order by count(*) desc) <= $places
+"""

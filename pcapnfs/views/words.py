@@ -106,9 +106,14 @@ def clocks_apart(trust: Trust) -> str:
     if trust.clocks_apart_s is None:
         return ""
     untold = "" if not trust.times_untold else " What calls took is not known."
-    before = units.counted(trust.negative_times, "reply is", "replies are")
+    before = (
+        units.counted(trust.negative_times, "reply is", "replies are")
+        + " in the capture before the call"
+        if trust.negative_times > 1
+        else "Packets are in the capture before those that they answer or acknowledge"
+    )
     return (
-        f"{before} in the capture before the call: the two directions were captured with clocks "
+        f"{before}: the two directions were captured with clocks "
         f"that are {units.duration(trust.clocks_apart_s)} or more apart.{untold} Capture both with "
         "one clock, or set the file of one right (editcap -t) before they are merged."
     )

@@ -89,3 +89,12 @@ def test_a_direction_that_some_connections_lack_is_told_beside_losses() -> None:
     one_way, lost = seen_by(RULE, found)
     assert one_way.title == "Of some connections one direction was captured"
     assert lost.seen == "Replies without their call: 6 of 100."
+
+
+def test_replies_that_are_too_early_for_their_calls_are_no_loss() -> None:
+    found = nothing()
+    told = replace(
+        found.trust, rpc_calls=218, rpc_replies=218, matched=200, unanswered=18, orphan_replies=18
+    )
+    assert len(seen_by(RULE, replace(found, trust=told))) == 1
+    assert seen_by(RULE, replace(found, trust=replace(told, clocks_apart_s=0.007))) == []

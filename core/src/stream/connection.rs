@@ -4,8 +4,12 @@ use std::net::SocketAddr;
 
 use crate::packet::TcpFlags;
 use crate::stream::assembler::{Piece, Stamp};
+use crate::stream::belated::Belated;
+use crate::stream::direction::TAIL_LIMIT;
+use crate::stream::seq::SeqNumber;
 use crate::stream::timing::{AckTimes, Came};
 use crate::stream::unreceived::Unreceived;
+use crate::stream::zero_windows::ZeroWindows;
 
 /// Maximum segment size where the handshake is not in the capture: that of jumbo frames.
 const LARGEST_SEGMENT: u16 = 8960;
@@ -107,7 +111,7 @@ pub enum Transport {
 }
 
 /// What one side of a connection was seen to do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SideCounts {
     /// Segments or datagrams with data.
     pub segments: u64,
@@ -127,12 +131,8 @@ pub struct SideCounts {
     pub missing_bytes: u64,
     /// Payload bytes past the snaplen.
     pub truncated_bytes: u64,
-    /// Segments that announced a window of 0.
-    pub zero_windows: u64,
-    /// Time from the announcement of a window of 0 to the next larger one, nanoseconds.
-    pub zero_window_ns: i64,
-    /// Since when the window has been 0.
-    pub zero_since: Option<i64>,
+    /// The windows of 0 that it announced.
+    pub zero_windows: ZeroWindows,
     /// When it first sent FIN.
     pub fin: Option<i64>,
     /// When it first sent RST, not counting what precedes the handshake.
@@ -146,26 +146,6 @@ pub struct SideCounts {
     /// Times that it sent nothing more until the other side acknowledged what it had sent, which that delayed,
     /// and then went on at once.
     pub ack_waits: u32,
-}
-
-impl SideCounts {
-    /// Takes a window that was announced.
-    #[inline]
-    pub(super) fn window(&mut self, window: u16, time_ns: i64) {
-        if window == 0 {
-            self.zero_windows += 1;
-            self.zero_since.get_or_insert(time_ns);
-        } else if let Some(since) = self.zero_since.take() {
-            let lasted = time_ns.saturating_sub(since).max(0);
-            self.zero_window_ns = self.zero_window_ns.saturating_add(lasted);
-        }
-    }
-
-    /// The time for which the window was 0, when the connection was last seen at `last_ns`.
-    pub fn zero_window_until(&self, last_ns: i64) -> i64 {
-        let open = self.zero_since.map_or(0, |since| last_ns.saturating_sub(since).max(0));
-        self.zero_window_ns.saturating_add(open)
-    }
 }
 
 /// How a connection was asked for, and what the answers were until there was one.
@@ -244,6 +224,9 @@ pub struct Connection {
     pub acks: Sides<AckTimes>,
     /// Of what each side sent, up to where the other one had received it, and when.
     pub unreceived: Sides<Unreceived>,
+    /// What of each side came after the other had acknowledged it, from the first sign of that on. Most have
+    /// none, and no memory for it.
+    pub belated: Option<Box<Sides<Belated>>>,
 }
 
 impl Connection {
@@ -264,6 +247,7 @@ impl Connection {
             counts: Sides::default(),
             acks: Sides::default(),
             unreceived: Sides::default(),
+            belated: None,
         }
     }
 
@@ -274,6 +258,11 @@ impl Connection {
             self.resent_before_ns = self.resent_ns;
         }
         self.resent_ns = time_ns;
+    }
+
+    /// What of `side` came after the other had acknowledged it; `None` where nothing seemed to.
+    pub fn belated(&self, side: Side) -> Option<&Belated> {
+        self.belated.as_deref().map(|belated| belated.of(side))
     }
 
     /// When either side last sent a segment again before a time, if that was one of the last two.
@@ -356,6 +345,30 @@ impl Connection {
                 let ended = if flags.rst() { &mut counts.rst } else { &mut counts.fin };
                 ended.get_or_insert(time_ns);
             }
+        }
+    }
+
+    /// Whether something was acknowledged of `side` that has not come.
+    #[inline]
+    pub(super) fn awaits(&self, side: Side) -> bool {
+        self.belated.as_ref().is_some_and(|belated| belated.of(side).is_awaited())
+    }
+
+    /// Takes an acknowledgement of what `side` has sent, which came up to a number.
+    #[cold]
+    pub(super) fn acknowledged(
+        &mut self,
+        side: Side,
+        acknowledged: SeqNumber,
+        came_until: Option<SeqNumber>,
+        now_ns: i64,
+    ) {
+        let ahead = came_until.map_or(0, |until| acknowledged.ahead_of(until));
+        // A single one may be a FIN.
+        if (2..=TAIL_LIMIT).contains(&ahead) {
+            self.belated.get_or_insert_default().of_mut(side).acknowledged(acknowledged, now_ns);
+        } else if let Some(belated) = &mut self.belated {
+            belated.of_mut(side).forget();
         }
     }
 

@@ -15,7 +15,7 @@ const TIMEOUT_NS: i64 = 190_000_000;
 
 /// A hole at the end of what was sent, or between two acknowledgements of what was not captured, is believed
 /// up to this length: longer than any record.
-const TAIL_LIMIT: i64 = 1 << 21;
+pub(super) const TAIL_LIMIT: i64 = 1 << 21;
 
 /// What is known of one direction.
 #[derive(Default)]
@@ -139,6 +139,18 @@ impl Direction {
     pub(super) fn lost_bytes(&self) -> u32 {
         let ahead = self.lost.zip(self.assembler.next()).map_or(0, |(end, next)| end.ahead_of(next));
         u32::try_from(ahead.max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether more may have been acknowledged than has come.
+    #[inline]
+    pub(super) fn may_wait(&self) -> bool {
+        self.beyond.is_some() || self.misled
+    }
+
+    /// Whether the other side acknowledged all up to `until` before anything came of it.
+    #[inline]
+    pub(super) fn is_told_of(&self, until: SeqNumber) -> bool {
+        self.delivered == Stamp::default() && self.acknowledged.is_some_and(|end| end.ahead_of(until) >= 0)
     }
 
     /// How many bytes an acknowledgement takes in that had none.

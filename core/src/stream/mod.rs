@@ -11,6 +11,8 @@ pub mod seq;
 
 pub mod assembler;
 
+pub mod belated;
+
 pub mod course;
 
 pub mod timing;
@@ -18,6 +20,8 @@ pub mod timing;
 pub mod unreceived;
 
 pub mod vain;
+
+pub mod zero_windows;
 
 pub(crate) mod by_id;
 

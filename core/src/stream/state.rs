@@ -224,13 +224,16 @@ impl State {
                 && direction.beyond.is_none()
                 && direction.lost.is_none()
                 && direction.repeated.is_empty()
+                && !direction.assembler.next().is_some_and(|next| direction.is_told_of(next.advance(1)))
         };
         calm(&self.directions.low)
             && calm(&self.directions.high)
-            && counts.low.zero_since.is_none()
-            && counts.high.zero_since.is_none()
+            && !counts.low.zero_windows.is_shut()
+            && !counts.high.zero_windows.is_shut()
             && (syn_ack.is_none() || established.is_some())
             && self.held_bytes == 0
+            && !self.connection.awaits(Side::Low)
+            && !self.connection.awaits(Side::High)
             && self.set_free.is_none()
             && !self.ignored
     }
@@ -248,7 +251,7 @@ impl State {
         self.connection.last = stamp;
         self.reset |= segment.flags.rst();
         if !segment.flags.rst() && !segment.flags.syn() {
-            self.connection.counts.of_mut(side).window(segment.window, stamp.time_ns);
+            self.connection.counts.of_mut(side).zero_windows.announced(segment.window, stamp.time_ns);
         }
         if self.ignored {
             return;
@@ -395,6 +398,10 @@ impl State {
             }
         }
         direction.acknowledge(acknowledged, stamp);
+        if direction.may_wait() || self.connection.awaits(side.other()) {
+            let came_until = direction.assembler.next();
+            self.connection.acknowledged(side.other(), acknowledged, came_until, stamp.time_ns);
+        }
         if direction.leaves_out(acknowledged) {
             self.connection.unreceived.of_mut(side.other()).acknowledged(acknowledged, stamp.time_ns);
         }
@@ -411,18 +418,19 @@ impl State {
         piece: Piece<'_>,
         sink: &mut impl FnMut(&Connection, Side, Event<'_>),
     ) {
-        let counts = self.connection.counts.of_mut(side);
-        counts.segments += 1;
+        self.connection.counts.of_mut(side).segments += 1;
         let direction = self.directions.of_mut(side);
         let hole = direction.assembler.waiting();
         let (length, time_ns) = (piece.length, piece.stamp.time_ns);
+        let until = sequence.advance(length);
         match direction.assembler.offer(sequence, piece) {
             Offered::Known => self.sent_again(side, sequence, length, time_ns),
             Offered::Held => {
-                counts.out_of_order += 1;
+                self.connection.counts.of_mut(side).out_of_order += 1;
                 direction.under_way.forget();
             }
             Offered::Elsewhere(piece, too_soon) => {
+                self.came(side, sequence, until, time_ns);
                 self.go_elsewhere(side, too_soon);
                 sink(&self.connection, side, Event::Gap { length: ELSEWHERE, stamp: piece.stamp });
                 deliver(&mut self.connection, side, piece, sink);
@@ -430,7 +438,8 @@ impl State {
             Offered::InOrder(piece) => {
                 let filled = piece.stamp;
                 let clock = piece.clock;
-                let until = sequence.advance(length);
+                self.came(side, sequence, until, time_ns);
+                let direction = self.directions.of_mut(side);
                 direction.delivered = filled;
                 direction.start_timer(sequence, time_ns);
                 let missed = direction.missed(sequence, hole);
@@ -447,6 +456,20 @@ impl State {
                 deliver(&mut self.connection, side, piece, sink);
                 self.deliver_ready(side, Some(filled), sink);
             }
+        }
+    }
+
+    /// Takes what comes from one sequence number up to another, where the other side may have acknowledged it
+    /// before.
+    #[inline]
+    fn came(&mut self, side: Side, sequence: SeqNumber, until: SeqNumber, now_ns: i64) {
+        let direction = self.directions.of(side);
+        if let Some(acknowledged) = direction.acknowledged
+            && (direction.is_told_of(until) || self.connection.awaits(side))
+        {
+            let acknowledged = (acknowledged, direction.timer_ns);
+            let belated = self.connection.belated.get_or_insert_default().of_mut(side);
+            belated.came(sequence, until, now_ns, acknowledged);
         }
     }
 
@@ -565,6 +588,9 @@ impl State {
         }
         let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
         let Some((length, stamp)) = gap else { return false };
+        if let Some(belated) = &mut self.connection.belated {
+            belated.of_mut(side).forget();
+        }
         self.connection.counts.of_mut(side).missing_bytes += length as u64;
         sink(&self.connection, side, Event::Gap { length, stamp });
         self.deliver_ready(side, None, sink);

@@ -234,14 +234,14 @@ fn what_came_out_of_order_or_after_a_gap_is_not_timed() {
     wire.send(5_000, 'C', ACK, 101, 1, 100); // Lost on the way here, or overtaken.
     wire.send(5_010, 'S', ACK, 1, 301, 0);
     assert_eq!(wire.counts(), [0; 4]);
-    let counts = wire.connection().counts.low;
+    let counts = &wire.connection().counts.low;
     assert_eq!((counts.out_of_order, counts.refilled, counts.retransmitted), (1, 1, 0));
     wire.send(6_000, 'C', ACK, 301, 1, 100);
     wire.send(7_000, 'S', ACK, 1, 501, 0); // Of data that is not in the capture.
     assert_eq!(wire.counts(), [0; 4]);
     wire.send(8_000, 'C', ACK, 601, 1, 100);
     wire.send(8_010, 'C', ACK, 401, 1, 200); // Overtaken.
-    let counts = wire.connection().counts.low;
+    let counts = &wire.connection().counts.low;
     assert_eq!((counts.out_of_order, counts.refilled), (2, 1));
 }
 
@@ -258,7 +258,7 @@ fn what_comes_sooner_than_a_round_trip_was_overtaken_and_not_sent_again() {
         handshake(&mut wire);
         wire.send(20_000, 'C', ACK, 101, 1, 100);
         wire.send(20_000 + filled, 'C', ACK, 1, 1, 100);
-        let counts = wire.connection().counts.low;
+        let counts = &wire.connection().counts.low;
         assert_eq!((counts.out_of_order, counts.refilled), (1, refilled), "{filled}");
     }
     // An empty segment has the server send no ACK by which the client knew what is missing.
@@ -287,7 +287,7 @@ fn the_senders_clock_tells_what_was_sent_again_from_what_was_overtaken() {
             wire.send(20_000, 'C', ACK, 101, 1, 100);
             wire.options = clock(before.wrapping_add_signed(later));
             wire.send(20_000 + filled, 'C', ACK, 1, 1, 100);
-            let counts = wire.connection().counts.low;
+            let counts = &wire.connection().counts.low;
             assert_eq!((counts.out_of_order, counts.refilled), (1, refilled), "{filled} {later} {before}");
         }
     }
@@ -333,7 +333,7 @@ fn what_an_empty_segment_shows_to_be_lost_counts_when_it_is_sent_again() {
     wire.send(202_000, 'C', ACK, 201, 1, 100);
     wire.send(203_000, 'C', ACK, 400, 1, 0);
     wire.send(203_100, 'C', ACK, 301, 1, 99); // Overtaken.
-    let counts = wire.connection().counts.low;
+    let counts = &wire.connection().counts.low;
     assert_eq!((counts.refilled, counts.retransmitted, counts.out_of_order), (1, 0, 0));
 }
 
@@ -363,7 +363,7 @@ fn a_damaged_sequence_number_makes_nothing_of_what_follows_one_that_was_sent_aga
                 wire.send(10_000 * i64::from(n + 1), 'C', ACK, 101 + 100 * n, 1, 100);
                 wire.send(10_000 * i64::from(n + 1) + 10, 'S', ACK, 1, 201 + 100 * n, 0);
             }
-            let counts = wire.connection().counts.low;
+            let counts = &wire.connection().counts.low;
             assert_eq!((counts.refilled, counts.retransmitted), (0, 0), "{stray} empty: {empty}");
         }
     }
@@ -381,7 +381,7 @@ fn a_hole_that_is_given_up_leads_no_further_than_to_what_came_behind_it() {
         }
         wire.send(1_000 * n + 500, 'C', ACK, 1, number + 100, 0);
     }
-    let counts = wire.connection().counts.high;
+    let counts = &wire.connection().counts.high;
     assert_eq!((counts.retransmitted, counts.missing_bytes), (0, 100));
 }
 
@@ -682,10 +682,12 @@ fn a_window_of_zero_lasts_until_the_next_larger_one() {
     wire.send(600, 'S', ACK, 1, 201, 0);
     wire.window = Some(0);
     wire.send(1_000, 'S', ACK, 1, 201, 0);
-    let counts = wire.connection().counts.high;
-    assert_eq!((counts.zero_windows, counts.zero_window_ns), (3, 500 * US));
-    assert_eq!(counts.zero_window_until(1_700 * US), 1_200 * US);
-    assert_eq!(wire.connection().counts.low.zero_window_until(1_700 * US), 0);
+    let counts = &wire.connection().counts;
+    let windows = &counts.high.zero_windows;
+    assert_eq!((windows.count(), windows.is_shut()), (3, true));
+    assert_eq!(windows.lasted_until(1_000 * US), 500 * US);
+    assert_eq!(windows.lasted_until(1_700 * US), 1_200 * US);
+    assert_eq!(counts.low.zero_windows.lasted_until(1_700 * US), 0);
 }
 
 /// What one side sends next in a trial of [`State::take_next`].
@@ -886,4 +888,85 @@ fn a_segment_with_a_wrong_number_is_missing_and_nothing_else() {
     assert_eq!((counts.missing_bytes, counts.retransmitted), (100, 0));
     // Round trips are told again.
     assert!(wire.counts()[3] > 10, "{:?}", wire.counts());
+}
+
+#[test]
+fn what_comes_after_its_acknowledgement_is_counted_and_by_how_much_it_does() {
+    let mut wire = Wire::default();
+    // What the server sends is captured 7 ms late; it answers after 1 ms, and the client goes on at once.
+    for i in 0..10 {
+        let (at, call, reply) = (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+        wire.send(at, 'C', ACK, call, reply, 100);
+        wire.send(at + 1_000, 'C', ACK, call + 100, reply + 50, 0);
+        wire.send(at + 8_000, 'S', ACK, reply, call + 100, 50);
+    }
+    let belated = wire.connection().belated(Side::High).unwrap();
+    assert_eq!((belated.segments, belated.lead_ns()), (10, Some(7_000 * US)));
+    let belated = wire.connection().belated(Side::Low).unwrap();
+    assert_eq!((belated.segments, belated.lead_ns()), (0, None));
+}
+
+#[test]
+fn what_is_acknowledged_once_it_came_is_not_counted() {
+    let mut wire = Wire::default();
+    for i in 0..10 {
+        let (at, call, reply) = (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+        wire.send(at, 'C', ACK, call, reply, 100);
+        // Every third reply is not in the capture.
+        if i % 3 != 1 {
+            wire.send(at + 1_000, 'S', ACK, reply, call + 100, 50);
+        }
+        wire.send(at + 1_010, 'C', ACK, call + 100, reply + 50, 0);
+    }
+    let belated = wire.connection().belated(Side::High).unwrap();
+    assert_eq!((belated.segments, belated.lead_ns()), (0, None));
+}
+
+#[test]
+fn a_direction_that_comes_once_the_other_is_over_is_counted() {
+    let mut wire = Wire::default();
+    let turn = |i: u32| (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+    for i in 0..10 {
+        let (at, call, reply) = turn(i);
+        wire.send(at, 'C', ACK, call, reply, 100);
+        wire.send(at + 5_000, 'C', ACK, call + 100, reply + 50, 0);
+    }
+    wire.send(95_000, 'C', FIN_ACK, 1001, 502, 0);
+    for i in 0..10 {
+        let (at, call, reply) = turn(i);
+        wire.send(at + 1_004_000, 'S', ACK, reply, call + 100, 50);
+    }
+    let belated = wire.connection().belated(Side::High).unwrap();
+    // The last acknowledgement tells, which takes in the FIN.
+    assert_eq!((belated.segments, belated.lead_ns()), (10, Some(999_000 * US)));
+}
+
+#[test]
+fn a_direction_that_was_put_behind_the_other_is_counted() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 0, 0, 0);
+    for i in 0..10 {
+        let (at, call, reply) = (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+        wire.send(at, 'C', ACK, call, reply, 100);
+        wire.send(at + 5_000, 'C', ACK, call + 100, reply + 50, 0);
+    }
+    wire.send(100_000, 'S', SYN_ACK, 0, 1, 0);
+    for i in 0..10 {
+        wire.send(101_000 + 10_000 * i64::from(i), 'S', ACK, 1 + 50 * i, 101 + 100 * i, 50);
+    }
+    let belated = wire.connection().belated(Side::High).unwrap();
+    // By how much is told once all has come that was acknowledged.
+    assert_eq!((belated.segments, belated.lead_ns()), (10, Some(96_000 * US)));
+}
+
+#[test]
+fn without_a_sign_nothing_is_kept_of_what_comes_after_its_acknowledgement() {
+    let mut wire = Wire::default();
+    for i in 0..10 {
+        let (at, call, reply) = (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+        wire.send(at, 'C', ACK, call, reply, 100);
+        wire.send(at + 1_000, 'S', ACK, reply, call + 100, 50);
+        wire.send(at + 1_010, 'C', ACK, call + 100, reply + 50, 0);
+    }
+    assert!(wire.connection().belated.is_none());
 }

@@ -1,6 +1,7 @@
 //! Rows of the table `connections`.
 
 use crate::roles::Role;
+use crate::stream::belated::Belated;
 use crate::stream::{Connection, ConnectionId, Opening, Side, Sides, Transport};
 use crate::table::Tables;
 use crate::table::columns::{Naming, Word, Wording};
@@ -22,6 +23,7 @@ impl Tables {
     ) {
         let (near, far) = (connection.ends.of(client), connection.ends.of(client.other()));
         let (up, down) = (connection.counts.of(client), connection.counts.of(client.other()));
+        let belated = connection.belated(client.other());
         let (from_client, from_server) = (connection.acks.of(client), connection.acks.of(client.other()));
         let (client_slow, server_slow) = (from_client.slower(), from_server.slower());
         let last_ns = connection.last.time_ns;
@@ -103,11 +105,13 @@ impl Tables {
             server_early: u64::from(down.early),
             client_ack_waits: u64::from(up.ack_waits),
             server_ack_waits: u64::from(down.ack_waits),
+            server_acked_first: belated.map_or(0, |belated| u64::from(belated.segments)),
+            server_acked_lead: belated.and_then(Belated::lead_ns),
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
-            zero_windows: up.zero_windows + down.zero_windows,
-            client_zero_window: up.zero_window_until(last_ns),
-            server_zero_window: down.zero_window_until(last_ns),
+            zero_windows: up.zero_windows.count() + down.zero_windows.count(),
+            client_zero_window: up.zero_windows.lasted_until(last_ns),
+            server_zero_window: down.zero_windows.lasted_until(last_ns),
             tls: sealed.is_some(),
             sealed_bytes: sealed.unwrap_or(0),
         );

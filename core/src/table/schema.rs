@@ -501,6 +501,8 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         server_early     U64  false ""      "The same of the server."
         client_ack_waits U64  false ""      "How often the client sent nothing more until the server acknowledged all that it had sent, which came without data and 30 to 500 ms later than its quickest ACK while the server had nothing under way itself, and then went on at once: it waited for a delayed ACK."
         server_ack_waits U64  false ""      "The same of the server: it waited until the client acknowledged."
+        server_acked_first U64 false ""     "Segments of the server that came in the capture after the client had acknowledged them."
+        server_acked_lead I64 seldom "ns"   "By how much they came later: the mean of some, which is less than by how much the clocks of the two directions are apart, if it is that."
         missing_bytes    U64  false "bytes" "Bytes that were sent but are not in the capture."
         truncated_bytes  U64  false "bytes" "Payload bytes past the snaplen."
         zero_windows     U64  false ""      "Segments that announced a window of 0."

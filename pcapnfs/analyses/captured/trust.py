@@ -21,7 +21,7 @@ from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.captured.sealing import Sealing, sealing
 from pcapnfs.analyses.captured.times_untold import times_untold
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.meta import CaptureFile
@@ -115,7 +115,8 @@ class Trust(Record):
     are."""
     clocks_apart_s: float | None
     """By how much at least the clocks behind the two directions are apart, seconds: replies are in
-    the capture before their calls again and again. None where nothing tells that they are."""
+    the capture before their calls again and again, or segments of the server behind their
+    acknowledgements. None where nothing tells that they are."""
     times_untold: bool
     """That is so much, or the clock so coarse, that what calls took is not known, or a matter of
     chance: there is no verdict, no model and no finding on times."""
@@ -134,7 +135,8 @@ class Trust(Record):
     missing_bytes: int
     """Bytes that were sent but are not in the capture, without those past the snaplen."""
     bytes_alone: int
-    """Part of missing_bytes: on the connections of calls_alone and replies_alone."""
+    """Part of missing_bytes: on the connections of calls_alone and replies_alone, or in the capture
+    by another clock."""
     truncated_bytes: int
     """Payload bytes past the snaplen."""
     kept_bytes: float | None
@@ -267,6 +269,9 @@ def trust(trace: Trace) -> Trust:
     calls, noted, payload = _calls(trace), _noted(trace), _payload(trace)
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
     alone, apart = directions(trace), clocks_apart(trace)
+    if apart.least_s is not None:
+        # Both directions are there, far from one another.
+        alone = replace(alone, calls=0, replies=0)
     files, pause = trace.meta.files, _untold_pause(trace)
     dropped = [file.dropped_packets for file in files if file.dropped_packets is not None]
     untimed = sum(file.untimed_packets for file in files)

@@ -76,5 +76,6 @@ RULE = Rule(
     origin="RFC 8881 section 2.10.6.1",
     judge=judge,
     thresholds=(SHARE, LEAST),
+    of_times=True,
     topic="calls at once",
 )

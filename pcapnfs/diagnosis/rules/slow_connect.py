@@ -160,4 +160,5 @@ RULE = Rule(
     origin="practice: mounts that stall while they reconnect; RFC 9293 section 3.8.3",
     judge=judge,
     thresholds=(LEAST,),
+    of_times=True,
 )

@@ -21,6 +21,7 @@ from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.captured import beginnings as _beginnings
 from pcapnfs.analyses.captured import capture as _capture
 from pcapnfs.analyses.captured import filter_ports as _filter_ports
+from pcapnfs.analyses.captured import passed_on as _passed_on
 from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.data import commits as _commits
 from pcapnfs.analyses.data import layouts as _layouts
@@ -104,6 +105,7 @@ READS = columns.together(
     _mount_outcomes.READS,
     _not_found.READS,
     _open_order.READS,
+    _passed_on.READS,
     _preliminaries.READS,
     _questions.READS,
     _recalls.READS,
@@ -162,6 +164,7 @@ class Material(Record):
     names_again: tuple[_names_again.NamesAgain, ...]
     not_found: tuple[_not_found.NotFound, ...]
     open_order: tuple[_open_order.OpenOrder, ...]
+    passed_on: tuple[_passed_on.PassedOn, ...]
     preliminaries: tuple[_preliminaries.Preliminaries, ...]
     questions: tuple[_questions.Questions, ...]
     recalls: tuple[_recalls.Recalls, ...]
@@ -294,6 +297,7 @@ def complete(
     mount_outcomes = ask(_mount_outcomes.mount_outcomes)
     not_found = ask(_not_found.not_found)
     open_order = ask(_open_order.open_order)
+    passed_on = ask(_passed_on.passed_on)
     preliminaries = ask(_preliminaries.preliminaries)
     recalls = ask(_recalls.recalls)
     refusals = ask(_refusals.refusals)
@@ -349,6 +353,7 @@ def complete(
         names_again=of_files.names_again,
         not_found=not_found(),
         open_order=open_order(),
+        passed_on=passed_on(),
         preliminaries=preliminaries(),
         questions=of_files.questions,
         recalls=recalls(),

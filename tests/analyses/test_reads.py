@@ -33,6 +33,7 @@ from pcapnfs.analyses.captured import (
     clock_ticks,
     clocks_apart,
     directions,
+    passed_on,
     trust,
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
@@ -196,6 +197,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             operations.operation_counts(trace),
         ),
     ),
+    "passed_on": (passed_on.READS, passed_on.passed_on),
     "patterns": (patterns.READS, patterns.patterns),
     "perfile": (perfile.READS, perfile.perfile),
     "pergroup": (
@@ -424,6 +426,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (loss_rate, "any_lost"),
     (lost_replies, "any_again"),
     (not_found, "any_step"),
+    (passed_on, "any_other"),
     (readdir, "any_plain"),
     (savings, "any_cuttable"),
     (silent_calls, "any_found"),

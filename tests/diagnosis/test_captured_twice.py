@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.caching.shared_files import SharedFile, SharedFiles
+from pcapnfs.analyses.captured.passed_on import PassedOn
 from pcapnfs.diagnosis.material import Material
-from pcapnfs.diagnosis.rules import tcp_loss
+from pcapnfs.diagnosis.rules import attribute_ping_pong, shared_client_name, tcp_loss
 from pcapnfs.diagnosis.rules.captured_twice import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_shared_client_name import SHARED
 from tests.diagnosis.test_tcp_loss import LOSSY
 
 
@@ -67,3 +70,39 @@ def test_what_a_network_does_is_one(change: dict[str, int], files: tuple[str, ..
     given = replace(found, capture=replace(found.capture, files=files))
     assert seen_by(RULE, given) == []
     assert len(seen_by(tcp_loss.RULE, given)) == 1
+
+
+BOTH_SIDES = PassedOn(
+    client="172.17.0.2",
+    server="10.0.0.1",
+    onward_client="192.0.2.9",
+    onward_server="10.0.0.1",
+    calls=1200,
+    frames=(5, 9),
+)
+
+
+def test_both_sides_of_a_host_that_translates_addresses_are_one_client() -> None:
+    shared = replace(SHARED, clients=("172.17.0.2", "192.0.2.9"))
+    turns = SharedFiles(
+        server="10.0.0.1",
+        files=1,
+        turns=34,
+        most_turns=34,
+        time_s={},
+        frames=(),
+        shown=(SharedFile(path="log", clients=shared.clients, turns=34),),
+    )
+    found = nothing(shared_names=(shared,), shared_files=(turns,))
+    assert len(seen_by(shared_client_name.RULE, found)) == 1
+    assert len(seen_by(attribute_ping_pong.RULE, found)) == 1
+    found = replace(found, passed_on=(BOTH_SIDES,))
+    assert seen_by(shared_client_name.RULE, found) == []
+    assert seen_by(attribute_ping_pong.RULE, found) == []
+    (seen,) = seen_by(RULE, found)
+    assert seen.seen == (
+        "1\u2009200 calls went between two pairs of addresses within 50.0 ms, under the same xid "
+        "and as long, and their replies came back the other way: behind that host the client "
+        "172.17.0.2 is 192.0.2.9."
+    )
+    assert (seen.about, seen.frames) == (("172.17.0.2", "10.0.0.1"), (5, 9))

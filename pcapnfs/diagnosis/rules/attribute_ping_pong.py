@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.captured.passed_on import one_of
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
@@ -24,6 +25,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
     for shared in material.shared_files:
         if shared.most_turns < values[TURNS.name]:
+            continue
+        if all(one_of(material.passed_on, file.clients) for file in shared.shown):
             continue
         claims = by_row(shared.time_s)
         # Of several servers it is not told which data was whose.

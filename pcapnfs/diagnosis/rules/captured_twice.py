@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.captured.passed_on import PASSED_NS
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.captured.passed_on import PassedOn
     from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
 
@@ -46,8 +49,9 @@ def by_another_clock(material: Material, pair: TcpStalls) -> bool:
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for the capture, and for each client and server with two captures by two clocks."""
+    """One for the capture, and for each pair with two clocks, or whose calls go on elsewhere."""
     capture = material.capture
+    yield from map(_passed_on, material.passed_on)
     yield from (
         _by_another_clock(pair)
         for pair in material.tcp_stalls
@@ -102,6 +106,38 @@ def _by_another_clock(pair: TcpStalls) -> Observed:
         confidence="likely",
         data=f"{units.counted(pair.segments, 'segment')} on "
         f"{units.counted(pair.connections, 'connection')}",
+        frames=pair.frames,
+        about=(pair.client, pair.server),
+    )
+
+
+def _passed_on(pair: PassedOn) -> Observed:
+    behind = [
+        f"the {whose} {address} is {onward}"
+        for whose, address, onward in (
+            ("client", pair.client, pair.onward_client),
+            ("server", pair.server, pair.onward_server),
+        )
+        if address != onward
+    ]
+    return Observed(
+        severity="warning",
+        title="Calls are in the capture on both sides of a host that passes them on",
+        seen=f"{units.counted(pair.calls, 'call')} went between two pairs of addresses within "
+        f"{units.duration(PASSED_NS / NANOSECONDS)}, under the same xid and as long, and their "
+        f"replies came back the other way: behind that host {' and '.join(behind)}.",
+        why="A router that translates addresses (NAT), a load balancer or the host of containers "
+        "was captured on all its interfaces. What looks like two clients or servers is one: all "
+        "calls, files and times count twice in the totals of both.",
+        advice=(
+            Advice(
+                "Look at one side alone: capture on one interface, or take it out of this capture: "
+                f"tshark -r IN -w OUT -Y 'ip.addr=={pair.client} && ip.addr=={pair.server}' (ipv6."
+                "addr for IPv6)."
+            ),
+        ),
+        confidence="certain",
+        data=units.counted(pair.calls, "call"),
         frames=pair.frames,
         about=(pair.client, pair.server),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.captured.passed_on import one_of
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.wording import listed
 
@@ -20,6 +21,8 @@ NAMED = 4
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server and name."""
     for found in material.shared_names:
+        if one_of(material.passed_on, found.clients):
+            continue
         yield Observed(
             severity="problem",
             title=f"{units.count(len(found.clients))} clients of {found.server} have one name, and "

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use crate::packet::{Part, Payload, Segment};
 use crate::stream::assembler::{Offered, Piece, STRAY_SEGMENTS, Stamp, WINDOW, Waiting};
 use crate::stream::connection::{Connection, Event, Opening, Side, Sides};
-use crate::stream::direction::{Direction, Missed};
+use crate::stream::direction::{Direction, Missed, TAIL_LIMIT};
 use crate::stream::seq::SeqNumber;
 
 /// Frames after which an acknowledged hole is given up: a capture of two ports
@@ -144,7 +144,10 @@ impl State {
         if direction.assembler.next().is_some() {
             return !direction.assembler.begins_at(first);
         }
+        // The other side's packets may come first here: then they answer this SYN, and what follows it.
+        let answered = direction.acknowledged.map(|end| end.ahead_of(first));
         self.connection.counts.low.segments + self.connection.counts.high.segments > 0
+            && !answered.is_some_and(|ahead| (0..=TAIL_LIMIT).contains(&ahead))
     }
 
     /// Whether a segment from `side` is one of a new connection on the same pair of ports, whose opening is

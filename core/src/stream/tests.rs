@@ -670,6 +670,28 @@ fn after_a_reset_sequence_numbers_elsewhere_are_another_connection() {
 }
 
 #[test]
+fn a_syn_behind_what_answers_it_opens_no_other_connection() {
+    let answered = |wire: &mut Wire| {
+        wire.send(0, 'S', SYN_ACK, 5_000, 101, 0);
+        wire.send(200, 'S', ACK, 5_001, 201, 50);
+        wire.send(400, 'S', ACK, 5_051, 301, 50);
+        wire.id
+    };
+    let mut wire = Wire::default();
+    let first = answered(&mut wire);
+    wire.send(1_000_000, 'C', SYN, 100, 0, 0);
+    wire.send(1_000_100, 'C', ACK, 101, 5_001, 100);
+    assert_eq!(wire.id, first);
+    assert_eq!(wire.connection().counts.low.segments, 1);
+    for another in [300_u32, 0x8000_0000, u32::MAX - 3_000_000] {
+        let mut wire = Wire::default();
+        let first = answered(&mut wire);
+        wire.send(1_000_000, 'C', SYN, another.wrapping_add(301), 0, 0);
+        assert_ne!(wire.id, first);
+    }
+}
+
+#[test]
 fn a_window_of_zero_lasts_until_the_next_larger_one() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);

@@ -30,10 +30,10 @@ def both_sides(
             "call_time": sent + onward_ns,
             "reply_time": sent + back_ns,
         }
-        alike = {"xid": 700 + number, "reply_bytes": 116}
+        alike: Row = {"xid": 700 + number, "reply_bytes": 116}
         rows += [
             call(number, "GETATTR", 5.0, client=INNER, server=SERVER, **alike),
-            call(number, "GETATTR", 5.0, call_frame=2 * number, **alike | there | change),
+            call(number, "GETATTR", 5.0, call_frame=2 * number, **{**alike, **there, **change}),
         ]
     return rows
 

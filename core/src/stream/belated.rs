@@ -51,7 +51,8 @@ impl Belated {
         now_ns: i64,
         (acknowledged, acknowledged_ns): (SeqNumber, i64),
     ) {
-        let late = acknowledged.ahead_of(until) >= 0;
+        // Where the file has its packets in disorder, what comes later in it may be earlier.
+        let late = acknowledged.ahead_of(until) >= 0 && now_ns > acknowledged_ns;
         if late {
             self.segments = self.segments.saturating_add(1);
             self.acknowledged(acknowledged, acknowledged_ns);

@@ -982,6 +982,23 @@ fn a_direction_that_was_put_behind_the_other_is_counted() {
 }
 
 #[test]
+fn a_file_that_is_in_disorder_has_no_clocks_that_are_apart() {
+    let mut wire = Wire::default();
+    let turn = |i: u32| (10_000 * i64::from(i), 1 + 100 * i, 1 + 50 * i);
+    for i in 0..10 {
+        let (at, call, reply) = turn(i);
+        wire.send(at, 'C', ACK, call, reply, 100);
+        wire.send(at + 5_000, 'C', ACK, call + 100, reply + 50, 0);
+    }
+    for i in 0..10 {
+        let (at, call, reply) = turn(i);
+        wire.send(at + 4_000, 'S', ACK, reply, call + 100, 50);
+    }
+    let belated = wire.connection().belated(Side::High);
+    assert_eq!(belated.map_or((0, None), |belated| (belated.segments, belated.lead_ns())), (0, None));
+}
+
+#[test]
 fn without_a_sign_nothing_is_kept_of_what_comes_after_its_acknowledgement() {
     let mut wire = Wire::default();
     for i in 0..10 {

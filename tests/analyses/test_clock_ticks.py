@@ -85,12 +85,23 @@ def test_a_clock_by_which_no_call_takes_any_time_tells_none(sent_ns: list[int]) 
 
 
 @pytest.mark.parametrize(
+    ("packets", "calls_answered", "lasts_ms", "stands"),
+    [(20, 8, 10, True), (20, 7, 10, False), (16, 1, 0, True), (15, 1, 0, False), (16, 0, 0, False)],
+)
+def test_few_packets_tell_that_it_stands(
+    packets: int, calls_answered: int, lasts_ms: int, *, stands: bool
+) -> None:
+    facts = meta(packets=packets, end_ns=START_NS + lasts_ms * MILLISECOND)
+    with trace_of(facts, calls=calls([0] * calls_answered)) as trace:
+        assert clock(trace).stands == clock(trace).untold == stands
+        assert trust(trace).clock_stands == stands
+
+
+@pytest.mark.parametrize(
     ("packets", "rows"),
     [
         (120, [*calls([1234] * 59), *calls([1234], 1000)]),
-        # A capture that was made by hand.
-        (99, calls([1234] * 60)),
-        (120, calls([1234] * 49)),
+        (14, calls([1234] * 7)),
     ],
 )
 def test_one_call_that_takes_time_shows_that_the_clock_goes(packets: int, rows: list[Row]) -> None:

@@ -35,6 +35,10 @@ NEARLY_ALL = 0.99
 ENOUGH = 100
 """Times, and packets, from which on that is no chance, and no capture that was made by hand."""
 
+STILL = 8
+"""Calls with a reply of which not one took any time, from which on a clock stands, or half of the
+packets that all have one time: none is so quick that a clock of microseconds would not move."""
+
 CHANCE = 10**9
 """To one, against which different times of a clock of microseconds would all be multiples of a
 tick: those of a second need two different times, those of a millisecond three."""
@@ -69,12 +73,14 @@ class Clock(Record):
 @once
 def clock(trace: Trace) -> Clock:
     """Say what the times of the capture are multiples of."""
-    if trace.meta.start_ns is None or sum(file.packets for file in trace.meta.files) < ENOUGH:
-        return Clock(None, stands=False, untold=False)
-    ((times, coarse),) = trace.rows(f"select count(*), {_multiples(1)} from {_TIMES}")
-    if times < ENOUGH:
+    if trace.meta.start_ns is None:
         return Clock(None, stands=False, untold=False)
     stands = _stands(trace)
+    if _packets(trace) < ENOUGH:
+        return Clock(None, stands=stands, untold=stands)
+    ((times, coarse),) = trace.rows(f"select count(*), {_multiples(1)} from {_TIMES}")
+    if times < ENOUGH:
+        return Clock(None, stands=stands, untold=stands)
     if coarse < NEARLY_ALL * times:
         return Clock(None, stands=stands, untold=stands)
     counts = ", ".join(_multiples(tick) for tick in TICKS_MS)
@@ -113,7 +119,12 @@ def _stands(trace: Trace) -> bool:
     if trace.rows("select 1 from calls where srt <> 0 limit 1"):
         return False
     ((answered,),) = trace.rows("select count(srt) from calls")
-    return bool(answered >= ENOUGH // 2)
+    at_once = _packets(trace) >= 2 * STILL and trace.meta.start_ns == trace.meta.end_ns
+    return bool(answered >= (1 if at_once else STILL))
+
+
+def _packets(trace: Trace) -> int:
+    return sum(file.packets for file in trace.meta.files)
 
 
 _TIMES = """(

@@ -61,7 +61,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _untimed(trust, capture),
         _mistimed(trust),
         _late(trust),
-        _set_back(trust),
+        put_behind(trust) or _set_back(trust),
         _set_forward(trust),
         _untold_pause(trust),
         clocks_apart(trust),
@@ -157,6 +157,10 @@ def no_verdict(trust: Trust) -> str:
     """Why there is no verdict, where most cannot be read, or times are not known; else nothing."""
     if trust.times_untold and not trust.mostly_unread:
         why = "clocks of the two directions are apart, so that what calls took is not known"
+        if trust.put_behind:
+            why = (
+                "capture holds one direction behind the other, so that what calls took is not known"
+            )
         if trust.clock_untold:
             why = "capture's clock does not tell what calls took"
         return f"No verdict on what the time went into: the {why}."
@@ -168,6 +172,20 @@ def no_verdict(trust: Trust) -> str:
     return (
         "No verdict on what the time went into: most calls lack their replies, since only what "
         "clients sent was captured of their connections."
+    )
+
+
+def put_behind(trust: Trust) -> str:
+    """That one direction stands behind the other, in sentences; nothing where it does not."""
+    if trust.put_behind is None:
+        return ""
+    who = ["clients", "servers"]
+    first, second = who if trust.put_behind == "calls" else reversed(who)
+    where = f" (frame {trust.set_back_frame})" if trust.set_back_frame else ""
+    return (
+        f"All that {first} sent stands before what {second} sent{where}, whose times begin anew: "
+        "two files were put one behind the other (cat, mergecap -a). What calls took is not "
+        "known until reordercap IN OUT puts the packets in order."
     )
 
 
@@ -218,7 +236,8 @@ def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
     if trust.times_untold:
         by_clock = _stands(trust) or _ticks(trust)
-        return f"Trust: {by_clock if trust.clock_untold else clocks_apart(trust)}"
+        apart = put_behind(trust) or clocks_apart(trust)
+        return f"Trust: {by_clock if trust.clock_untold else apart}"
     if direction := one_way(trust):
         return f"Trust: {direction[0].lower()}{direction[1:]}"
     told, closed = lacks(trust), sealed(trust)
@@ -467,7 +486,7 @@ def _retransmitted(trust: Trust) -> str:
 
 
 def _negative(trust: Trust) -> str:
-    if not trust.negative_times or trust.clocks_apart_s is not None:
+    if not trust.negative_times or trust.out_of_step:
         return ""
     replies = units.counted(trust.negative_times, "reply", "replies")
     return f"The capture holds {replies} before the call: packets out of order."

@@ -34,6 +34,7 @@ from pcapnfs.analyses.captured import (
     clocks_apart,
     directions,
     passed_on,
+    put_behind,
     trust,
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
@@ -207,6 +208,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
         ],
     ),
     "preliminaries": (preliminaries.READS, preliminaries.preliminaries),
+    "put_behind": (put_behind.READS, put_behind.put_behind),
     "questions": (questions.READS, questions.questions),
     "readdir": (readdir.READS, readdir.readdir),
     "repeated_access": (repeated_access.READS, repeated_access.repeated_access),
@@ -427,6 +429,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (lost_replies, "any_again"),
     (not_found, "any_step"),
     (passed_on, "any_other"),
+    (put_behind, "any_place"),
     (readdir, "any_plain"),
     (savings, "any_cuttable"),
     (silent_calls, "any_found"),

@@ -108,6 +108,30 @@ def test_clocks_that_are_apart_are_told_with_what_to_do() -> None:
     assert "clocks of the two directions are apart" in no_verdict(much)
 
 
+def test_a_direction_behind_the_other_is_told_with_what_to_do() -> None:
+    behind = replace(
+        samples.trust(),
+        put_behind="calls",
+        set_back=1,
+        set_back_s=2.9,
+        set_back_frame=152,
+        times_untold=True,
+        complete=False,
+    )
+    told = trust_sentences(behind, samples.capture())
+    assert told[0] == (
+        "All that clients sent stands before what servers sent (frame 152), whose times begin "
+        "anew: two files were put one behind the other (cat, mergecap -a). What calls took is not "
+        "known until reordercap IN OUT puts the packets in order."
+    )
+    assert not any("set back" in sentence for sentence in told)
+    assert warning(behind) == f"Trust: {told[0]}"
+    assert "the capture holds one direction behind the other" in no_verdict(behind)
+    behind = replace(behind, put_behind="replies", set_back_frame=None)
+    told = trust_sentences(behind, samples.capture())
+    assert told[0].startswith("All that servers sent stands before what clients sent, whose times")
+
+
 def test_a_clock_that_stands_is_told_with_what_to_do() -> None:
     stands = replace(
         samples.trust(), clock_stands=True, times_untold=True, clock_tick_s=1.0, complete=False

@@ -15,10 +15,12 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import put_behind as _put_behind
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
+from pcapnfs.analyses.captured.put_behind import put_behind
 from pcapnfs.analyses.captured.sealing import Sealing, sealing
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.record import Record, replace
@@ -31,6 +33,7 @@ READS = columns.together(
     _clock_ticks.READS,
     _clocks_apart.READS,
     _directions.READS,
+    _put_behind.READS,
     _sealing.READS,
     columns.of(
         calls="call connection reply_frame call_first_time call_time reply_time srt transmissions "
@@ -194,6 +197,11 @@ class Trust(Record):
     what calls took."""
     undecoded_frames: Mapping[str, tuple[int, ...]] = {}
     """For each of undecoded_reasons the first frames, three at most, with such a message."""
+    put_behind: str | None = None
+    """`calls` or `replies`: what stands first, where times go back once and all of one direction
+    stand before that place, and all of the other behind it, as `cat` and `mergecap -a` put two
+    files together. No clock was set back then, and what calls took is not known. None
+    otherwise."""
     silence_s: float | None = None
     """The longest time for which nothing was captured, and nothing tells whether the clock of the
     capturing host was set forward meanwhile, seconds: what a call took that waited for as long may
@@ -213,7 +221,12 @@ class Trust(Record):
     @property
     def clock_untold(self) -> bool:
         """Whether what calls took is not known since the capture's clock is too coarse."""
-        return self.times_untold and (self.clock_stands or self.clocks_apart_s is None)
+        return self.times_untold and (self.clock_stands or not self.out_of_step)
+
+    @property
+    def out_of_step(self) -> bool:
+        """Whether both directions are there, but not at the same time."""
+        return self.clocks_apart_s is not None or self.put_behind is not None
 
     @property
     def mostly_unread(self) -> bool:
@@ -268,8 +281,8 @@ def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""
     calls, noted, payload = _calls(trace), _noted(trace), _payload(trace)
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
-    alone, apart = directions(trace), clocks_apart(trace)
-    if apart.least_s is not None:
+    alone, apart, first = directions(trace), clocks_apart(trace), put_behind(trace)
+    if apart.least_s is not None or first is not None:
         # Both directions are there, far from one another.
         alone = replace(alone, calls=0, replies=0)
     files, pause = trace.meta.files, _untold_pause(trace)
@@ -299,7 +312,8 @@ def trust(trace: Trace) -> Trust:
         duplicate_replies=noted.messages.get(DUPLICATE_REPLY, 0),
         assumed_outcomes=calls.assumed,
         negative_times=calls.negative,
-        clocks_apart_s=apart.least_s,
+        clocks_apart_s=apart.least_s if first is None else None,
+        put_behind=first,
         times_untold=times_untold(trace),
         clock_tick_s=clock(trace).tick_s,
         clock_stands=clock(trace).stands,
@@ -343,6 +357,7 @@ def trust(trace: Trace) -> Trust:
             or damaged
             or sum(dropped)
             or apart.least_s is not None
+            or first is not None
             or clock(trace).untold
         ),
     )

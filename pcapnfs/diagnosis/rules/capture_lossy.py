@@ -94,7 +94,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
     orphans = 0 if trust.truncated_bytes else trust.orphans_within
     # Those at the start may be on connections of one direction, too.
     orphans = max(0, min(orphans, trust.orphan_replies - trust.replies_alone))
-    if trust.clocks_apart_s is not None:
+    if trust.out_of_step:
         # Of a reply that is too early for its call both are there, and alone.
         orphans = max(0, orphans - trust.unanswered)
     dropped = trust.dropped_packets or 0

@@ -264,7 +264,7 @@ class Base(Record):
         forecast, client = costs.forecast_s, costs.client_time_s
         calls = CALLS_PART * max(0.0, forecast - client)
         shorter, longer = client * (1.0 - 1.0 / CLIENT_TIMES), client * (CLIENT_TIMES - 1.0)
-        low = forecast - math.hypot(max(0.0, forecast - low_s), shorter, calls)
+        low = max(0.0, forecast - math.hypot(max(0.0, forecast - low_s), shorter, calls))
         high = forecast + math.hypot(max(0.0, high_s - forecast), longer, calls)
         return min(low_s, low), max(high_s, high)
 

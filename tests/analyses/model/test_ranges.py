@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.forecasts import what_if
+from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
@@ -54,6 +55,26 @@ def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
         assert given.predicted_s == pytest.approx(14 * 0.013)
         assert given.missing == ()
     assert model(trace).missing == ()
+
+
+def test_no_range_begins_below_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a client's 10 s between calls 9 s may have been the storage's, and 5 s less as well."""
+    monkeypatch.setattr(what_if, "CLIENT_TIMES", 2.0)
+    costs = Costs(
+        files=1.0,
+        rpcs_per_file=1.0,
+        rtt_s=0.0,
+        syncops_per_file=1.0,
+        persist_s=1.0,
+        other_s=0.0,
+        client_s=10.0,
+        pauses_s=0.0,
+        concurrency=1.0,
+        unseen_s=9.0,
+    )
+    base = what_if.Base(costs, resamples=None, absorbs=False)
+    low, high = base.range(what_if.Change(persist_s=0.0))
+    assert (low, high) == (0.0, pytest.approx(20.0))
 
 
 def test_a_coarse_clock_widens_the_range_by_its_tick() -> None:

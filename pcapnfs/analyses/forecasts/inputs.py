@@ -12,6 +12,7 @@ from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.held_down import Held, held_down, moved
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -55,10 +56,15 @@ def missing_of(measured: Measurement, given: Overrides) -> tuple[str, ...]:
             ("files", not measured.files and not by_file),
             ("rtt", measured.rtt_s is None),
             (UNREAD, measured.outcomes_untold and given.syncops_per_file is None),
-            (FEW, storage_untold(measured, given)),
+            (FEW, storage_untold(measured, given) and not _lacks_only_rtt(measured)),
         )
         if lacks
     )
+
+
+def _lacks_only_rtt(measured: Measurement) -> bool:
+    """Whether persistence is not told for lack of a round trip alone."""
+    return measured.rtt_s is None and int(measured.sums.timed.sum()) >= LEAST_CALLS
 
 
 def base_of(measured: Measurement | None, given: Overrides) -> Base:

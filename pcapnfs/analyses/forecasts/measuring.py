@@ -45,6 +45,7 @@ from pcapnfs.analyses.times.budget import book
 from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
+    all_stable,
     data_median_s,
     kinds_of_stable,
     round_trip,
@@ -63,7 +64,7 @@ from pcapnfs.analyses.wire.cut_off import cut_off_s
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
 from pcapnfs.analyses.wire.late_connections import unreached_s
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
-from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
+from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import late_clients, lost_by_client
 from pcapnfs.analyses.wire.vain_connections import asked_in_vain_s
@@ -132,7 +133,10 @@ def measure(
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     if rtt is not None and source == BOUND and not len(small):
-        rtt, network = _less_moving(rtt, network, calls)
+        if all_stable(int(calls.stable.sum()), int(calls.counted.sum())):
+            rtt, source, network = None, "none", replace(network, way=NOTHING)
+        else:
+            rtt, network = _less_moving(rtt, network, calls)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     known = _by_client(trace, network, calls, queued=source in MEANS)

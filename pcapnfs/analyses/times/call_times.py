@@ -42,6 +42,9 @@ BOUND = "gaps"
 """The source of one that is an upper bound: what of it is the server's, nothing tells."""
 
 
+ALL_STABLE = 0.95
+"""Share of the calls from which on the quickest of them, by the 5th percentile, are stable ones."""
+
 ERRORS = 2.0
 """Standard errors of a mean within which it lies with 95 %."""
 
@@ -83,6 +86,14 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
         most = max(network.rtt_s, median(small)) if len(small) else network.rtt_s
         return min(network.rtt_s + base, most), network.source
     return (float(small.mean()), "few_calls") if len(small) else (None, "none")
+
+
+def all_stable(stable: int, calls: int) -> bool:
+    """Whether even the quickest calls wait for storage: a bound by them tells no round trip.
+
+    A filter that keeps large packets alone (`greater 200`) leaves no others, nor any ACK.
+    """
+    return 0 < ALL_STABLE * calls <= stable
 
 
 def _blurred(times: Floats) -> bool:

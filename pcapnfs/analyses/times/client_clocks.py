@@ -23,6 +23,7 @@ from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
     KindOfStable,
+    all_stable,
     data_median_s,
     kinds_of_stable,
     mostly_resent,
@@ -324,6 +325,9 @@ def client_clocks(
         service = line.service_s[timed]
         way = known.ways.get(client, NOTHING)
         rtt, source = round_trip(small, way, bool(line.own_enough[place]))
+        stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
+        if source == BOUND and not len(small) and all_stable(stable, counted):
+            rtt, source, way = None, "none", NOTHING
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s
@@ -336,8 +340,8 @@ def client_clocks(
                 waited_s=float(waited[place]),
                 active_s=float(active[place]) / NANOSECONDS,
                 means_s=tuple((means[place] / NANOSECONDS).tolist()),
-                calls=int(line.counted[mine].sum()),
-                stable_calls=int(line.stable[mine].sum()),
+                calls=counted,
+                stable_calls=stable,
                 timed_calls=len(timed),
                 timed_once=int(line.once[timed].sum()),
                 small_calls=len(small),

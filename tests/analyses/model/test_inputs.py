@@ -15,7 +15,7 @@ from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.analyses.model.runs import FILES, connection, inputs, objects, reading, run
-from tests.unit.rows import MILLISECOND, START_NS, call, file, meta, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
 
 def test_every_input_is_measured_and_says_where_it_is_from(trace: Trace) -> None:
@@ -208,6 +208,34 @@ def test_a_bound_of_the_round_trip_is_told_as_one() -> None:
     assert f"{FILES} calls at a round trip of 1.00 ms at most" in found.verdict.sentence
     assert bound.network_rtt_s is None
     assert not any(part for _, part in bound.network_s)
+
+
+def bounded() -> list[Row]:
+    """A connection of which only the turns of the server's replies are known, 5 ms each."""
+    turns = {"server_turns": FILES, "server_turn_min": 4_900_000, "server_turn_rtt": 5_000_000}
+    client = {"client_acks": FILES, "client_ack_min": 1_000, "client_ack_rtt": 20_000}
+    return [{**connection(None, None), **turns, **client}]
+
+
+def test_the_quickest_of_calls_that_all_wait_for_storage_is_no_round_trip() -> None:
+    """As `greater 200` leaves them: large packets alone."""
+    calls = run(small=(), stable=("CREATE",))
+    with trace_of(files=objects(), calls=calls, connections=bounded()) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(rtt_s=0.001))
+    assert (found.rtt_s, found.rtt_source, found.verdict) == (None, "none", None)
+    assert found.missing == ("rtt",)
+    assert given.missing == ()
+    assert given.rtt_s == pytest.approx(0.001)
+    assert given.verdict is not None
+    assert given.verdict.named[0] == "persistence"
+    # Calls that read are bounded by the same, and a few of them are enough.
+    calls += [
+        {**row, "call": 1000 + place, "connection": 0, "stability": "read"}
+        for place, row in enumerate(run(small=("READ",), stable=(), persist_ms=0))
+    ]
+    with trace_of(files=objects(), calls=calls, connections=bounded()) as trace:
+        assert model(trace).rtt_source == "gaps"
 
 
 def test_a_pause_is_counted_once_and_not_by_call() -> None:

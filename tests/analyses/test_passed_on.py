@@ -94,7 +94,7 @@ def test_what_a_capture_lost_of_one_side_hides_nothing() -> None:
 
 def test_a_pair_of_clients_that_is_nested_now_and_then_is_none() -> None:
     later = both_sides(18, back_ms=0.1)
-    rows = both_sides(2) + [row | {"xid": int(str(row["xid"])) + 100} for row in later]
+    rows = both_sides(2) + [{**row, "xid": int(str(row["xid"])) + 100} for row in later]
     assert found(rows) == ()
 
 

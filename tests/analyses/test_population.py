@@ -23,7 +23,7 @@ from pcapnfs.analyses.caching import (
     savings,
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
-from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits
+from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     listing_costs,
@@ -80,6 +80,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     lock_files.lock_files: lock_files.NEEDS,
     lock_waits.lock_waits: lock_waits.NEEDS,
     not_found.not_found: not_found.NEEDS,
+    open_order.open_order: open_order.NEEDS,
     preliminaries.preliminaries: preliminaries.NEEDS,
     readdir.readdir: readdir.NEEDS,
     recalls.recalls: recalls.NEEDS,

@@ -428,6 +428,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (loss_rate, "any_lost"),
     (lost_replies, "any_again"),
     (not_found, "any_step"),
+    (open_order, "any_opened"),
     (passed_on, "any_other"),
     (put_behind, "any_place"),
     (readdir, "any_plain"),

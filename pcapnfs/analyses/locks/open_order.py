@@ -11,6 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.CALLS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback protocol op uid call_frame call_first_time reply_time"
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Calls(ops=("OPEN",))
+"""Without an OPEN none waits for another."""
 
 OWNERS = 100
 """Users that are looked at, most OPENs first: a hostile capture may have one for each call."""
@@ -56,6 +61,8 @@ class OpenOrder(Record):
 
 def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
     """Look at each user's OPENs, most first."""
+    if not NEEDS.met(trace) or not any_opened(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_OWNERS)
@@ -83,6 +90,15 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
     return tuple(found)
 
 
+def any_opened(trace: Trace) -> bool:
+    """Whether there is an OPEN of NFSv4.0: those of later versions have slots."""
+    return bool(trace.rows(_ANY))
+
+
+_OPENS = "protocol = '4.0' and op = 'OPEN' and reply_time is not null"
+
+_ANY = f"select 1 from calls where {_OPENS} limit 1"
+
 _OWNERS = f"""
     create temp table owners as
     select (row_number() over (order by opens desc, client, server, uid) - 1)::uinteger as owner, *
@@ -90,7 +106,7 @@ _OWNERS = f"""
         select client, server, uid, count(*) as opens, sum(share) as time,
                arg_min(call_frame, (call_first_time, call), {EXAMPLES}) as frames
         from calls join shares using (call)
-        where protocol = '4.0' and op = 'OPEN' and reply_time is not null
+        where {_OPENS}
         group by client, server, uid
     )
     order by owner limit {OWNERS}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.forecasts.formula import Costs, times_of
+from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
 from pcapnfs.analyses.forecasts.held_down import held_down, moved_by
 from pcapnfs.analyses.forecasts.inputs import parts_of
 from pcapnfs.analyses.forecasts.what_if import (
@@ -115,9 +115,13 @@ def costs_of(clock: ClientClock) -> Costs[float]:
         slow_s=slow_s(rtt, clock.usual_s, clock.small_calls + clock.stable_calls),
         queue_s=clock.queue_s,
         turns=times_of(clock.turns, clock.calls / concurrency),
-        stored_turns=times_of(
-            max(0.0, clock.budget.stable_s - clock.stable_turns * rtt),
-            clock.stable_calls * max(0.0, clock.means_s[KINDS.index("stable")] - rtt) / concurrency,
+        stored_turns=stored_turns_of(
+            clock.budget.stable_s,
+            clock.stable_turns,
+            clock.stable_calls * clock.means_s[KINDS.index("stable")],
+            float(clock.stable_calls),
+            rtt_s=rtt,
+            concurrency=concurrency,
         ),
     )
 

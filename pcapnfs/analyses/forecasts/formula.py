@@ -127,6 +127,33 @@ def positive(number: Number) -> Number:
     return (number + abs(number)) / 2.0
 
 
-def times_of(turns: float, calls: float) -> float:
-    """How many times as much turns are as the calls by their mean overlap; 1 of none."""
-    return turns / calls if turns and calls else 1.0
+def times_of(turns: Number, by_overlap: Number) -> Number:
+    """How many times as much of the clock as by the mean overlap; 1 where there is nothing to tell.
+
+    Elements of arrays one by one; neither is below 0.
+    """
+    none = ((turns <= 0) | (by_overlap <= 0)) * 1.0
+    return none + (1.0 - none) * turns / (by_overlap + none)
+
+
+def stored_turns_of(
+    share_s: Number,
+    turns: Number,
+    waited_s: Number,
+    calls: Number,
+    *,
+    rtt_s: Number,
+    concurrency: Number,
+) -> Number:
+    """The same of what stable calls take beyond a round trip.
+
+    Args:
+        share_s: Their share of the clock, seconds.
+        turns: Each by its share of the time for which it was outstanding.
+        waited_s: For how long they were outstanding, added up, seconds.
+        calls: How many they are.
+        rtt_s: The round trip, seconds.
+        concurrency: Calls, stable or not, that are under way while any is.
+    """
+    beyond_s = positive(waited_s - calls * rtt_s)
+    return times_of(positive(share_s - turns * rtt_s), beyond_s / concurrency)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pcapnfs.analyses.captured.sealing import MOST
 from pcapnfs.analyses.captured.untold import known
-from pcapnfs.analyses.forecasts.formula import Costs, times_of
+from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.call_times import (
     BOUND,
@@ -345,9 +345,12 @@ class Measurement(Record):
             slow_s=self.slow_s / files,
             queue_s=self.queue_s,
             turns=times_of(float(sums.turns.sum()), self.calls / self.concurrency),
-            stored_turns=times_of(
-                max(0.0, float(sums.stable_share_s.sum() - sums.stable_turns.sum() * rtt)),
-                max(0.0, float(sums.stable_waited_s.sum()) - self.stable_calls * rtt)
-                / self.concurrency,
+            stored_turns=stored_turns_of(
+                float(sums.stable_share_s.sum()),
+                float(sums.stable_turns.sum()),
+                float(sums.stable_waited_s.sum()),
+                float(self.stable_calls),
+                rtt_s=rtt,
+                concurrency=self.concurrency,
             ),
         )

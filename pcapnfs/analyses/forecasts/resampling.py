@@ -15,7 +15,7 @@ import numpy as np
 
 from pcapnfs.analyses.asking.arrays import quantiles
 from pcapnfs.analyses.asking.chance import Chance
-from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ SEED = 1813
 
 _COLUMNS = (
     "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
-    "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s",
-    "stable_share_s",
+    "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s", "stable_share_s",
 )  # fmt: skip
 
 
@@ -76,8 +75,6 @@ class Seen(Record):
         if measured.usual_s is not None:
             slow = np.maximum(rtt - measured.usual_s, 0.0) * (total["small"] + total["stable"])
         concurrency = _mean(total["waited_s"], total["share_s"], np.ones(self.files.shape))
-        stored = np.maximum(total["stable_share_s"] - total["stable_turns"] * rtt, 0.0)
-        beyond = np.maximum(total["stable_waited_s"] - total["stable"] * rtt, 0.0)
         other = total["waited_s"] - total["calls"] * rtt - total["stable"] * persist
         return Costs(
             files=self.files,
@@ -93,8 +90,15 @@ class Seen(Record):
             unseen_s=total["unseen_s"] / self.files,
             slow_s=slow / self.files,
             queue_s=rtt * (measured.queue_s / measured.rtt_s if measured.rtt_s else 0.0),
-            turns=_times(total["turns"], total["calls"] / concurrency),
-            stored_turns=_times(stored, beyond / concurrency),
+            turns=times_of(total["turns"], total["calls"] / concurrency),
+            stored_turns=stored_turns_of(
+                total["stable_share_s"],
+                total["stable_turns"],
+                total["stable_waited_s"],
+                total["stable"],
+                rtt_s=rtt,
+                concurrency=concurrency,
+            ),
         )
 
     @property
@@ -203,8 +207,3 @@ def interval(values: Floats) -> tuple[float, float]:
 def _mean(total: Floats, count: Floats, otherwise: Floats) -> Floats:
     """Total by count, or what else is known where the count is 0."""
     return np.divide(total, count, out=otherwise.copy(), where=count > 0)
-
-
-def _times(turns: Floats, calls: Floats) -> Floats:
-    """How many times as much one is as the other; 1 where there is nothing to tell."""
-    return np.divide(turns, calls, out=np.ones(turns.shape), where=(turns > 0) & (calls > 0))

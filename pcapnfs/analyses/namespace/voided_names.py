@@ -171,22 +171,15 @@ _TOLD = f"""
 
 # The names are those of the listing, as in listing_costs: the last one that told a name decides
 # whether it did so with attributes.
-_KNOWN = f"""
+_KNOWN = """
     create temp table names_known as
-    with followed as (
-        select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
-        from calls
-        where not callback and program = {NFS} and file in (select file from names_looked_up)
-    )
     select looked_up.*, names_told.listing, names_told.reply_time as told, plus,
            greatest(names_told.reply_time, lag(looked_up.reply_time) over (
                partition by looked_up.mount, looked_up.directory, looked_up.name
-               order by call_time, call)) as known_time,
-           asks_at_open and coalesce({among("next_op", _OPENING)}, false) as opens
+               order by call_time, call)) as known_time
     from names_looked_up as looked_up asof join names_told
          on looked_up.mount = names_told.mount and looked_up.directory = names_told.directory
             and looked_up.name = names_told.name and looked_up.call_time >= names_told.reply_time
-         join followed using (call)
 """
 
 _VOIDED = f"""
@@ -203,8 +196,8 @@ _VOIDED = f"""
         from changing join calls using (call)
         where not callback and changing.directory in (select directory from changed_by_others)
     )
-    select known.mount, known.directory, name, known.call, call_frame, known.call_time,
-           known.reply_time, opened, listing, told, moment, opens
+    select known.mount, known.directory, name, file, known.call, call_frame, known.call_time,
+           known.reply_time, opened, asks_at_open, listing, told, moment
     from names_known as known asof join changed_by_others as changed
          on known.mount = changed.mount and known.directory = changed.directory
             and known.call_time >= changed.moment
@@ -217,12 +210,17 @@ _VOIDED = f"""
 # What begins an open is a question of its own, which nothing spares.
 _ASKED = f"""
     create temp table voided_asked as
+    with followed as (
+        select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
+        from calls
+        where not callback and program = {NFS} and file in (select file from names_voided)
+    )
     select mount, directory, call, call_time as moment, reply_time, pause, hash(name) as title,
            listing, told, false as once,
-           case when opens then 0
+           case when asks_at_open and coalesce({among("next_op", _OPENING)}, false) then 0
                 when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                 else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
-    from names_voided join shares using (call)
+    from names_voided join followed using (call) join shares using (call)
 """
 
 _ONE_BY_ONE = "create temp table voided_one_by_one (call ubigint, first boolean, spared boolean)"

@@ -16,15 +16,16 @@ from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
 from pcapnfs.meta import STANDARD_INPUT
 from pcapnfs.usage import PathLike
 
-CAPTURES = frozenset({".pcap", ".pcapng", ".cap"})
+CAPTURES = frozenset({".pcap", ".pcapng", ".cap", ".snoop"})
 """File name extensions of captures; that of a compression may follow."""
 
 MAGICS = frozenset(
     number.to_bytes(4, order)
     for number in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A)
     for order in ("big", "little")
-)
-"""The first bytes of captures: pcap, with nanoseconds, modified; pcapng (draft-ietf-opsawg)."""
+) | {b"snoo", b"iptr"}
+"""The first bytes of captures: pcap, with nanoseconds, modified; pcapng (draft-ietf-opsawg); snoop
+(RFC 1761) and iptrace."""
 
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 """Compression of a capture by the extension of its name."""

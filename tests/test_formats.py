@@ -120,6 +120,59 @@ def test_nanoseconds_are_the_same_frames_with_finer_times(name: str, finer: str)
         assert trace.sql("select bool_or(call_time % 1000 <> 0) from calls").fetchall() == [(True,)]
 
 
+def _iptrace(capture: Path) -> bytes:
+    """The packets of a pcap file (Ethernet, little-endian) as AIX's iptrace 2.0 writes them.
+
+    As Wireshark reads it; no document describes the format.
+    """
+    pcap = capture.read_bytes()
+    parts, at = [b"iptrace 2.0"], 24
+    while at < len(pcap):
+        seconds, fraction, captured, wire = struct.unpack_from("<4I", pcap, at)
+        assert captured == wire, "iptrace keeps no length on the wire"
+        information = struct.pack(
+            ">3xB4s12sBB2xII", 1, b"en", b"0x0800", 6, 1, seconds, fraction * 1000
+        )
+        packet = pcap[at + 16 : at + 16 + captured]
+        parts.append(struct.pack(">II", len(information) + captured, seconds))
+        parts += [information, packet]
+        at += 16 + captured
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("name", ["fmt-plain-v3.pcap", "fmt-plain-v42.pcap"])
+def test_snoop_and_iptrace_hold_the_same(name: str, tmp_path: Path) -> None:
+    """Files as Solaris and AIX write them, and as Wireshark reads them; editcap wrote the first."""
+    plain, snoop, iptrace = _lab(name), tmp_path / "it.snoop", tmp_path / "it.iptrace"
+    subprocess.run(["editcap", "-F", "snoop", plain, snoop], check=True, capture_output=True)
+    iptrace.write_bytes(_iptrace(plain))
+    expected = _tables(plain, frames=True, times=True)
+    with pcapnfs.open(plain) as trace:
+        packets = trace.meta.packets
+    for other, format_name in ((snoop, "snoop"), (iptrace, "iptrace")):
+        assert _tables(other, frames=True, times=True) == expected, format_name
+        with pcapnfs.open(other) as trace:
+            (file,) = trace.meta.files
+            assert (file.format, trace.meta.packets) == (format_name, packets)
+            assert file.damage is None
+            assert file.dropped_packets == (0 if format_name == "snoop" else None)
+        fields = [f"-e{field}" for field in ("frame.time_epoch", "frame.len", "frame.cap_len")]
+        read = [
+            subprocess.run(
+                ["tshark", "-n", "-r", capture, "-Tfields", *fields],
+                check=True,
+                capture_output=True,
+            ).stdout
+            for capture in (plain, other)
+        ]
+        # Times of a pcap in microseconds are told with as many digits.
+        assert _digits(read[1]) == _digits(read[0]), format_name
+
+
+def _digits(told: bytes) -> list[bytes]:
+    return [line.replace(b"000\t", b"\t", 1) for line in told.splitlines()]
+
+
 def test_a_file_that_breaks_off_has_the_calls_before_the_break() -> None:
     """Calls and operations of the whole file, up to the last packet that is there."""
     whole, cut = _lab("fmt-plain-v3.pcap"), _lab("fmt-plain-v3-cutoff.pcap")

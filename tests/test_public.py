@@ -32,7 +32,6 @@ _DIRECTORY = "linux-nfs-list/nfs-generic221.pcapng.gz"
 _BOOT, _INSTRUMENT = "wireshark-samples/bootparams.cap.gz", "wireshark-samples/vxi-11.pcap.gz"
 _FRAGMENT, _FRAGMENTS = "nfstrace/1-packet.pcap.bz2", "pcapplusplus/ip-frag.pcap"
 _SEGMENT = "tcpdump/nfs-seg-fault-1.pcapng"
-_SNOOP = "wireshark-samples/genbroad.snoop"
 _LARGE = "nfstrace/eth-ipv4-tcp-nfsv4-posix.pcap.bz2"
 
 _KNOWN: dict[str, dict[str, int]] = {
@@ -57,7 +56,7 @@ _NFS3 = (100003, 3)
 def _names() -> list[str]:
     """The captures that tshark and pcapnfs both read."""
     found = [name.removeprefix("public/") for name in captures() if name.startswith("public/")]
-    return [name for name in found if name != _SNOOP] or ["no-corpus"]
+    return found or ["no-corpus"]
 
 
 def _path(name: str) -> Path:

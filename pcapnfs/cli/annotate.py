@@ -17,8 +17,8 @@ def annotate(
         list[Path],
         typer.Argument(
             metavar="IN...",
-            help="Capture files that belong together (pcap or pcapng, may be compressed), or their "
-            "trace.",
+            help="Capture files that belong together (pcap, pcapng, snoop or iptrace, may be "
+            "compressed), or their trace.",
             show_default=False,
             readable=False,
         ),

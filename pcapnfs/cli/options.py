@@ -32,8 +32,8 @@ Captures = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help="Capture files that belong together: pcap or pcapng, may be compressed; - is standard "
-        "input.",
+        help="Capture files that belong together: pcap, pcapng, snoop or iptrace, may be "
+        "compressed; - is standard input.",
         show_default=False,
         readable=False,
     ),

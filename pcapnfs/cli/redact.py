@@ -16,7 +16,8 @@ def redact(
         list[Path],
         typer.Argument(
             metavar="IN...",
-            help="Capture files that belong together: pcap or pcapng, may be compressed.",
+            help="Capture files that belong together: pcap, pcapng, snoop or iptrace, may be "
+            "compressed.",
             show_default=False,
             readable=False,
         ),

@@ -32,10 +32,6 @@ pytest.importorskip("pcapnfs._core")
 
 V3, V42 = ROOT / "samples" / "k61-tar-v3.pcap", ROOT / "samples" / "k61-tar-v42.pcap"
 
-SNOOP = "public/wireshark-samples/genbroad.snoop"
-"""No capture in the sense of pcapnfs, which says so."""
-
-
 MOST_PACKETS = 60_000
 """Packets of a capture that are compared: one has three times as many, which are much alike. All of
 them are held against tshark among the public captures (`tests/test_public.py`)."""
@@ -58,7 +54,7 @@ def verified(*paths: Path, packets: int | None = None) -> Verification:
 
 @pytest.mark.parametrize(
     ("name", "capture"),
-    [pytest.param(name, described().get(name), id=name) for name in captures() if name != SNOOP]
+    [pytest.param(name, described().get(name), id=name) for name in captures()]
     or [pytest.param("none", None, id="no-corpus")],
 )
 def test_every_difference_on_a_real_capture_has_its_reason(

@@ -1,14 +1,14 @@
 //! Files → packets: opens a capture by its magic number and lends its packets one at a time.
 //!
-//! Takes a path (`-` is standard input) to a pcap or pcapng file, plain or compressed with gzip,
-//! zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
+//! Takes a path (`-` is standard input) to a pcap, pcapng, snoop or iptrace file, plain or compressed with
+//! gzip, zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
 //! Promises: read once from front to end, so a pipe will do; memory is one buffer, which grows to
 //! the largest packet and never beyond [`PACKET_LIMIT`] by much; nothing is allocated or copied
 //! per packet. A file that breaks off gives every packet before that place; one that contradicts itself
 //! also those behind it, from the next packet on that others follow; then one [`ReadError::Damaged`],
 //! then the end.
 //!
-//! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+//! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, RFC 1761 (snoop); AIX's iptrace has none.
 
 mod ahead;
 
@@ -33,6 +33,8 @@ mod pcap;
 mod pcapng;
 
 mod reader;
+
+mod records;
 
 mod resume;
 
@@ -80,7 +82,9 @@ wire_enum! {
         LOOP = 108,
         LINUX_SLL = 113,
         IEEE802_11_RADIOTAP = 127,
+        USER0 = 147,
         ERF = 197,
+        IPNET = 226,
         IPV4 = 228,
         IPV6 = 229,
         NFLOG = 239,
@@ -134,9 +138,13 @@ pub enum Container {
     },
     /// pcapng; time resolution and byte order belong to its interfaces and sections.
     Pcapng,
+    /// snoop (RFC 1761), in microseconds.
+    Snoop,
+    /// AIX's iptrace 2.0, in nanoseconds.
+    Iptrace,
 }
 
-/// What a capture file is; `Display` gives `pcap`, `pcap (ns)`, `pcapng`, `pcap, gzip` …
+/// What a capture file is; `Display` gives `pcap`, `pcap (ns)`, `pcapng`, `snoop`, `pcap, gzip` …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The format of the packets.
@@ -151,6 +159,8 @@ impl fmt::Display for Format {
             Container::Pcap { nanoseconds: false, .. } => "pcap",
             Container::Pcap { nanoseconds: true, .. } => "pcap (ns)",
             Container::Pcapng => "pcapng",
+            Container::Snoop => "snoop",
+            Container::Iptrace => "iptrace",
         })?;
         match self.compression {
             Compression::None => Ok(()),
@@ -178,6 +188,17 @@ impl<'a> Details<'a> {
 /// Whether a packet may be as long as its header says.
 fn credible(captured: usize, snaplen: u32) -> bool {
     captured <= CREDIBLE_PACKET || (captured <= PACKET_LIMIT && captured <= snaplen as usize)
+}
+
+/// Seconds before and behind the first packet that packets behind damage may be of: a capture that was
+/// copied to the mount is mostly older.
+const CREDIBLE_SECONDS: (u32, u32) = (86_400, 31 * 86_400);
+
+/// Whether a packet of a capture that begins then may be of this second.
+#[inline]
+fn credible_second(begin: u32, second: u32) -> bool {
+    let (before, behind) = CREDIBLE_SECONDS;
+    (begin.saturating_sub(before)..=begin.saturating_add(behind)).contains(&second)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! The parsers of both formats as one.
+//! The parsers of all formats as one.
 //!
 //! Takes a window at the start of a file; gives its packets, and what the format says of them and of the
-//! file. Where pcap and pcapng differ is known here and nowhere above.
+//! file. Where they differ is known here and nowhere above.
 
 use super::output::Interface;
 use super::pcapng::Fields;
 use super::resume::Guess;
 use super::window::{Fault, Window};
-use super::{Compression, Container, Details, Glimpse, LinkType, pcap, pcapng, sniff};
+use super::{Compression, Container, Details, Glimpse, LinkType, pcap, pcapng, records, sniff};
 
 /// Where a format's parser found the next packet. The bytes lie in the window until it is filled again.
 pub(super) struct Record {
@@ -24,6 +24,7 @@ pub(super) struct Record {
 pub(super) enum Parser {
     Pcap(pcap::Pcap),
     Pcapng(pcapng::Pcapng),
+    Records(records::Records),
 }
 
 impl Parser {
@@ -32,6 +33,7 @@ impl Parser {
         Ok(match sniff::container(window, compression)? {
             sniff::Magic::Pcap(layout) => Self::Pcap(pcap::Pcap::open(layout, window)?),
             sniff::Magic::Pcapng => Self::Pcapng(pcapng::Pcapng::open(window)?),
+            sniff::Magic::Records(kind) => Self::Records(records::Records::open(kind, window)?),
         })
     }
 
@@ -42,6 +44,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.at_hand(window),
             Self::Pcapng(pcapng) => pcapng.at_hand(window),
+            Self::Records(records) => records.at_hand(window),
         }
     }
 
@@ -50,6 +53,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.read(window),
             Self::Pcapng(pcapng) => pcapng.read(window),
+            Self::Records(records) => records.read(window),
         }
     }
 
@@ -65,6 +69,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.followers(),
             Self::Pcapng(pcapng) => pcapng.sections(),
+            Self::Records(records) => records.followers(),
         }
     }
 
@@ -73,6 +78,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.glimpse(ahead),
             Self::Pcapng(pcapng) => pcapng.glimpse(ahead),
+            Self::Records(records) => records.glimpse(ahead),
         }
     }
 
@@ -90,6 +96,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.guess(bytes),
             Self::Pcapng(pcapng) => pcapng.guess(bytes),
+            Self::Records(records) => records.guess(bytes),
         }
     }
 
@@ -98,6 +105,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.begin_anew(bytes, rest),
             Self::Pcapng(_) => None, // Blocks are known without their times.
+            Self::Records(records) => records.begin_anew(bytes, rest),
         }
     }
 
@@ -122,6 +130,7 @@ impl Parser {
         match self {
             Self::Pcap(_) => Details { interface: 0, options: Fields::default() },
             Self::Pcapng(pcapng) => pcapng.details(window),
+            Self::Records(records) => records.details(),
         }
     }
 
@@ -130,6 +139,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => (place == 0).then(|| pcap.interface()),
             Self::Pcapng(pcapng) => pcapng.described(place),
+            Self::Records(records) => records.described(place),
         }
     }
 
@@ -137,6 +147,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.container(),
             Self::Pcapng(_) => Container::Pcapng,
+            Self::Records(records) => records.container(),
         }
     }
 
@@ -145,6 +156,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => Some(pcap.link()),
             Self::Pcapng(_) => None,
+            Self::Records(records) => records.link(),
         }
     }
 
@@ -153,6 +165,7 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.snaplen(),
             Self::Pcapng(pcapng) => pcapng.snaplen(),
+            Self::Records(_) => 0,
         }
     }
 
@@ -161,6 +174,7 @@ impl Parser {
         match self {
             Self::Pcap(_) => None,
             Self::Pcapng(pcapng) => pcapng.dropped(),
+            Self::Records(records) => records.dropped(),
         }
     }
 
@@ -170,13 +184,14 @@ impl Parser {
         match self {
             Self::Pcap(pcap) => pcap.followers(),
             Self::Pcapng(_) => 0,
+            Self::Records(records) => records.followers(),
         }
     }
 
     /// Packets so far without a time of their own.
     pub(super) fn untimed(&self) -> u64 {
         match self {
-            Self::Pcap(_) => 0,
+            Self::Pcap(_) | Self::Records(_) => 0,
             Self::Pcapng(pcapng) => pcapng.untimed(),
         }
     }

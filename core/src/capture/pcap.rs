@@ -5,7 +5,7 @@ use super::parser::Record;
 use super::resume::{self, Guess};
 use super::sniff::{self, Magic};
 use super::window::{Fault, Window};
-use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, credible};
+use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, credible, credible_second};
 
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
@@ -87,10 +87,6 @@ impl PacketHeader {
         self.stated_length.max(self.captured)
     }
 }
-
-/// Seconds before and behind the first packet that packets behind damage may be of: a capture that was
-/// copied to the mount is mostly older.
-const CREDIBLE_SECONDS: (u32, u32) = (86_400, 31 * 86_400);
 
 /// Packets with an odd header that are held against those behind them, and are nevertheless believed. Where
 /// there are more, the file was written so, or its clock was set.
@@ -267,7 +263,7 @@ impl Pcap {
     fn goes_on(&self, ahead: &[u8], at: usize) -> bool {
         let next = ahead.get(at..).and_then(|ahead| self.layout.header(ahead));
         let timely =
-            |header: &PacketHeader| self.begin.is_some_and(|begin| credible_seconds(begin, header.seconds));
+            |header: &PacketHeader| self.begin.is_some_and(|begin| credible_second(begin, header.seconds));
         next.is_some_and(|next| self.usual(&next) && timely(&next))
     }
 
@@ -280,7 +276,7 @@ impl Pcap {
 
     /// Whether a packet of this capture may begin here, behind damage.
     pub(super) fn guess(&self, bytes: &[u8]) -> Guess {
-        let timely = |begin: u32, header: &PacketHeader| credible_seconds(begin, header.seconds);
+        let timely = |begin: u32, header: &PacketHeader| credible_second(begin, header.seconds);
         let header = self.layout.header(bytes);
         match (self.begin, header) {
             (Some(begin), Some(header)) if timely(begin, &header) => self.shaped(bytes),
@@ -335,18 +331,11 @@ impl Pcap {
     }
 }
 
-/// Whether a packet of a capture that begins then may be of this second.
-#[inline]
-fn credible_seconds(begin: u32, seconds: u32) -> bool {
-    let (before, behind) = CREDIBLE_SECONDS;
-    (begin.saturating_sub(before)..=begin.saturating_add(behind)).contains(&seconds)
-}
-
 /// Whether these are the first bytes of a capture file: in pcap, a packet of no length.
 fn begins_capture(ahead: &[u8]) -> bool {
     match sniff::magic(ahead) {
         Some(Magic::Pcap(_)) => ahead.get(8..12) == Some(&[0; 4]),
-        Some(Magic::Pcapng) => true,
+        Some(Magic::Pcapng | Magic::Records(_)) => true,
         None => false,
     }
 }

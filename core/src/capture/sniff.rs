@@ -2,6 +2,7 @@
 
 use super::Compression;
 use super::pcap;
+use super::records;
 use super::window::{Fault, Window};
 
 /// Bytes looked at to tell text from other things.
@@ -14,6 +15,7 @@ const TAR: std::ops::Range<usize> = 257..262;
 pub(super) enum Magic {
     Pcap(pcap::Layout),
     Pcapng,
+    Records(records::Kind),
 }
 
 /// Tells the container at the start of the window, or says in one sentence what the file is instead.
@@ -25,6 +27,9 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
         return Ok(magic);
     }
     window.ensure(TAR.end)?;
+    if let Some(magic) = magic(window.ahead()) {
+        return Ok(magic);
+    }
     let what = advice(window.ahead());
     Err(Fault::Format(match compression {
         Compression::None => what,
@@ -38,7 +43,8 @@ pub(super) fn magic(ahead: &[u8]) -> Option<Magic> {
     if magic == super::pcapng::SECTION_HEADER {
         return Some(Magic::Pcapng);
     }
-    pcap::Layout::of_magic(magic).map(Magic::Pcap)
+    let pcap = pcap::Layout::of_magic(magic).map(Magic::Pcap);
+    pcap.or_else(|| records::Kind::of_magic(ahead).map(Magic::Records))
 }
 
 /// Formats with a magic number, and what to tell who wanted one read.
@@ -51,12 +57,11 @@ const KNOWN: &[(&[u8], &str)] = &[
     (b"\x1f\x9d", "a file packed by compress; decompress it first: uncompress FILE"),
     (b"PK\x03\x04", "a zip archive; unpack it first: unzip FILE"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first: 7z x FILE"),
-    (b"snoop\0\0\0", "a snoop file (Solaris); convert it first: editcap -F pcap IN OUT"),
     (b"RTSS", "a Microsoft Network Monitor 1 file; convert it first: editcap -F pcap IN OUT"),
     (b"GMBU", "a Microsoft Network Monitor 2 file; convert it first: editcap -F pcap IN OUT"),
     (b"TRSNIFF data", "a DOS Sniffer file; convert it first: editcap -F pcap IN OUT"),
     (b"XCP\0", "a Windows Sniffer (NetXRay) file; convert it first: editcap -F pcap IN OUT"),
-    (b"iptrace ", "an AIX iptrace file; convert it first: editcap -F pcap IN OUT"),
+    (b"iptrace ", "an AIX iptrace file, not of version 2.0; convert it first: editcap -F pcap IN OUT"),
     (b"\x54\x52\x00\x64\x00", "an HP-UX nettl file; convert it first: editcap -F pcap IN OUT"),
     (b"\x7fver", "an OmniPeek file; convert it first: editcap -F pcap IN OUT"),
     (b"\x05VNF", "a Visual Networks file; convert it first: editcap -F pcap IN OUT"),
@@ -85,7 +90,7 @@ fn advice(start: &[u8]) -> String {
     let first: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let first = first.join(" ");
     format!(
-        "not a pcap or pcapng file (it begins with {first}); if Wireshark opens it: editcap -F pcap IN OUT"
+        "not a capture that is read (it begins with {first}); if Wireshark opens it: editcap -F pcap IN OUT"
     )
 }
 

@@ -116,6 +116,46 @@ fn pcapng(order: Order, packets: &[Expected]) -> Vec<u8> {
     file
 }
 
+/// RFC 1761.
+fn snoop(packets: &[Expected]) -> Vec<u8> {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
+    let mut file = [b"snoop\0\0\0", &words(&[2, 4])[..]].concat(); // version, Ethernet
+    for (place, (time_ns, wire_length, bytes)) in (0..).zip(packets) {
+        let padded = bytes.len().next_multiple_of(4);
+        file.extend(words(&[*wire_length, bytes.len() as u32, padded as u32 + 24, 3 * place]));
+        let (seconds, fraction) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000 / 1_000);
+        file.extend(words(&[seconds as u32, fraction as u32]));
+        file.extend(bytes);
+        file.resize(file.len() + padded - bytes.len(), 0);
+    }
+    file
+}
+
+/// Each packet of an interface of this type.
+fn iptrace(kind: u8, packets: &[Expected]) -> Vec<u8> {
+    let mut file = b"iptrace 2.0".to_vec();
+    for (time_ns, _, bytes) in packets {
+        let seconds = ((time_ns / 1_000_000_000) as u32).to_be_bytes();
+        let before: &[u8] = if kind == 0x0f { &[0xaa; 3] } else { &[] };
+        file.extend((32 + before.len() as u32 + bytes.len() as u32).to_be_bytes());
+        file.extend(seconds);
+        file.extend(b"\0\0\0\x01en\0\0"); // unit 1 of en
+        file.extend(b"0x0800\0\0\0\0\0\0");
+        file.extend([kind, 1, 0, 0]);
+        file.extend(seconds);
+        file.extend(((time_ns % 1_000_000_000) as u32).to_be_bytes());
+        file.extend(before);
+        file.extend(bytes);
+    }
+    file
+}
+
+/// What iptrace can say of the packets: it keeps no length on the wire.
+fn whole_packets() -> Vec<Expected> {
+    let whole = |(time_ns, _, bytes): Expected| (time_ns, bytes.len() as u32, bytes);
+    packets().into_iter().map(whole).filter(|(_, length, _)| *length < 65_536).collect()
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
@@ -221,13 +261,17 @@ fn every_format_is_recognised_and_read_to_its_end() {
         ("pcap, xz", [xz(one), xz(&[]), xz(two)].concat()),
         ("pcap, bzip2", bzip2(&little)),
         ("pcap, bzip2", [bzip2(one), bzip2(&[]), bzip2(two)].concat()),
+        ("snoop", snoop(&packets())),
+        ("snoop, gzip", gzip(&snoop(&packets()))),
+        ("iptrace", iptrace(6, &whole_packets())),
     ];
     for (format, file) in files {
         let length = file.len() as u64;
         let mut reader = open(file).unwrap();
         assert_eq!(reader.format().to_string(), format);
         while reader.next().unwrap().is_some() {}
-        assert_eq!(reader.snaplen(), 400_000, "{format}");
+        let stated = if format.starts_with("pcap") { 400_000 } else { 0 };
+        assert_eq!(reader.snaplen(), stated, "{format}");
         assert_eq!(reader.consumed(), length, "{format}");
     }
 }
@@ -243,6 +287,12 @@ fn the_packets_are_those_that_were_written() {
         let (found, error) = read(pcapng(order, &packets()));
         assert!(error.is_none(), "{error:?}");
         assert!(found == packets());
+    }
+    let (found, error) = read(snoop(&packets()));
+    assert!(error.is_none() && found == packets(), "{error:?}");
+    for kind in [0x06, 0x0f, 0x18] {
+        let (found, error) = read(iptrace(kind, &whole_packets()));
+        assert!(error.is_none() && found == whole_packets(), "{error:?}");
     }
     let little = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
     assert!(read(gzip(&little)).0 == packets());
@@ -271,7 +321,7 @@ fn packets_are_seen_before_they_come_as_far_as_the_file_was_read() {
     let small = &packets()[..3];
     for order in [Order::Big, Order::Little] {
         let files = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34].map(|magic| pcap(order, magic, 65_535, small));
-        for file in files.into_iter().chain([pcapng(order, small)]) {
+        for file in files.into_iter().chain([pcapng(order, small), snoop(small)]) {
             let mut reader = open(file).unwrap();
             reader.next().unwrap();
             let seen: Vec<_> =
@@ -301,7 +351,12 @@ fn packets_are_seen_before_they_come_as_far_as_the_file_was_read() {
 
 #[test]
 fn a_pipe_that_trickles_gives_the_same_packets() {
-    for file in [pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets()), pcapng(Order::Big, &packets())] {
+    let files = [
+        pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets()),
+        pcapng(Order::Big, &packets()),
+        snoop(&packets()),
+    ];
+    for file in files {
         let trickle = Trickle(Cursor::new(file));
         let (found, error) = drain(Reader::from_bytes(Path::new("-"), trickle).unwrap());
         assert!(error.is_none() && found == packets());
@@ -311,9 +366,16 @@ fn a_pipe_that_trickles_gives_the_same_packets() {
 #[test]
 fn a_file_cut_anywhere_gives_the_packets_before_the_cut() {
     let few: Vec<Expected> = packets().into_iter().take(3).collect();
-    for file in [pcap(Order::Little, 0xa1b2_c3d4, 65_535, &few), pcapng(Order::Little, &few)] {
+    let traced = whole_packets();
+    let files = [
+        (&few, 4, pcap(Order::Little, 0xa1b2_c3d4, 65_535, &few)),
+        (&few, 4, pcapng(Order::Little, &few)),
+        (&few, 8, snoop(&few)),
+        (&traced, 11, iptrace(6, &traced)),
+    ];
+    for (few, magic, file) in files {
         let mut most = 0;
-        for length in 4..file.len() {
+        for length in magic..file.len() {
             let (found, error) = read(file[..length].to_vec());
             assert!(few.starts_with(&found), "cut at {length}");
             assert!(found.len() >= most && found.len() < few.len(), "cut at {length}");
@@ -578,6 +640,44 @@ fn so_is_what_is_behind_a_damaged_block() {
 }
 
 #[test]
+fn so_is_what_is_behind_a_damaged_record() {
+    let written = many(3_000, 1_500);
+    let whole_length = |(time_ns, _, bytes): &Expected| (*time_ns, bytes.len() as u32, bytes.clone());
+    let traced: Vec<Expected> = written.iter().map(whole_length).collect();
+    for (written, file, header, fields) in [
+        // Included length and length of the record, which must agree.
+        (&written, snoop as fn(&[Expected]) -> Vec<u8>, 16, &[4, 8][..]),
+        // The length, and the seconds: of no capture's time, no length is believed.
+        (&traced, |packets| iptrace(6, packets), 11, &[0, 32]),
+    ] {
+        let whole = file(written);
+        let begin = file(&written[..1_000]).len();
+        let passed = file(&written[..1_001]).len() - begin;
+        for field in fields {
+            for value in [0_u32, 20, 7_000_000, u32::MAX] {
+                let mut damaged = whole.clone();
+                damaged[begin + field..begin + field + 4].copy_from_slice(&value.to_be_bytes());
+                let mut others = written.clone();
+                others.remove(1_000);
+                let (found, error) = read(damaged);
+                assert!(found == others, "{header} {field} {value} {}", found.len());
+                let told = error.unwrap().what();
+                assert!(told.starts_with("a packet header that cannot be at byte"), "{told}");
+                assert!(told.ends_with(&passed_over(passed)), "{told}");
+            }
+        }
+        let (found, error) = read([&whole[..header], &vec![0; 200], &whole[header + 200..]].concat());
+        assert!(found == written[written.len() - found.len()..] && found.len() > written.len() - 5);
+        assert!(error.unwrap().what().starts_with("zeros where a packet should begin at byte"));
+        let mut twice = open([&whole[..], &whole].concat()).unwrap();
+        while twice.next().unwrap().is_some() {}
+        assert_eq!(twice.followers(), 1);
+        let other = [&whole[..], &pcapng(Order::Big, &packets())].concat();
+        assert!(read(other).1.unwrap().what().starts_with("another kind of capture begins"));
+    }
+}
+
+#[test]
 fn damage_at_several_places_is_told_once() {
     let mut written = many(3_000, 1_500);
     let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &written);
@@ -789,6 +889,27 @@ fn packets_without_a_time_are_counted() {
 }
 
 #[test]
+fn snoop_counts_what_was_dropped_and_iptrace_has_interfaces_of_several_types() {
+    let mut reader = open(snoop(&packets()[..3])).unwrap();
+    while reader.next().unwrap().is_some() {}
+    assert_eq!(reader.dropped(), Some(6));
+    assert_eq!(reader.link(), Some(LinkType::ETHERNET));
+    let few = whole_packets();
+    let file = [iptrace(0x06, &few), iptrace(0x18, &few)[11..].to_vec(), iptrace(0x17, &few)[11..].to_vec()];
+    let mut reader = open(file.concat()).unwrap();
+    let mut links = Vec::new();
+    while let Some(packet) = reader.next().unwrap() {
+        let link = packet.link;
+        let place = reader.details().interface;
+        assert_eq!(reader.interface(place).unwrap().link, link);
+        links.push(link);
+    }
+    links.dedup();
+    assert_eq!(links, [LinkType::ETHERNET, LinkType::RAW, LinkType::USER0], "the last is of no known type");
+    assert_eq!((reader.dropped(), reader.link()), (None, None));
+}
+
+#[test]
 fn drops_are_those_of_the_last_statistics_of_each_interface() {
     let order = Order::Little;
     let statistics = |interface: u32, ifdrop: u64, osdrop: u64| {
@@ -873,11 +994,13 @@ fn what_is_no_capture_is_named() {
         (b"\n  {\"packets\": 3}", "a JSON file"),
         (b"<!DOCTYPE html><html>", "an HTML page"),
         (b"<?xml version=\"1.0\"?><pdml>", "an XML file"),
-        (b"snoop\0\0\0\0\0\0\x02", "a snoop file (Solaris)"),
+        (b"snoop\0\0\0\0\0\0\x04\0\0\0\x04", "a snoop file of version 4, not 2"),
+        (b"snoop\0\0\0\0\0\0\x02\0\0\0\x12", "a snoop file of datalink type 18"),
+        (b"iptrace 1.0\0\0", "an AIX iptrace file, not of version 2.0"),
         (b"GMBU\0\0\0\0", "a Microsoft Network Monitor 2 file"),
         (b"PK\x03\x04\x14\0", "a zip archive; unpack it first: unzip FILE"),
         (&tar, "a tar archive; unpack it first: tar xf FILE"),
-        (b"\x00\x01\x02\x03\x04", "not a pcap or pcapng file (it begins with 00 01 02 03)"),
+        (b"\x00\x01\x02\x03\x04", "not a capture that is read (it begins with 00 01 02 03)"),
     ] {
         assert!(refusal(start).starts_with(words), "{:?}", refusal(start));
         assert!(refusal(&gzip(start)).contains(words), "{:?}", refusal(&gzip(start)));
@@ -911,7 +1034,7 @@ mod properties {
         fn arbitrary_bytes_after_a_header_are_safe(
             noise in prop::collection::vec(any::<u8>(), 0..400),
             big_endian: bool,
-            kind in 0..6,
+            kind in 0..8,
         ) {
             let order = if big_endian { Order::Big } else { Order::Little };
             let mut file = match kind {
@@ -920,6 +1043,8 @@ mod properties {
                 2 => gzip(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
                 3 => lz4(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
                 4 => xz(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
+                5 => snoop(&packets()[..1]),
+                6 => iptrace(6, &packets()[..1]),
                 _ => bzip2(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
             };
             file.extend(noise);
@@ -930,7 +1055,9 @@ mod properties {
         #[test]
         fn a_spoilt_byte_is_safe(position: prop::sample::Index, value: u8) {
             let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..3]);
-            let files = [lz4(&plain), xz(&plain), bzip2(&plain), gzip(&plain), plain, pcapng(Order::Big, &packets()[..3])];
+            let few = &packets()[..3];
+            let others = [pcapng(Order::Big, few), snoop(few), iptrace(6, few)];
+            let files = [lz4(&plain), xz(&plain), bzip2(&plain), gzip(&plain), plain].into_iter().chain(others);
             for mut file in files {
                 let index = position.index(file.len());
                 file[index] = value;

@@ -2,7 +2,7 @@
 //!
 //! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
 //! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661), Cisco's
-//! HDLC, the log of Linux' netfilter, packets with what macOS knows of them, and bare IP.
+//! HDLC, the log of Linux' netfilter, packets with what macOS or Solaris knows of them, and bare IP.
 
 use super::{Other, Payload};
 use crate::capture::LinkType;
@@ -66,6 +66,7 @@ pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>,
         LinkType::NFLOG => nflog(frame),
         LinkType::PKTAP => pktap(frame),
         LinkType::IPOIB => ipoib(frame),
+        LinkType::IPNET => ipnet(frame),
         LinkType::INFINIBAND => Err(Other::Rdma),
         _ => Err(Other::UnsupportedLink),
     }
@@ -127,6 +128,17 @@ pub(super) fn vlan_tags(link: LinkType, frame: &[u8]) -> Option<usize> {
         tags += 1;
     }
     matches!(next, IPV4 | IPV6).then_some(tags)
+}
+
+/// What Solaris says of a packet of its own zones: version 1, address family 1, hooks 2, length 4,
+/// interfaces 4 and 4, zones 4 and 4.
+fn ipnet(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let (header, rest) = frame.header::<24>()?;
+    match header {
+        [1, 2, ..] => Ok(Network::V4(rest)),
+        [1, 26, ..] => Ok(Network::V6(rest)),
+        _ => Err(Other::NotIp),
+    }
 }
 
 /// RFC 4391 section 6: type 2, reserved 2. Before them libpcap leaves the 40 bytes of a global

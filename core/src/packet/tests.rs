@@ -238,6 +238,8 @@ fn every_link_type_leads_to_the_segment() {
         (LinkType::C_HDLC, with(&[0x0f, 0x00, 0x86, 0xdd], &v6)),
         (LinkType::NFLOG, nflog(u16::to_le_bytes, &v4)),
         (LinkType::NFLOG, nflog(u16::to_be_bytes, &v6)),
+        (LinkType::IPNET, [&[1, 2][..], &[0; 22], &v4].concat()),
+        (LinkType::IPNET, [&[1, 26][..], &[0; 22], &v6].concat()),
         (LinkType::PKTAP, pktap(1, 1, &ethernet(0x0800, &v4))),
         (LinkType::PKTAP, pktap(1, 12, &v6)),
         (LinkType::PKTAP, pktap(1, 0, &with(&[30, 0, 0, 0], &v6))),

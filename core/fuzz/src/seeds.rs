@@ -5,7 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use pcapnfs_core::capture::Reader;
+use pcapnfs_core::capture::{Packet, Reader};
 use pcapnfs_core::packet::{Content, Dissector};
 use pcapnfs_core::rpc::record::{Peer, RecordReader};
 use pcapnfs_core::stream::assembler::{Piece, Stamp};
@@ -46,6 +46,49 @@ fn main() {
     println!("{} seeds", seeds.written);
 }
 
+/// A capture's first packets as another format holds them, each behind what `header` makes of its time and
+/// lengths.
+fn anew(path: &Path, mut file: Vec<u8>, header: impl Fn(&Packet<'_>) -> Vec<u8>, unit: usize) -> Vec<u8> {
+    let Ok(mut reader) = Reader::open(path) else { return file };
+    while let Ok(Some(packet)) = reader.next() {
+        if file.len() + packet.bytes.len() > LONGEST_FILE / 4 {
+            break;
+        }
+        file.extend(header(&packet));
+        file.extend_from_slice(packet.bytes);
+        let padding = packet.bytes.len().next_multiple_of(unit) - packet.bytes.len();
+        file.extend(std::iter::repeat_n(0, padding));
+    }
+    file
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+fn time(packet: &Packet<'_>) -> [u32; 2] {
+    [(packet.stated_ns / 1_000_000_000) as u32, (packet.stated_ns % 1_000_000_000) as u32]
+}
+
+/// RFC 1761.
+fn snoop(path: &Path) -> Vec<u8> {
+    let header = |packet: &Packet<'_>| {
+        let length = packet.bytes.len() as u32;
+        let [seconds, nanoseconds] = time(packet);
+        words(&[packet.wire_length, length, length.next_multiple_of(4) + 24, 0, seconds, nanoseconds / 1_000])
+    };
+    anew(path, [b"snoop\0\0\0", &words(&[2, 4])[..]].concat(), header, 4)
+}
+
+/// AIX's iptrace 2.0, on an Ethernet interface.
+fn iptrace(path: &Path) -> Vec<u8> {
+    let header = |packet: &Packet<'_>| {
+        let [seconds, nanoseconds] = time(packet);
+        words(&[packet.bytes.len() as u32 + 32, seconds, 1, 0, 0, 0, 0, 0x0600_0000, seconds, nanoseconds])
+    };
+    anew(path, b"iptrace 2.0".to_vec(), header, 1)
+}
+
 fn take(path: &Path, seeds: &mut Seeds) {
     let Ok(bytes) = fs::read(path) else { return };
     if bytes.len() <= LONGEST_FILE {
@@ -54,6 +97,11 @@ fn take(path: &Path, seeds: &mut Seeds) {
     } else {
         // Also a large one begins with what its kind begins with.
         seeds.write("decode", bytes.get(..LONGEST_FILE / 4).unwrap_or(&bytes));
+    }
+    for of_records in [snoop, iptrace] {
+        let file = of_records(path);
+        seeds.write("capture", &file);
+        seeds.write("decode", &file);
     }
     let Ok(mut reader) = Reader::open(path) else { return };
     let mut dissector = Dissector::new();

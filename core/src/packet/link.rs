@@ -2,7 +2,7 @@
 //!
 //! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
 //! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661), Cisco's
-//! HDLC, the log of Linux' netfilter, packets with what macOS or Solaris knows of them, and bare IP.
+//! HDLC, the log of Linux' netfilter, packets with what macOS, Solaris or a capture card knows of them, and bare IP.
 
 use super::{Other, Payload};
 use crate::capture::LinkType;
@@ -65,6 +65,7 @@ pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>,
         LinkType::C_HDLC => cisco_hdlc(frame),
         LinkType::NFLOG => nflog(frame),
         LinkType::PKTAP => pktap(frame),
+        LinkType::ERF => erf(frame),
         LinkType::IPOIB => ipoib(frame),
         LinkType::IPNET => ipnet(frame),
         LinkType::INFINIBAND => Err(Other::Rdma),
@@ -229,6 +230,44 @@ pub(super) fn pktap_header(frame: Payload<'_>) -> Result<(LinkType, usize), Othe
         }
         _ => Err(Other::NotIp),
     }
+}
+
+/// The record of a capture card: time 8, type 1, flags 1, length 2, loss 2, length on the wire 2, and more
+/// headers.
+fn erf(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let (link, length) = erf_header(frame)?;
+    let (_, packet) = frame.split(length)?;
+    match link {
+        LinkType::ETHERNET => ethernet(packet),
+        LinkType::IPV4 => Ok(Network::V4(packet)),
+        LinkType::IPV6 => Ok(Network::V6(packet)),
+        LinkType::INFINIBAND => Err(Other::Rdma),
+        _ => Err(Other::UnsupportedLink),
+    }
+}
+
+/// The link type of the packet behind the headers, and the length of these.
+pub(super) fn erf_header(frame: Payload<'_>) -> Result<(LinkType, usize), Other> {
+    const MORE: u8 = 0x80;
+    let (header, mut rest) = frame.header::<16>()?;
+    let [.., kind, _, _, _, _, _, _, _] = *header;
+    let (mut more, mut length) = (kind, header.len());
+    while more & MORE != 0 {
+        if length > header.len() + 8 * TAG_LIMIT {
+            return Err(Other::MalformedHeader);
+        }
+        let (extension, behind) = rest.header::<8>()?;
+        [more, ..] = *extension;
+        (rest, length) = (behind, length + extension.len());
+    }
+    Ok(match kind & !MORE {
+        // Of Ethernet in all its kinds; two bytes lead to where the frame begins.
+        2 | 11 | 16 | 20 => (LinkType::ETHERNET, length + 2),
+        21 => (LinkType::INFINIBAND, length),
+        22 => (LinkType::IPV4, length),
+        23 => (LinkType::IPV6, length),
+        _ => (LinkType::ERF, length),
+    })
 }
 
 /// Four bytes of address family: big-endian for LOOP, in the order of the capturing host for NULL.

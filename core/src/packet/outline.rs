@@ -124,6 +124,14 @@ impl<'a> Outline<'a, '_> {
                 }
                 return;
             }
+            LinkType::ERF => {
+                let header = Payload::new(self.packet, self.packet.len());
+                if let Ok((link, length)) = link::erf_header(header) {
+                    self.field(Field::Numbers, from, (from + length).min(to));
+                    self.link(link, (from + length).min(to), to);
+                }
+                return;
+            }
             // The same is true of what lies between these numbers and the packet.
             LinkType::PKTAP => {
                 let header = Payload::new(self.packet, self.packet.len());

@@ -238,6 +238,10 @@ fn every_link_type_leads_to_the_segment() {
         (LinkType::C_HDLC, with(&[0x0f, 0x00, 0x86, 0xdd], &v6)),
         (LinkType::NFLOG, nflog(u16::to_le_bytes, &v4)),
         (LinkType::NFLOG, nflog(u16::to_be_bytes, &v6)),
+        (LinkType::ERF, erf(2, &[], &[&[0, 0], &ethernet(0x0800, &v4)[..]].concat())),
+        (LinkType::ERF, erf(20, &[0x83, 0x04], &[&[0, 0], &ethernet(0x86dd, &v6)[..]].concat())),
+        (LinkType::ERF, erf(22, &[], &v4)),
+        (LinkType::ERF, erf(23, &[0x01], &v6)),
         (LinkType::IPNET, [&[1, 2][..], &[0; 22], &v4].concat()),
         (LinkType::IPNET, [&[1, 26][..], &[0; 22], &v6].concat()),
         (LinkType::PKTAP, pktap(1, 1, &ethernet(0x0800, &v4))),
@@ -284,6 +288,16 @@ fn pktap(next: u32, link: u32, packet: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// The record of a capture card, with a further header for each of `more`, of this type.
+fn erf(kind: u8, more: &[u8], packet: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0xe7; 8]; // time
+    frame.extend([if more.is_empty() { kind } else { 0x80 | kind }, 4]); // type, flags
+    frame.extend([0; 6]); // length, loss, length on the wire
+    frame.extend(more.iter().flat_map(|kind| [*kind, 1, 2, 3, 4, 5, 6, 7]));
+    frame.extend(packet);
+    frame
+}
+
 #[test]
 fn a_packet_that_netfilter_cut_has_its_length() {
     let frame = nflog(u16::to_le_bytes, &ipv4(6, 1, 0, &tcp(&[], &[5; 1000]))[..64]);
@@ -320,6 +334,11 @@ fn what_is_told_of_users_and_processes_is_no_field() {
         (LinkType::NFLOG, nflog(u16::to_be_bytes, &segment()), &b"prefix"[..]),
         (LinkType::NFLOG, nflog(u16::to_be_bytes, &segment()), &[0, 0, 3, 0xe8]),
         (LinkType::PKTAP, pktap(1, 1, &ethernet(0x0800, &segment())), b"en0"),
+        (
+            LinkType::ERF,
+            erf(2, &[0x83, 0x04], &[&[0, 0], &ethernet(0x0800, &segment())[..]].concat()),
+            &[2, 0, 0, 0, 0, 2],
+        ),
     ] {
         let mut fields = Vec::new();
         let carried = outline::outline(&packet(link, &frame), &mut fields);
@@ -399,6 +418,9 @@ fn what_is_no_segment_has_its_reason() {
         (LinkType::RAW, ipv4(17, 1, 0x2000, &[0; 8]), Other::Fragment),
         (LinkType(147), segment(), Other::UnsupportedLink),
         (LinkType::PKTAP, pktap(1, 105, &segment()), Other::UnsupportedLink),
+        (LinkType::ERF, erf(4, &[], &segment()), Other::UnsupportedLink),
+        (LinkType::ERF, erf(21, &[], &segment()), Other::Rdma),
+        (LinkType::ERF, erf(2, &[0x80; 40], &segment()), Other::MalformedHeader),
         (LinkType::PKTAP, pktap(1, 258, &pktap(1, 1, &segment())), Other::UnsupportedLink),
         (LinkType::PKTAP, pktap(0, 1, &segment()), Other::NotIp),
         (LinkType::NFLOG, vec![2, 0, 0, 5, 8, 0, 1, 0, 8, 0, 3, 0], Other::NotIp), // without a packet

@@ -43,6 +43,7 @@ INCOMPLETE = {
     "public/tcpdump/nfs-cannot-pad-32-bit.pcap": "a LOOKUP whose name claims 2^32-1 bytes",
     "public/tcpdump/nfs-seg-fault-1.pcapng": "the first segment of a WRITE with a damaged handle",
     "public/tcpdump/unaligned-nfs-1.pcap": "one reply, and nothing else",
+    "public/wireshark-samples/genbroad.snoop": "broadcasts of the portmapper that nobody answers",
     "public/wireshark-samples/nfs_bad_stalls.cap": "cut at 96 bytes, and half of the calls are not "
     "in the file",
     "public/wireshark-samples/nfsv2.pcap.gz": "its clock ticks every 10 ms, and whether one of its "

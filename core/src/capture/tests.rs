@@ -116,6 +116,11 @@ fn pcapng(order: Order, packets: &[Expected]) -> Vec<u8> {
     file
 }
 
+/// Seconds, and nanoseconds since then.
+fn time(time_ns: i64) -> [u32; 2] {
+    [time_ns / 1_000_000_000, time_ns % 1_000_000_000].map(|part| u32::try_from(part).unwrap())
+}
+
 /// RFC 1761.
 fn snoop(packets: &[Expected]) -> Vec<u8> {
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
@@ -123,8 +128,8 @@ fn snoop(packets: &[Expected]) -> Vec<u8> {
     for (place, (time_ns, wire_length, bytes)) in (0..).zip(packets) {
         let padded = bytes.len().next_multiple_of(4);
         file.extend(words(&[*wire_length, bytes.len() as u32, padded as u32 + 24, 3 * place]));
-        let (seconds, fraction) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000 / 1_000);
-        file.extend(words(&[seconds as u32, fraction as u32]));
+        let [seconds, nanoseconds] = time(*time_ns);
+        file.extend(words(&[seconds, nanoseconds / 1_000]));
         file.extend(bytes);
         file.resize(file.len() + padded - bytes.len(), 0);
     }
@@ -135,7 +140,7 @@ fn snoop(packets: &[Expected]) -> Vec<u8> {
 fn iptrace(kind: u8, packets: &[Expected]) -> Vec<u8> {
     let mut file = b"iptrace 2.0".to_vec();
     for (time_ns, _, bytes) in packets {
-        let seconds = ((time_ns / 1_000_000_000) as u32).to_be_bytes();
+        let [seconds, nanoseconds] = time(*time_ns).map(u32::to_be_bytes);
         let before: &[u8] = if kind == 0x0f { &[0xaa; 3] } else { &[] };
         file.extend((32 + before.len() as u32 + bytes.len() as u32).to_be_bytes());
         file.extend(seconds);
@@ -143,7 +148,7 @@ fn iptrace(kind: u8, packets: &[Expected]) -> Vec<u8> {
         file.extend(b"0x0800\0\0\0\0\0\0");
         file.extend([kind, 1, 0, 0]);
         file.extend(seconds);
-        file.extend(((time_ns % 1_000_000_000) as u32).to_be_bytes());
+        file.extend(nanoseconds);
         file.extend(before);
         file.extend(bytes);
     }
@@ -666,7 +671,7 @@ fn so_is_what_is_behind_a_damaged_record() {
                 assert!(told.ends_with(&passed_over(passed)), "{told}");
             }
         }
-        let (found, error) = read([&whole[..header], &vec![0; 200], &whole[header + 200..]].concat());
+        let (found, error) = read([&whole[..header], &[0; 200], &whole[header + 200..]].concat());
         assert!(found == written[written.len() - found.len()..] && found.len() > written.len() - 5);
         assert!(error.unwrap().what().starts_with("zeros where a packet should begin at byte"));
         let mut twice = open([&whole[..], &whole].concat()).unwrap();

@@ -45,6 +45,25 @@ def test_locks_that_were_granted_are_counted_with_what_frees_and_tests_them() ->
     assert (pair.files, pair.places) == (2, ("a.db", "mail/box"))
 
 
+def test_what_the_server_keeps_of_a_lock_is_freed_by_calls_of_its_own() -> None:
+    (pair,) = found(
+        step(1, "LOCK", "NFS4_OK"),
+        step(2, "LOCKU", "NFS4_OK"),
+        step(3, "FREE_STATEID", "NFS4_OK", file=None),
+        step(4, "RELEASE_LOCKOWNER", "NFS4_OK", file=None),
+        step(5, "FREE_STATEID", "NFS4_OK", "10.0.0.3", file=None),
+    )
+    assert (pair.locking.calls, pair.files, pair.places) == (4, 1, ("a.db",))
+    # What was revoked is freed likewise.
+    (pair,) = found(
+        step(1, "LOCK", "NFS4_OK"),
+        step(2, "LOCKU", "NFS4_OK"),
+        step(3, "FREE_STATEID", "NFS4_OK", file=None),
+        step(4, "FREE_STATEID", "NFS4_OK", file=None),
+    )
+    assert pair.locking.calls == 2
+
+
 def test_those_of_nlm_count_beside_the_calls_of_nfs() -> None:
     calls = [
         call(1, "LOCK", 1, program=NLM, protocol="nlm4"),

@@ -27,7 +27,8 @@ MANY = LockCalls(
 def test_a_tenth_of_the_calls_is_too_much() -> None:
     (seen,) = seen_by(RULE, nothing(lock_calls=(MANY,)))
     assert seen.seen == (
-        "100 of 1\u2009000 calls lock, unlock or test a range of a file, and wait for nobody: "
+        "100 of 1\u2009000 calls lock, unlock or test a range of a file, or free the "
+        "state of a lock, and wait for nobody: "
         "60 locks of 2 files: mail/box, mail/new."
     )
     assert seen.claims == (Claim("unstable", 0.4), Claim("client", 0.1))

@@ -2,7 +2,9 @@
 
 Takes a trace; gives for each client and server the calls about byte-range locks that did not have
 to wait for anybody: LOCK, LOCKT and LOCKU of NFSv4 (RFC 8881 sections 18.10 to 18.12), LOCK, TEST
-and UNLOCK of NLM. Those that met the lock of somebody else are those of `lock_waits`.
+and UNLOCK of NLM; and those by which a client gives back what the server keeps of a lock, once all
+of it is unlocked: FREE_STATEID (section 18.38) and RELEASE_LOCKOWNER (RFC 7530 section 16.37).
+Those that met the lock of somebody else are those of `lock_waits`.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ READS = columns.together(
 NEEDS = population.Operations(("LOCK",), names=GRANTED)
 """Without a lock that was granted nobody works with locks."""
 
-OPS = ("LOCK", "LOCKT", "LOCKU", "TEST", "UNLOCK")
-"""What NFSv4 and NLM call them."""
+OPS = ("LOCK", "LOCKT", "LOCKU", "TEST", "UNLOCK", "FREE_STATEID", "RELEASE_LOCKOWNER")
+"""What NFSv4 and NLM call them. A FREE_STATEID may also free what a server revoked: where a client
+sends more of them than LOCKUs, none of them counts."""
 
 PLACES_SHOWN = 3
 """Files that are told."""
@@ -61,7 +64,8 @@ class LockCalls(Record):
     calls: int
     """All its answered calls of NFS and of NLM."""
     locking: Spared
-    """Those that lock, unlock or test a range of a file, without LOCKs that were refused."""
+    """Those that lock, unlock or test a range of a file, or free what was kept of a lock; without
+    LOCKs that were refused."""
     nlm: int
     """Part of locking: calls of NLM."""
     locks: int
@@ -69,7 +73,7 @@ class LockCalls(Record):
     sqlite: int
     """Those of these that lock bytes which SQLite locks."""
     files: int
-    """Files that locking is about."""
+    """Files that are locked, unlocked and tested."""
     places: tuple[str, ...]
     """Those that it is about most; paths, not escaped."""
 
@@ -105,15 +109,24 @@ _LOCKING = f"""
     with asked as (
         select call, mount, call_frame, program from calls
         where {among("op", OPS)} and not callback and reply_time is not null
+    ),
+    by_call as (
+        select call, min(mount) as mount, min(call_frame) as call_frame,
+               bool_or(program = {NLM}) as nlm, min(file) as file,
+               bool_or(operations.op = 'LOCK' and {among("status_name", GRANTED)}) as granted,
+               bool_or("offset" >= {SQLITE[0]} and "offset" < {SQLITE[1]}) as sqlite,
+               bool_or(operations.op = 'FREE_STATEID') as frees,
+               bool_or(operations.op = 'LOCKU') as unlocks
+        from operations join asked using (call)
+        where {among("operations.op", OPS)}
+        group by call
+        having not coalesce(
+            bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}), false)
     )
-    select call, min(mount) as mount, min(call_frame) as call_frame,
-           bool_or(program = {NLM}) as nlm, min(file) as file,
-           bool_or(operations.op = 'LOCK' and {among("status_name", GRANTED)}) as granted,
-           bool_or("offset" >= {SQLITE[0]} and "offset" < {SQLITE[1]}) as sqlite
-    from operations join asked using (call)
-    where {among("operations.op", OPS)}
-    group by call
-    having not coalesce(bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}), false)
+    select call, mount, call_frame, nlm, file, granted, sqlite from by_call
+    qualify not frees
+            or count(*) filter (frees) over (partition by mount)
+               <= count(*) filter (unlocks) over (partition by mount)
 """
 
 _BY_MOUNT = f"""

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
-    "lock_calls.share", 0.1, "share", "calls that lock, unlock or test", "default of this tool"
+    "lock_calls.share",
+    0.1,
+    "share",
+    "calls that lock, unlock, test or free",
+    "default of this tool",
 )
 LEAST = Threshold(
     "lock_calls.least", 50, "calls",
-    "that lock, unlock or test, below which nothing is reported", "default of this tool",
+    "that lock, unlock, test or free, below which nothing is reported", "default of this tool",
 )  # fmt: skip
 
 MOSTLY = 0.9
@@ -59,8 +63,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def _seen(pair: LockCalls, *, sqlite: bool) -> str:
     told = (
         f"{units.count(pair.locking.calls)} of {units.counted(pair.calls, 'call')} lock, unlock or "
-        f"test a range of a file, and wait for nobody: {units.counted(pair.locks, 'lock')} of "
-        f"{units.counted(pair.files, 'file')}"
+        f"test a range of a file, or free the state of a lock, and wait for nobody: "
+        f"{units.counted(pair.locks, 'lock')} of {units.counted(pair.files, 'file')}"
     )
     if pair.places:
         told += ", most often " if pair.files > len(pair.places) else ": "

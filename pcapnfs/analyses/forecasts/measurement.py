@@ -23,6 +23,7 @@ from pcapnfs.analyses.times.call_times import (
     slow_s,
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
+from pcapnfs.analyses.times.spent import Spent, divided
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.times.timeline import Locked, Served
@@ -197,6 +198,8 @@ class Measurement(Record):
     served: Mapping[str, Served] = {}
     """By row of the budget, the answered calls that wait for no stable storage, and how long the
     server took for them."""
+    spent: Mapping[str, Spent] = {}
+    """By row of the budget, calls of NFS and NFSACL, and what of the clock they held up."""
     ack_waits: AckWaits = AckWaits()
     """Calls of the only client that were answered late since the server waited for ACKs."""
     alone: ClientClock | None = None
@@ -301,13 +304,16 @@ class Measurement(Record):
     def unknown_beyond_s(self, rtt_s: float) -> float:
         """What the calls without a known outcome took beyond a round trip, added up, seconds.
 
-        What they stood still for what was lost, or took longer for a longer path, is not in it.
+        What they stood still for what was lost, or took longer for a longer path, is not in it. By
+        what they held up the clock for, times the overlap of all calls.
 
         Args:
             rtt_s: The round trip, seconds.
         """
         lost = self.lost.unknown_s + self.longer.unknown_s
-        return max(0.0, self.unknown_s - self.unknown_calls * rtt_s - lost)
+        row = self.spent.get("unknown")
+        turns = 1.0 if row is None else times_of(row.share_s, row.waited_s / self.concurrency)
+        return turns * max(0.0, self.unknown_s - self.unknown_calls * rtt_s - lost)
 
     @property
     def unsure_s(self) -> float:
@@ -353,4 +359,28 @@ class Measurement(Record):
                 rtt_s=rtt,
                 concurrency=self.concurrency,
             ),
+        )
+
+    def booked(self, costs: Costs[float]) -> Costs[float]:
+        """The costs of this run, or of a like one, by what calls held up the clock for.
+
+        The overlap is a mean, which is that of no kind of call where some come one by one and
+        others all at once. The sum stays.
+
+        Args:
+            costs: Those of this run, or with a round trip, storage or files that were given.
+        """
+        rtt_s, persist_s = self.rtt_s or 0.0, self.costs().persist_s
+        by_row = divided(self.spent, rtt_s, persist_s)
+        by_overlap = self.calls * rtt_s, self.stable_calls * persist_s
+        longer_s, stored_s = (
+            # Less than a nanosecond is what floats have left.
+            round(row_s * self.concurrency - overlap_s, 9) / (self.files or 1)
+            for row_s, overlap_s in zip(by_row, by_overlap, strict=True)
+        )
+        return replace(
+            costs,
+            longer_s=costs.longer_s + longer_s,
+            stored_s=costs.stored_s + stored_s,
+            other_s=costs.other_s - longer_s - stored_s,
         )

@@ -181,6 +181,7 @@ def measure(
         longer=calls.longer,
         stood_still=calls.stood_still,
         served=calls.served,
+        spent=calls.spent,
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if several else sum(known.unreached_s.values()),

@@ -183,7 +183,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     told = measured.persist_s is not None
     found = verdict(
         Evidence(
-            costs=measured.costs(),
+            costs=measured.booked(measured.costs()),
             # Calls overlap otherwise while their bytes move than on average.
             transfer_s=measured.moved_s * measured.concurrency,
             waiting_s=measured.postponed_s,

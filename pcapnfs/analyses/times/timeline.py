@@ -29,6 +29,7 @@ from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
 from pcapnfs.analyses.times.outstanding import KINDS, UNKNOWN, WAITING, outstanding
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
+from pcapnfs.analyses.times.spent import Spent, spent
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses.wire.tcp_stalls import stalled
@@ -203,6 +204,8 @@ class Timeline(Record):
     served: Mapping[str, Served]
     """By row of the budget, the answered calls that wait for no stable storage, and how long the
     server took for them."""
+    spent: Mapping[str, Spent]
+    """By row of the budget, the calls that are counted, and what of the clock they held up."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
@@ -262,6 +265,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     del chosen
     unit = facts.pop("unit")[order]
     number = sums.as_they_come(unit)
+    rows = spent(calls.kind, share_ns, intervals.begin, intervals.end, facts["counted"])
     busy, shares = sums.added(share_ns, order, unit, len(number))
     stored = facts["operation"] >= 0
     stored_shares = sums.summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
@@ -336,6 +340,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         longer=longer_path,
         stood_still=stood_still,
         served=served,
+        spent=rows,
         locked=locked,
         lock_gaps=_lock_gaps.added_up(waited_for),
         apart_s=apart / NANOSECONDS,

@@ -1,0 +1,92 @@
+"""What calls of each row of the time budget held up the clock for, all clients as one.
+
+Takes what calls were outstanding for, and their shares of the clock; gives sums by row. Where calls
+of one kind come one by one and those of another many at once, as reads and the write-back behind
+them do, only by row is it known what of the clock a round trip of each was, or persistence: the
+mean overlap of all calls books nearly all of it to those that were outstanding for long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs.analyses.asking.arrays import pieces
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.times.outstanding import KINDS, WAITING
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Times = NDArray[np.int64]
+
+
+class Spent(Record):
+    """Calls of NFS and NFSACL of one row, with their transfer."""
+
+    calls: int
+    """How many."""
+    waited_s: float
+    """For how long they were outstanding, added up, seconds."""
+    share_s: float
+    """Their shares of the time in which calls were outstanding, added up, seconds."""
+
+    def part_s(self, time_s: float) -> float:
+        """What so much of each call's time held up the clock for, seconds.
+
+        The row is divided as the mean time of its calls is.
+
+        Args:
+            time_s: What each call spends on it, seconds.
+        """
+        if not self.waited_s:
+            return 0.0
+        return self.share_s * min(1.0, self.calls * time_s / self.waited_s)
+
+
+def spent(
+    kind: NDArray[np.uint8], share_ns: Floats, begin: Times, end: Times, which: NDArray[np.bool_]
+) -> dict[str, Spent]:
+    """Add up by row; without those that nothing but waiting is known of.
+
+    Args:
+        kind: What each call was outstanding for (`outstanding.KINDS`).
+        share_ns: Its share of the clock, ns.
+        begin: When it began to be outstanding, ns.
+        end: When that ended, ns.
+        which: Calls that are counted.
+    """
+    rows = WAITING + 1
+    calls, waited, shares = np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows)
+    for piece in pieces(len(kind)):
+        chosen = which[piece]
+        kinds = kind[piece][chosen]
+        calls += np.bincount(kinds, minlength=rows)
+        lasted = (end[piece] - begin[piece])[chosen]
+        waited += np.bincount(kinds, lasted, minlength=rows)
+        shares += np.bincount(kinds, share_ns[piece][chosen], minlength=rows)
+    return {
+        row: Spent(int(calls[place]), waited[place] / NANOSECONDS, shares[place] / NANOSECONDS)
+        for place, row in enumerate(KINDS)
+        if calls[place]
+    }
+
+
+def divided(rows: Mapping[str, Spent], rtt_s: float, persist_s: float) -> tuple[float, float]:
+    """What round trips, and persistence, held up the clock for, seconds.
+
+    Args:
+        rows: The calls by row.
+        rtt_s: A round trip.
+        persist_s: What a stable call takes longer than that.
+    """
+    round_trips_s = sum(row.part_s(rtt_s) for row in rows.values())
+    stable = rows.get("stable")
+    if stable is None:
+        return round_trips_s, 0.0
+    return round_trips_s, stable.part_s(rtt_s + persist_s) - stable.part_s(rtt_s)

@@ -105,6 +105,47 @@ def test_what_is_merely_possible_costs_nothing() -> None:
     assert (path.known, path.calls, path.longer_s, path.time_s) == (False, 0, 0.0, {})
 
 
+def left_out(*, sent_ms: float = 2_000, after_ms: float = 21) -> list[Row]:
+    """Ten WRITEs of 8 KiB, each left out by an acknowledgement that came long after it was sent."""
+    rows = []
+    for number in range(10):
+        sent = START_NS + round((sent_ms + 100 * number) * MILLISECOND)
+        end = sent + round((after_ms + 2) * MILLISECOND)
+        times = {
+            "call_first_time": sent,
+            "call_time": sent,
+            "reply_first_time": end,
+            "reply_time": end,
+            "unreceived_time": sent + round(after_ms * MILLISECOND),
+        }
+        rows.append(
+            call(20 + number, "WRITE", after_ms + 2, call_bytes=8_300, connection=0, **times)
+        )
+    return rows
+
+
+def test_calls_that_had_not_arrived_bear_out_that_no_end_was_busy() -> None:
+    """All answers took 20 ms more, and calls meanwhile were on their way for as long."""
+    (path,) = told(slow(20, acks=20), calls=left_out())
+    assert (path.confidence, path.late_calls) == ("likely", 0)
+    assert (path.rtt_s, path.until_ns) == (0.02, START_NS + 9 * SECOND)
+    assert path.calls == 10
+    assert path.longer_s == pytest.approx(10 * 0.020)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        left_out(after_ms=17),  # The end may have been busy for the rest.
+        left_out(after_ms=40),  # These waited in a queue as well.
+        left_out(sent_ms=8_900),  # Some came later.
+    ],
+)
+def test_other_calls_do_not(calls: list[Row]) -> None:
+    (path,) = told(slow(20, acks=20), calls=calls)
+    assert path.late_calls == 10
+
+
 @pytest.mark.parametrize(("full", "soon"), [(1, 0), (0, 1)])
 def test_a_single_stall_is_no_longer_path(full: int, soon: int) -> None:
     """It makes no more ACKs late than are timed at once."""

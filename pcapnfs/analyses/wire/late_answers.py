@@ -11,8 +11,10 @@ an ACK is for all that has arrived, so none was delayed for longer than the one 
 (An ACK of two full-sized segments is no proof of its own: it goes at once (RFC 5681 section 4.2)
 unless the receiver cannot take more, as where a server is too slow for what clients write.) ACKs
 that took less than 30 ms longer are not delayed either; but that a busy end takes a while to send
-them, too. Between the capture point and the end that it was taken at there is no path: that half is
-not looked at.
+them, too. Where the server's acknowledgements left out calls (`late_arrivals`) that had been on
+their way for as long as the quickest of these answers took, it was the path that took so long, and
+no end that was busy. Between the capture point and the end that it was taken at there is no path:
+that half is not looked at.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs import columns
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
 from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.late_arrivals import LateArrivals, late_arrivals
 from pcapnfs.analyses.wire.round_trip import round_trips
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     round_trip.READS,
+    _late_arrivals.READS,
     columns.of(
         connections="connection client server "
         "client_slow_from client_slow_until client_slow_rtt "
@@ -80,6 +85,10 @@ BUSY_TIMES = 3.0
 BUSY = (20, 100)
 """… nor fewer ACKs than the first; from the second on the path is likely the cause, and so it is
 where it was longer by less (`LEAST_OF_MANY_S`): no end is as busy with each of so many."""
+
+AS_LONG = (0.9, 1.5)
+"""Calls that had not arrived for at least so many times the quickest of these answers, in the
+median, and for no more, were on the same path as they."""
 
 Side = Literal["client", "server"]
 """An end of the path."""
@@ -156,7 +165,26 @@ def late_answers(trace: Trace) -> tuple[LateAnswers, ...]:
         for (client, server, side), rows in found.items()
         if (pair := usual.get((client, server))) is not None and pair.vantage != side
     )
-    return tuple(each for each in late if each is not None)
+    arrived = {(each.client, each.server): each for each in late_arrivals(trace)}
+    return tuple(
+        _borne_out(each, arrived.get((each.client, each.server)))
+        for each in late
+        if each is not None
+    )
+
+
+def _borne_out(late: LateAnswers, calls: LateArrivals | None) -> LateAnswers:
+    """The same, likely instead of possible where calls show that the path took so long."""
+    if late.known or late.side != "server" or calls is None:
+        return late
+    least, most = AS_LONG
+    if (
+        late.from_ns <= calls.from_ns
+        and calls.until_ns <= late.until_ns
+        and least * late.rtt_s <= calls.median_s <= most * late.rtt_s
+    ):
+        return replace(late, confidence="likely")
+    return late
 
 
 def _late(

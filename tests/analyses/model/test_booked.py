@@ -36,15 +36,11 @@ def _timed(number: int, op: str, stability: str, sent: int, lasts_ms: int, neare
     """A call, which begins some nanoseconds later where several begin at once."""
     begin, end = sent + nearer, sent + lasts_ms * MILLISECOND
     times = dict.fromkeys(TIMES[:2], begin) | dict.fromkeys(TIMES[2:], end)
-    return call(
-        number, op, lasts_ms, file=1, stability=stability, **(times | {"srt": end - begin})
-    )
+    return call(number, op, lasts_ms, file=1, stability=stability, **(times | {"srt": end - begin}))
 
 
 def _opened() -> Trace:
-    return trace_of(
-        files=objects(), calls=_read_modify_write(), connections=[connection(0.8, 0.0)]
-    )
+    return trace_of(files=objects(), calls=_read_modify_write(), connections=[connection(0.8, 0.0)])
 
 
 def test_writes_at_once_do_not_take_the_time_of_reads_one_by_one() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.forecasts.verdict import measured_verdict
+from pcapnfs.analyses.wire import slower_gaps
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
@@ -167,6 +170,77 @@ def test_on_the_clients_half_calls_are_over_before_it() -> None:
     (path,) = told({**slow(300, side="client", full=12), **AT_SERVER})
     assert (path.side, path.calls, path.longer_s) == ("client", 0, 0.0)
     assert path.usual_s == pytest.approx(0.001)
+
+
+def one_by_one(*, think_ms: float, calls: int = 20, since_ms: float = 2_000) -> list[Row]:
+    """Calls that take 1 ms at the server, each so long after the reply before came by there."""
+    rows, now_ms = [], since_ms
+    for number in range(calls):
+        sent = START_NS + round(now_ms * MILLISECOND)
+        end = sent + MILLISECOND
+        times = {"call_first_time": sent, "call_time": sent}
+        times |= {"reply_first_time": end, "reply_time": end, "srt": end - sent}
+        rows.append(call(40 + number, "GETATTR", 1, connection=0, **times))
+        now_ms += 1 + think_ms
+    return rows
+
+
+LONGER = {**slow(60, side="client", soon=12), **AT_SERVER}
+"""Captured at the server; the way to the client takes 60 ms for a while instead of 1 ms."""
+
+
+def test_the_client_gets_replies_later_and_calls_later() -> None:
+    """Each call comes 65 ms after the reply: 1 ms is usual, 59 ms the path's, 5 ms its own."""
+    calls = one_by_one(think_ms=65)
+    with trace_of(connections=[LONGER], calls=calls) as trace:
+        (path,) = slower_paths(trace)
+        assert slower_gaps.by_client(trace) == {"10.0.0.2": pytest.approx(19 * 0.059)}
+    assert (path.confidence, path.gaps, path.calls) == ("certain", 19, 0)
+    assert path.time_s == {"client": pytest.approx(19 * 0.059)}
+    assert path.frames == (81, 83, 85, 87, 89)
+
+
+def test_what_came_sooner_waited_no_longer_and_a_pause_is_the_clients() -> None:
+    """A call that was sent while the reply was on its way, and one after a second and more."""
+    (path,) = told(LONGER, calls=one_by_one(think_ms=11))
+    assert path.time_s == {"client": pytest.approx(19 * 0.010)}
+    (path,) = told(LONGER, calls=one_by_one(think_ms=0.5))
+    assert (path.gaps, path.time_s) == (0, {})
+    (path,) = told(LONGER, calls=one_by_one(think_ms=1_100, calls=4))
+    assert (path.gaps, path.time_s) == (0, {})
+    # Before the path was longer, and beside a call of another mount, nothing is.
+    (path,) = told(LONGER, calls=one_by_one(think_ms=65, calls=5, since_ms=500))
+    assert (path.gaps, path.time_s) == (0, {})
+    beside = call(30, "GETATTR", 3_000, server="10.0.0.9", connection=1)
+    (path,) = told(LONGER, calls=[beside, *one_by_one(think_ms=65)])
+    assert path.gaps < 19
+
+
+def test_the_verdict_counts_what_the_path_took_between_calls() -> None:
+    """As a capture at the client tells it, where the calls themselves take so much longer."""
+    with trace_of(connections=[LONGER], calls=one_by_one(think_ms=65, calls=40)) as trace:
+        found = measured_verdict(measure(trace))
+    assert found is not None
+    times = {each.cause: each.time_s for each in found.causes}
+    assert found.named == ("path",)
+    assert times["path"] == pytest.approx(39 * 0.059)
+    assert times["client"] == pytest.approx(39 * 0.005)
+
+
+def test_of_several_clients_each_has_its_own() -> None:
+    other = {**LONGER, "connection": 1, "client": "10.0.0.3"}
+    other |= {name: None for name in other if name.startswith("client_slow")}
+    quick = [
+        {**row, "call": int(str(row["call"])) + 500, "client": "10.0.0.3", "connection": 1}
+        for row in one_by_one(think_ms=65, calls=40)
+    ]
+    with trace_of(
+        connections=[LONGER, other], calls=[*one_by_one(think_ms=65, calls=40), *quick]
+    ) as trace:
+        clocks = measure(trace).clients
+    assert clocks is not None
+    paths = {clock.client: clock.causes()["path"] for clock in clocks.each}
+    assert paths == {"10.0.0.2": pytest.approx(39 * 0.059), "10.0.0.3": 0.0}
 
 
 def test_at_the_end_of_the_capture_there_is_no_path() -> None:

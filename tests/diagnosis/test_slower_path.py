@@ -70,6 +70,17 @@ def test_what_is_merely_possible_is_a_note() -> None:
     assert seen.title == "The path to the server may have been longer for a while"
 
 
+def test_on_the_clients_half_it_costs_what_it_took_between_calls() -> None:
+    far = replace(LONGER, side="client", calls=0, longer_s=0.0, gaps=398, time_s={"client": 11.1})
+    (seen,) = seen_by(RULE, nothing(slower_paths=(far,)))
+    assert seen.seen.endswith(
+        " Each reply came to the client later by that, and its next call as much later: before 398 "
+        "calls that was 11.1 s of the time in which none was under way."
+    )
+    assert seen.claims == (Claim("client", 11.1),)
+    assert seen.severity == "warning"
+
+
 def test_on_the_clients_half_it_is_a_warning_without_cost() -> None:
     far = replace(LONGER, side="client", calls=0, longer_s=0.0, time_s={}, frames=())
     (seen,) = seen_by(RULE, nothing(slower_paths=(far,)))

@@ -59,6 +59,7 @@ from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import network_path as _network_path
+from pcapnfs.analyses.wire import slower_gaps
 from pcapnfs.analyses.wire import vain_connections as _vain_connections
 from pcapnfs.analyses.wire.cut_off import cut_off_s
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
@@ -250,6 +251,7 @@ def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
         known,
         lost_s=lost_by_client(trace),
         longer_s=slower_by_client(trace),
+        path_idle_s=slower_gaps.by_client(trace),
         locked_s={gaps.client: gaps.time_s for gaps in calls.lock_gaps},
         stood_still=stood_still_by_client(trace),
         loss_rates=loss_rates_by_client(trace),

@@ -459,6 +459,7 @@ def _evidence(
         late=measured.late,
         lost_idle_s=measured.lost.idle_s * part,
         longer_s=measured.longer.calls_s * part,
+        longer_idle_s=measured.longer.idle_s * part,
         clients=measured.several,
         resent=mostly_resent(measured, given),
         # A pause is one of the run, whatever the number of files.

@@ -124,6 +124,7 @@ def verdict(evidence: Evidence) -> Verdict:
     idle = divided(
         costs.client_time_s,
         late_s=evidence.lost_idle_s,
+        path_s=evidence.longer_idle_s,
         locks_s=evidence.locked_s,
         connecting_s=evidence.unreached_s,
     )
@@ -141,7 +142,7 @@ def verdict(evidence: Evidence) -> Verdict:
         "round_trips": round_trips - queue,
         "transfer": max(0.0, transfer),
         "waiting": waiting + idle.unreached_s + evidence.vain_s,
-        "path": path,
+        "path": path + idle.path_s,
         "loss": lost + idle.late_s,
         "locks": idle.locks_s,
         "server": left - unknown + queue,
@@ -195,6 +196,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             unused_s=measured.unused_s,
             longer_s=measured.longer.calls_s,
             longer_calls=measured.longer.calls,
+            longer_idle_s=measured.longer.idle_s,
             full=measured.longer.full,
             stable_s=measured.stable_median_s if told else None,
             data_s=measured.data_median_s if told else None,
@@ -330,7 +332,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts = _owned(evidence, parts)
     causes = causes_of(_seen(evidence, parts))
     idle = clock.idle
-    known = idle.late_s + idle.locks_s + idle.connecting_s
+    known = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
     unused = max(0.0, clock.active_s - clock.waited_s - known)
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:

@@ -151,6 +151,8 @@ class Evidence(Record):
     """The same of the time in which no call was under way, of all calls together."""
     longer_s: float = 0.0
     """The part of it that calls took longer because the path was longer for a while."""
+    longer_idle_s: float = 0.0
+    """The same of the time in which no call was under way: of the way to the client."""
     longer_calls: int = 0
     """How many of them did; 0 where only the clock of one client is known."""
     clients: int = 1

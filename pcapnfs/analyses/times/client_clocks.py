@@ -104,6 +104,8 @@ class ClientClock(Record):
     seconds."""
     locked_s: float
     """The part of its own time in which it waited for locks, seconds."""
+    path_idle_s: float
+    """The part of its own time that the way to it was longer for a while, seconds."""
     unreached_s: float
     """The part of its own time in which it waited for a connection, seconds."""
     vain_s: float
@@ -195,7 +197,7 @@ class ClientClock(Record):
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
             "waiting": self.budget.waiting_s + idle.unreached_s,
-            "path": path + known,
+            "path": path + known + idle.path_s,
             "loss": lost + unsure + moving + idle.late_s,
             "server": left - lost,
             "unknown": unknown,
@@ -211,7 +213,13 @@ class ClientClock(Record):
         long the server was not ready or not reached.
         """
         causes = self.causes()
-        moving_s = causes["transfer"] + causes["loss"] - self.idle.late_s + causes["path"]
+        moving_s = (
+            causes["transfer"]
+            + causes["loss"]
+            - self.idle.late_s
+            + causes["path"]
+            - self.idle.path_s
+        )
         return moving_s + self.budget.waiting_s
 
     def served_s(self) -> dict[str, float]:
@@ -226,6 +234,7 @@ class ClientClock(Record):
         return divided(
             self.budget.client_s,
             late_s=self.lost_of("client"),
+            path_s=self.path_idle_s,
             locks_s=self.locked_s,
             connecting_s=self.unreached_s,
             vain_s=self.vain_s,
@@ -263,6 +272,8 @@ class ByClient(Record):
     """By row of the budget, for how long calls stood still for what was lost, seconds."""
     longer_s: Mapping[str, Mapping[str, float]] = {}
     """The same of what calls took longer because the path was longer for a while."""
+    path_idle_s: Mapping[str, float] = {}
+    """What the way to it was longer for a while, between its calls, seconds."""
     locked_s: Mapping[str, float] = {}
     """What of its own time it waited for locks, seconds."""
     stood_still: Mapping[str, StoodStill] = {}
@@ -356,6 +367,7 @@ def client_clocks(
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
                 lost_s=known.lost_s.get(client, {}),
                 longer_s=known.longer_s.get(client, {}),
+                path_idle_s=known.path_idle_s.get(client, 0.0),
                 locked_s=known.locked_s.get(client, 0.0),
                 unreached_s=known.unreached_s.get(client, 0.0),
                 vain_s=known.vain_s.get(client, 0.0),

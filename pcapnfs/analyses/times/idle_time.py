@@ -14,10 +14,12 @@ class IdleTime(Record):
 
     late_s: float
     """Until TCP sent again what was lost of a call."""
+    path_s: float
+    """Of the rest, what the way to the client was longer for a while."""
     locks_s: float
-    """Of the rest, until the client tried for a lock again."""
+    """Of what is left then, until the client tried for a lock again."""
     connecting_s: float
-    """Of what is left then, until it had a connection."""
+    """Of the rest, until it had a connection."""
     vain_s: float
     """Of what is left then, the time in which it asked for one to the end, in vain."""
     client_s: float
@@ -30,7 +32,13 @@ class IdleTime(Record):
 
 
 def divided(
-    time_s: float, *, late_s: float, locks_s: float, connecting_s: float, vain_s: float = 0.0
+    time_s: float,
+    *,
+    late_s: float,
+    locks_s: float,
+    connecting_s: float,
+    vain_s: float = 0.0,
+    path_s: float = 0.0,
 ) -> IdleTime:
     """Divide time without a call.
 
@@ -40,10 +48,11 @@ def divided(
         locks_s: How long locks were waited for, seconds; so the next two for connections.
         connecting_s: For those that came about.
         vain_s: For those that did not.
+        path_s: What the way to the client was longer for a while, seconds.
     """
     left, parts = time_s, []
-    for known_s in (late_s, locks_s, connecting_s, vain_s):
+    for known_s in (late_s, path_s, locks_s, connecting_s, vain_s):
         parts.append(min(known_s, left))
         left -= parts[-1]
-    late, locks, connecting, vain = parts
-    return IdleTime(late, locks, connecting, vain, left)
+    late, path, locks, connecting, vain = parts
+    return IdleTime(late, path, locks, connecting, vain, left)

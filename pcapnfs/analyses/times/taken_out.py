@@ -18,6 +18,7 @@ from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.outstanding import UNKNOWN
 from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire.slower_gaps import gaps
 from pcapnfs.analyses.wire.slower_path import slowed, slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
 from pcapnfs.record import Record
@@ -63,6 +64,8 @@ class Longer(Record):
     """The part of it of calls without a known outcome."""
     full: bool = False
     """The clients' own data made it longer: it filled a link."""
+    idle_s: float = 0.0
+    """Between calls, while none was outstanding, of the way to the client."""
 
 
 def losses(still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags) -> Lost:
@@ -84,6 +87,16 @@ def late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s:
     late = np.zeros(len(calls.call))
     late[find(calls.call, still.call)] = still.late_ns
     return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
+
+
+def between_s(trace: Trace, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
+    """What a longer way to the client took before calls, while none was outstanding, seconds."""
+    found = gaps(trace)
+    if found is None:
+        return 0.0
+    path = np.zeros(len(calls.call))
+    path[find(calls.call, found.call)] = found.path_ns
+    return float(np.minimum(path[order] / NANOSECONDS, idle_s).sum())
 
 
 def stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:

@@ -299,6 +299,8 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     del intervals
     if still is not None:
         lost = replace(lost, idle_s=taken_out.late_s(still, calls, order, idle_s))
+    between_s = taken_out.between_s(trace, calls, order, idle_s)
+    longer_path = replace(longer_path, idle_s=between_s)
     service_s = sums.in_seconds(service, order)
     del service
     once, shows, pair = facts.pop("once")[order], shows[order], pair[order]

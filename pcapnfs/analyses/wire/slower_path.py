@@ -21,11 +21,12 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import full_links, tcp_stalls
+from pcapnfs.analyses.wire import full_links, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
 from pcapnfs.analyses.wire.late_answers import Confidence, LateAnswers, Side, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
+from pcapnfs.analyses.wire.slower_gaps import GapsOfPair
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ READS = columns.together(
     _late_answers.READS,
     _late_arrivals.READS,
     full_links.READS,
+    slower_gaps.READS,
     shares.READS,
     tcp_stalls.STALLED_READS,
     columns.of(
@@ -93,6 +95,10 @@ class SlowerPath(Record):
     client's data filled also the large ones just before and after, while its queue grew or went."""
     longer_s: float = 0.0
     """What they took longer for it, added up, seconds: not more than they took in all."""
+    gaps: int = 0
+    """Calls on the client's half, known to be longer, before which none of the client was under way
+    for less than a second: the reply before came to it later by what the path was longer, and so
+    did they."""
     time_s: Mapping[str, float] = {}
     """What that took of the clock, seconds by row of the time budget."""
     full_bytes_per_s: float | None = None
@@ -136,8 +142,12 @@ class Slowed(Record):
 def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     """Tell each client, server and half of the path, in order of time."""
     replied = full_links.full_of_replies(trace)
+    waits = slower_gaps.by_pair(trace)
     found = tuple(
-        replace(path, full_bytes_per_s=replied.get((path.client, path.server)))
+        replace(
+            _with_gaps(path, waits.get((path.client, path.server))),
+            full_bytes_per_s=replied.get((path.client, path.server)),
+        )
         if path.side == "client"
         else path
         for path in _paths(trace)
@@ -271,6 +281,12 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
         full_bytes_per_s=late.bytes_per_s,
         late_calls=late.calls,
     )
+
+
+def _with_gaps(path: SlowerPath, gaps: GapsOfPair | None) -> SlowerPath:
+    if gaps is None:
+        return path
+    return replace(path, gaps=gaps.calls, time_s={"client": gaps.path_s}, frames=gaps.frames)
 
 
 def _with_calls(

@@ -101,8 +101,8 @@ def _severity(path: SlowerPath, material: Material) -> Severity:
     if not path.known:
         return "note"
     severity = by_cost(material, by_row(path.time_s), sure=path.confidence == "certain")
-    # What it cost before the calls, on the client's half, nobody knows.
-    return "warning" if path.side == "client" else severity
+    # What it cost beside calls of others, on the client's half, nobody knows.
+    return "warning" if path.side == "client" and severity == "note" else severity
 
 
 def _proof(path: SlowerPath) -> str:
@@ -123,6 +123,13 @@ def _proof(path: SlowerPath) -> str:
 
 
 def _cost(path: SlowerPath) -> str:
+    if path.gaps:
+        waited = units.duration(sum(path.time_s.values()))
+        return (
+            " Each reply came to the client later by that, and its next call as much later: before "
+            f"{units.counted(path.gaps, 'call')} that was {waited} of the time in which none was "
+            "under way."
+        )
     if not path.calls:
         return ""
     calls, longer = units.counted(path.calls, "call"), units.duration(path.longer_s)

@@ -130,4 +130,14 @@ def test_pieces_that_are_each_made_sure_of_are_a_programs_wish(
     assert ("200 WRITEs to 20 files asked for stable storage each" in seen.seen) is told
     actions = " ".join(advice.action for advice in seen.advice)
     assert ("larger transactions" in actions) is told
+    assert "one fsync" not in seen.seen
+    crowded = bound_by(
+        "persistence",
+        kinds=kinds,
+        stable_writes=writes,
+        stable_files=files,
+        stable=StableCalls(crowded=True),
+    )
+    (seen,) = seen_by(RULE, crowded)
+    assert ("may be no more than one fsync, msync or close" in seen.seen) is told
     assert ("parallel tar" in actions) is not told

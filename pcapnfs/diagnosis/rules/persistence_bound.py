@@ -59,6 +59,12 @@ AT_ONCE = Advice(
 )
 """In place of what is for files that are made, where a few files are written piece by piece."""
 
+AT_ONE_FSYNC = (
+    " Where they come many at a time, as most stable calls do here, it may be no more than one "
+    "fsync, msync or close: Linux asks so for each of the pages that lie scattered in a file."
+)
+"""What is said besides where most stable calls came while others were under way."""
+
 EACH = 10
 """Stable WRITEs for each file from which on they are pieces, and no whole files."""
 
@@ -191,7 +197,7 @@ def _pieces(found: Bottleneck) -> str:
         f" {units.counted(found.stable_writes, 'WRITE')} to "
         f"{units.counted(found.stable_files, 'file')} asked for stable storage each: databases, "
         "disks of virtual machines and logs do so (O_SYNC, O_DSYNC, O_DIRECT, fsync after each "
-        "write), and mounts with sync or noac."
+        "write), and mounts with sync or noac." + (AT_ONE_FSYNC if found.stable.crowded else "")
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from pcapnfs.analyses.times.taken_out import Longer
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
+from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 
@@ -51,6 +53,20 @@ def test_a_few_stable_calls_tell_storage_where_nearly_each_moved_far() -> None:
     disk, memory = of(DISK), of(MEMORY)
     assert told(disk, memory) == {"storage": ("slower", "faster")}
     assert told(memory, disk) == {"storage": ("faster", "slower")}
+
+
+def test_what_a_longer_path_took_of_most_calls_is_no_storage() -> None:
+    """All calls of one run took 45 ms longer while the path did."""
+    disk, memory = of(DISK), of(MEMORY)
+
+    def longer(calls: int) -> Side:
+        taken = Longer(calls_s=0.045 * calls, calls=calls)
+        return replace(disk, measured=replace(disk.measured, longer=taken))
+
+    assert "storage" not in told(longer(8), memory)
+    assert "storage" not in told(memory, longer(8))
+    # What it took of some says nothing of the others.
+    assert told(memory, longer(4)) == {"storage": ("faster", "slower")}
 
 
 @pytest.mark.parametrize(

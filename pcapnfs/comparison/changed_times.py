@@ -22,7 +22,7 @@ from pcapnfs.comparison.changed_settings import times_at_once
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
-from pcapnfs.diagnosis.rules.slower_path import FULL
+from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -102,6 +102,14 @@ class OneSided(Record):
 
 ONE_SIDED = (
     OneSided("path", "slower_path", "a link was full", "no link was full", "possible", FULL),
+    OneSided(
+        "path",
+        "slower_path",
+        "longer for a while than otherwise",
+        "as long all along",
+        "likely",
+        LONGER,
+    ),
     OneSided("loss", "tcp_loss", "segments are lost", "none that cost time", "likely"),
     OneSided(
         "locks",
@@ -451,10 +459,17 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
 
 
 def _added_s(before: Side, after: Side) -> float:
-    """What the network added to each call."""
+    """What the network added to each call: usually, and where the path was longer for a while."""
+    added = _longer_s(after.measured) - _longer_s(before.measured)
     if before.way.rtt_s is None or after.way.rtt_s is None:
-        return 0.0
-    return after.way.rtt_s - before.way.rtt_s
+        return added
+    return after.way.rtt_s - before.way.rtt_s + added
+
+
+def _longer_s(measured: Measurement) -> float:
+    """What calls took longer for a longer path, where that is most of them; else nothing."""
+    longer = measured.longer
+    return longer.calls_s / longer.calls if 2 * longer.calls > measured.calls else 0.0
 
 
 def _stored(moved: list[OperationChange], direction: str) -> Cause:

@@ -22,6 +22,9 @@ MORE = Threshold(
 )  # fmt: skip
 
 
+LONGER = "was longer for a while"
+"""What the title ends with of a path that was longer, as far as can be known."""
+
 FULL = "was full for a while"
 """What the title ends with of a link that data filled."""
 
@@ -82,8 +85,8 @@ def _data(path: SlowerPath) -> str:
 def _title(path: SlowerPath) -> str:
     if path.full_bytes_per_s:
         return f"The link to the {path.side} {FULL}"
-    be = "was" if path.known else "may have been"
-    return f"The path to the {path.side} {be} longer for a while"
+    how = LONGER if path.known else "may have been longer for a while"
+    return f"The path to the {path.side} {how}"
 
 
 def _rate(path: SlowerPath) -> str:

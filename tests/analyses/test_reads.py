@@ -343,10 +343,11 @@ def sample(request: pytest.FixtureRequest) -> Iterator[tuple[Path, Trace]]:
     """A sample, and all of its columns, decoded once for all questions."""
     with pcapnfs.open(request.param) as whole:
         yield request.param, whole
+    reported.cache_clear()
 
 
 @pytest.mark.parametrize("question", [name for name in QUESTIONS if name not in COMPOSED])
-def test_an_answer_needs_no_other_columns(question: str, whole: Callable[[Path], Trace]) -> None:
+def test_an_answer_needs_no_other_columns(question: str, heard: Callable[[Path], Heard]) -> None:
     """With nothing but its columns decoded, the answer is the same.
 
     Of each sample for which the question puts a query that it has put for none before: whether a
@@ -355,25 +356,65 @@ def test_an_answer_needs_no_other_columns(question: str, whole: Callable[[Path],
     reads, ask = QUESTIONS[question]
     tried: set[str] = set()
     for sample in SAMPLES:
-        put, answer = queries(question, whole(sample))
+        put, answer = heard(sample).ask(question)
         if not put <= tried:
             tried |= put
             with pcapnfs.open(sample, columns=reads) as narrow:
                 assert ask(narrow) == answer, sample.name
 
 
-def queries(question: str, trace: Trace) -> tuple[set[str], object]:
-    """All that is asked of a trace for a question, by which no other has been prepared yet."""
-    put: set[str] = set()
+class Heard:
+    """A trace, and what is put to it for each question.
 
-    def look(_: duckdb.DuckDBPyConnection, query: str, /, *_given: object) -> None:
-        for literal, told in LITERALS:
-            query = re.sub(literal, told, query)
-        put.add(query)
+    Answers that several questions build on are worked out for the first of them alone; what was put
+    for them is put for each of these.
+    """
 
-    _, ask = QUESTIONS[question]
-    with as_decoded(trace), listened(trace, look):
-        return put, ask(trace)
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.put_for: dict[Callable[..., Any], set[str]] = {}
+        self.under_way: list[set[str]] = []
+
+    def ask(self, question: str) -> tuple[set[str], object]:
+        """All that is put for a question, and its answer."""
+        _, ask = QUESTIONS[question]
+        self.under_way = [set()]
+        with pytest.MonkeyPatch.context() as patch, listened(self.trace, self.look):
+            patch.setattr(once.Answers, "get", self.getting(once.Answers.get))
+            return self.under_way[0], ask(self.trace)
+
+    def look(self, _: duckdb.DuckDBPyConnection, query: str, /, *_given: object) -> None:
+        self.under_way[-1].add(without_values(query))
+
+    def getting(self, get: Callable[..., object]) -> Callable[..., object]:
+        """What takes an answer that several questions build on from where such are kept."""
+
+        def heard(
+            kept: once.Answers, asked: Callable[..., Any], work_out: Callable[[], object]
+        ) -> object:
+            self.under_way.append(set(self.put_for.get(asked, ())))
+            try:
+                return get(kept, asked, work_out)
+            finally:
+                put = self.put_for[asked] = self.under_way.pop()
+                self.under_way[-1] |= put
+
+        return heard
+
+
+@functools.cache
+def without_values(query: str) -> str:
+    """A query, but for the values that stand in it."""
+    for literal, told in LITERALS:
+        query = re.sub(literal, told, query)
+    return query
+
+
+@pytest.fixture(scope="module")
+def heard() -> Iterator[Callable[[Path], Heard]]:
+    """Samples with all of their columns, each decoded once; nobody else asks these traces."""
+    with ExitStack() as opened:
+        yield functools.cache(lambda path: Heard(opened.enter_context(pcapnfs.open(path))))
 
 
 @pytest.mark.parametrize("question", sorted(COMPOSED))
@@ -393,7 +434,21 @@ def assert_needs_no_other_columns(question: str, sample: tuple[Path, Trace]) -> 
     reads, ask = QUESTIONS[question]
     path, whole = sample
     with pcapnfs.open(path, columns=reads) as narrow:
-        assert ask(narrow) == ask(whole)
+        assert ask(narrow) == of_whole(question, whole)
+
+
+@functools.lru_cache(maxsize=1)
+def reported(trace: Trace) -> report.Report:
+    """What `report` gives of a trace: of the whole sample that two questions are about."""
+    return report.report(trace)
+
+
+def of_whole(question: str, whole: Trace) -> object:
+    """The answer to a question that puts others; every figure of a summary is in the report."""
+    if question in ("report", "summary"):
+        found = reported(whole)
+        return found if question == "report" else found.summary
+    return QUESTIONS[question][1](whole)
 
 
 @pytest.fixture(scope="module")

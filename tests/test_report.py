@@ -11,9 +11,10 @@ import pcapnfs
 from pcapnfs import report as contents
 from pcapnfs import units
 from pcapnfs.report import Report
-from pcapnfs.views.document import document
+from pcapnfs.views.document import to_json
 from pcapnfs.views.report import markdown, page
 from tests.oracles.corpus import require_corpus
+from tests.summarized import summarized
 from tests.unit.rows import ROOT
 
 LAB = (
@@ -61,7 +62,7 @@ def check(found: Report) -> None:
 def test_samples_are_told_as_summarize_tells_them(name: str) -> None:
     with pcapnfs.open(ROOT / "samples" / name, columns=contents.READS) as trace:
         found = contents.report(trace)
-        assert document(found.summary) == document(pcapnfs.summarize(trace))
+    assert to_json(found.summary) == summarized(ROOT / "samples" / name)
     check(found)
 
 

@@ -475,6 +475,7 @@ def test_an_answer_in_parts_needs_no_other_columns(
 GATES: tuple[tuple[ModuleType, str], ...] = (
     (clocks_apart, "any_below"),
     (clocks_apart, "any_early"),
+    (cut_off, "any_second"),
     (cut_off, "any_sign"),
     (directions, "any_called"),
     (directions, "any_orphan"),

@@ -125,7 +125,15 @@ def cut_off_s(trace: Trace) -> dict[str, float]:
 @once
 def any_sign(trace: Trace) -> bool:
     """Whether there is any sign of such a pause: most captures have none."""
+    if not any_second(trace):
+        return False
     ((found,),) = trace.rows(_ANY)
+    return bool(found)
+
+
+def any_second(trace: Trace) -> bool:
+    """Whether a connection came after another one, or a call came again: else there is no sign."""
+    ((found,),) = trace.rows(_SECOND)
     return bool(found)
 
 
@@ -151,19 +159,22 @@ def _swapped(xid: str) -> str:
         + ({xid} // 65536 & 255) * 256 + {xid} // 16777216)"""
 
 
-# Of connections that may take another's place: there was one before, with the same server and port.
+# Connections may take another's place where there was one before, with the same server and port.
+_SEVERAL = f"""
+    select client, server, server_port
+    from connections where transport = 'TCP' and missing_bytes = 0
+    group by client, server, server_port
+    having max(syn_time) > min(first_time) + {PAUSE_NS}
+"""
+
 _CONNECTIONS = f"""
     select connection, client, server, server_port, min(call_first_time) as earliest,
            max(call_first_time) as latest, max(coalesce(reply_time, call_time)) as ended,
            arg_min(xid, call)::bigint as first_xid, arg_max(xid, call)::bigint as last_xid
     from calls join (
              select connection, client, server, server_port
-             from connections semi join (
-                      select client, server, server_port
-                      from connections where transport = 'TCP' and missing_bytes = 0
-                      group by client, server, server_port
-                      having max(syn_time) > min(first_time) + {PAUSE_NS}
-                  ) as several using (client, server, server_port)
+             from connections
+                  semi join ({_SEVERAL}) as several using (client, server, server_port)
              where transport = 'TCP' and missing_bytes = 0
          ) as tcp using (connection, client, server)
     where not callback group by all
@@ -229,6 +240,13 @@ _TOGETHER = f"""
         where transmissions > 1 and not callback and reply_time - call_time <= {TOGETHER_NS}
               and coalesce(rpc_status, 'SUCCESS') = 'SUCCESS'
     )
+"""
+
+_SECOND = f"""
+    select exists ({_SEVERAL})
+           or exists (select 1 from notes
+                      where reason = '{LATE_RETRANSMISSION}' and call is not null)
+           or exists (select 1 from calls where transmissions > 1 and not callback)
 """
 
 _ANY = f"""

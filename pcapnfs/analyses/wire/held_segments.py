@@ -142,10 +142,13 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
         ((late,),) = cursor.execute(_LATE, bounds).fetchall()
         if not late:
             return ()
-        cursor.execute(_AT_LINK_SPEED)
+        ((any_held, any_large),) = cursor.execute(_WORTH_A_LOOK).fetchall()
+        if not any_held:
+            return ()
+        if any_large:
+            cursor.execute(_AT_LINK_SPEED)
         for timer in TIMERS_NS:
             window = {"early": timer - EARLY_NS, "late": timer + LATE_NS}
-            # Most captures have none: it takes less to see that than to look at them.
             if cursor.execute(_ANY_HELD, window).fetchone() is None:
                 continue
             told = {**window, "half": width // 2, "timer": timer, "examples": EXAMPLES}
@@ -232,6 +235,14 @@ _LATE = f"""
            replying > sending as coming, if(coming, reply_bytes, call_bytes) as moved
     from parts join usual using (client, server)
     where greatest(sending, replying, serving - usual) between $least and $most
+"""
+
+# Most captures have none: it takes less to see that than to look at them.
+_OF_ANY_TIMER = " or ".join(
+    f"extra between {timer - EARLY_NS} and {timer + LATE_NS}" for timer in TIMERS_NS
+)
+_WORTH_A_LOOK = f"""
+    select bool_or({_OF_ANY_TIMER}), bool_or(moving and moved >= {LARGE_BYTES}) from late
 """
 
 # Sizes are alike whose binary logarithms have the same whole part.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import struct
@@ -55,16 +56,23 @@ def comments(path: Path) -> dict[int, list[str]]:
     return {int(frame): text.split(BETWEEN) for frame, text in rows}
 
 
-def wanted(*paths: Path) -> dict[int, list[str]]:
-    """What there is to say of these captures."""
-    with pcapnfs.open(list(paths), columns=annotation.READS) as trace:
+@functools.cache
+def of_tar() -> dict[int, list[str]]:
+    """What there is to say of the sample, which stays as it is."""
+    with pcapnfs.open(TAR, columns=annotation.READS) as trace:
         return by_frame(annotation.remarks(trace))
 
 
-def annotated(out: Path, *paths: Path, top: int = annotation.SLOWEST) -> annotation.Annotation:
+def annotated(out: Path, *paths: Path) -> annotation.Annotation:
     """The captures with comments at `out`."""
     with pcapnfs.open(list(paths), columns=annotation.READS) as trace:
-        return annotation.annotate(trace, out, top=top)
+        return annotation.annotate(trace, out)
+
+
+def annotated_as_told(out: Path, path: Path) -> tuple[annotation.Annotation, dict[int, list[str]]]:
+    """The same of one capture, and what there is to say of it."""
+    with pcapnfs.open(path, columns=annotation.READS) as trace:
+        return annotation.annotate(trace, out), by_frame(annotation.remarks(trace))
 
 
 def tool(*command: str | Path) -> None:
@@ -125,8 +133,7 @@ def test_comments_stand_at_their_frames_and_packets_stay(
 ) -> None:
     require_tshark()
     capture, out = form(TAR, tmp_path), tmp_path / "out.pcapng"
-    told = annotated(out, capture)
-    expected = wanted(capture)
+    told, expected = annotated_as_told(out, capture)
     assert expected
     assert comments(out) == expected
     assert told.comments == sum(map(len, expected.values()))
@@ -159,7 +166,7 @@ def test_interfaces_keep_their_names_and_resolution(tmp_path: Path) -> None:
 
 
 def test_comments_that_are_there_stay_before_ours(tmp_path: Path) -> None:
-    expected = wanted(TAR)
+    expected = of_tar()
     first = min(expected)
     capture, out, again = (tmp_path / f"{name}.pcapng" for name in ("had", "out", "again"))
     tool("editcap", "-F", "pcapng", "-a", f"{first}:mine", "-a", "2:ours", TAR, capture)
@@ -173,11 +180,11 @@ def test_a_damaged_file_is_annotated_up_to_there(tmp_path: Path) -> None:
     require_tshark()
     broken, out = tmp_path / "broken.pcap", tmp_path / "out.pcapng"
     broken.write_bytes(TAR.read_bytes()[:100_000])
-    told = annotated(out, broken)
+    told, expected = annotated_as_told(out, broken)
     assert len(told.damage) == 1
     assert str(broken) in told.damage[0]
     assert "ends within a packet" in told.damage[0]
-    assert comments(out) == wanted(broken)
+    assert comments(out) == expected
     assert packets(out) == packets(broken)[: told.packets]
 
 
@@ -187,7 +194,7 @@ def test_files_of_a_rotation_become_one_with_the_frames_of_reports(tmp_path: Pat
     assert len(parts) > 3
     out = tmp_path / "out.pcapng"
     annotated(out, *parts[::-1])
-    assert comments(out) == wanted(TAR)
+    assert comments(out) == of_tar()
     assert packets(out) == packets(TAR)
 
 
@@ -196,7 +203,7 @@ def test_a_trace_leads_to_its_captures(tmp_path: Path, capsys: Printed) -> None:
     trace, out = tmp_path / "one.nfstrace", tmp_path / "out.pcapng"
     assert run(["decode", str(TAR), "-o", str(trace)]) == 0
     assert run(["annotate", str(trace), str(out)]) == 0
-    assert comments(out) == wanted(TAR)
+    assert comments(out) == of_tar()
     capsys.readouterr()
 
 
@@ -217,15 +224,14 @@ def test_an_annotated_sample_is_analysed_alike(sample: Path, tmp_path: Path) -> 
 
 
 def test_what_is_marked_can_be_chosen(tmp_path: Path) -> None:
-    def marked(top: int) -> int:
-        told = annotated(tmp_path / f"{top}.pcapng", TAR, top=top)
-        return told.slowest
+    def marked(trace: pcapnfs.Trace, top: int) -> int:
+        return annotation.annotate(trace, tmp_path / f"{top}.pcapng", top=top).slowest
 
-    with pcapnfs.open(TAR) as trace:
+    with pcapnfs.open(TAR, columns=annotation.READS) as trace:
         ((answered,),) = trace.sql("select count(srt) from calls where not callback").fetchall()
-    assert [marked(top) for top in (0, 1, 20, 100_000)] == [0, 1, 20, answered]
-    with pytest.raises(UsageError, match="negative"):
-        marked(-1)
+        assert [marked(trace, top) for top in (0, 1, 20, 100_000)] == [0, 1, 20, answered]
+        with pytest.raises(UsageError, match="negative"):
+            marked(trace, -1)
 
 
 def test_the_command_says_what_it_did(tmp_path: Path, capsys: Printed) -> None:

@@ -10,7 +10,6 @@ TCP. Only for captures whose data cannot look like a header by chance; the tests
 from __future__ import annotations
 
 import bz2
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ from pathlib import Path
 _PCAP_LITTLE_ENDIAN = 0xA1B2C3D4
 _HEADER, _RECORD = 24, 16
 """Lengths of a pcap file's header and of that of each packet."""
+_WORD = 4
+"""Bytes of a word of XDR (RFC 4506 section 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +35,35 @@ class Header:
 
 def calls(path: Path, program: int, version: int) -> Iterator[Header]:
     """Calls of one program: their xid stands before CALL, 2, program, version, procedure."""
-    words = re.compile(
-        b"(....)" + re.escape(struct.pack(">IIII", 0, 2, program, version)) + b"(....)", re.S
-    )
+    words = struct.pack(">IIII", 0, 2, program, version)
     for frame, packet in enumerate(packets(path), start=1):
-        for xid, procedure in words.findall(packet):
-            yield Header(frame, int.from_bytes(xid), int.from_bytes(procedure))
+        for at in places(packet, words):
+            procedure = packet[at + len(words) :][:_WORD]
+            if len(procedure) == _WORD:
+                yield Header(frame, xid_before(packet, at), int.from_bytes(procedure))
 
 
 def replies(path: Path, xids: frozenset[int]) -> Iterator[Header]:
     """Accepted replies with an empty verifier, to calls of these xids: REPLY, and four zeros."""
-    words = re.compile(b"(?=(....)" + re.escape(struct.pack(">IIIII", 1, 0, 0, 0, 0)) + b")", re.S)
+    words = struct.pack(">IIIII", 1, 0, 0, 0, 0)
     for frame, packet in enumerate(packets(path), start=1):
-        for match in words.finditer(packet):
-            xid = int.from_bytes(match[1])
+        for at in places(packet, words):
+            xid = xid_before(packet, at)
             if xid in xids:
                 yield Header(frame, xid, None)
+
+
+def places(packet: bytes, words: bytes) -> Iterator[int]:
+    """Where these words stand in a packet, behind another one at least."""
+    at = packet.find(words, _WORD)
+    while at >= 0:
+        yield at
+        at = packet.find(words, at + 1)
+
+
+def xid_before(packet: bytes, at: int) -> int:
+    """The word that stands before what was found."""
+    return int.from_bytes(packet[at - _WORD : at])
 
 
 def packets(path: Path) -> Iterator[bytes]:

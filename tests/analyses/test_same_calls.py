@@ -94,5 +94,16 @@ def test_an_object_that_had_a_name_alone_is_the_same_by_its_handle() -> None:
     assert _kinds(named, both, call(3, "OPEN", 1, file=2), files=told) == 1
 
 
+def test_the_handles_of_an_object_do_not_multiply_what_is_asked() -> None:
+    """A server may give an object a handle for each client. Each with each would be 16 million."""
+    handles = range(2, 4_002)
+    calls = [
+        call(handle, "READ", 1, file=handle, status_name="NFS4ERR_DELAY", status=10008)
+        for handle in handles
+    ]
+    same = [file(handle, "a", identity=2) for handle in handles]
+    assert _kinds(*calls, files=same) == 1
+
+
 def test_where_nothing_is_put_off_the_table_is_empty() -> None:
     assert _same(call(1, "READ", 1, file=5)) == []

@@ -122,7 +122,7 @@ def file(number: int, path: str, role: str = "file", **columns: object) -> Row:
         "file": number,
         "identity": number,
         "server": "10.0.0.1",
-        "handle": bytes([number]),
+        "handle": number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big"),
         "type": kinds.get(role),
         "path": path,
         "role": role,

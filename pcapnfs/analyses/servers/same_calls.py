@@ -54,54 +54,48 @@ PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
 NEEDS = population.Calls(names=NOT_READY)
 """Without a call that was answered so there is none."""
 
-_OBJECTS = """
-    coalesce(file::bigint, -1) as file, coalesce(directory::bigint, -1) as directory,
-    coalesce(uid::bigint, -1) as uid
+# What had a name alone when it was put off may have its handle by the next call: an object is known by
+# its identity, and few files have that of another.
+_ASKED = """
+    select call, client, server, op, signature, coalesce(file::bigint, -1) as file,
+           coalesce(identity::bigint, file::bigint, -1) as object,
+           coalesce(directory::bigint, -1) as directory, coalesce(uid::bigint, -1) as uid,
+           call_frame, call_first_time, call_time, reply_time, status_name, undecoded
+    from calls left join (
+             select file, identity from files where identity <> file
+         ) as others using (file)
+    where {asked}
 """
+"""Calls of clients."""
 
 # A table of their own, since DuckDB knows how few these are: it looks each call up among them.
-# What had a name alone when it was put off may have its handle by the next call.
 _KINDS = f"""
     create temp table kinds as
-    with put_off as (
-        select *, row_number() over () as kind from (
-            select client, server, op, signature, {_OBJECTS}, bool_or(undecoded is not null) as cut
-            from calls
-            where {{asked}} and reply_time is not null and {among("status_name", NOT_READY)}
-            group by all
-        )
-    ),
-    others as (
-        select kind, same.file::bigint as file
-        from put_off join (select files.file, identity from files) as own using (file)
-                     join (select files.file, identity from files) as same using (identity)
-        where same.file <> put_off.file
+    select *, row_number() over () as kind from (
+        select client, server, op, signature, object, directory, uid,
+               bool_or(undecoded is not null) as cut
+        from ({_ASKED})
+        where reply_time is not null and {among("status_name", NOT_READY)}
+        group by all
     )
-    select * from put_off
-    union all
-    select put_off.* replace (others.file as file) from put_off join others using (kind)
 """
 
 _SAME = f"""
     create table {TABLE} as
-    with asked as not materialized (  -- All calls, of which both branches want few.
-        select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
-               call_time, reply_time, status_name, undecoded
-        from calls where {{asked}}
-    ),
+    with asked as not materialized ({_ASKED}),  -- All calls, of which both branches want few.
     named as (
         select asked.*, kind, kinds.signature as begun, cut, true as by_object
-        from asked join kinds using (client, server, op, file, directory, uid)
+        from asked join kinds using (client, server, op, object, directory, uid)
     ),
     learnt as (
         select asked.*, kind, begun, true as cut, false as by_object
         from asked join (
                  select kind, client, server, op, uid, signature as begun
-                 from kinds where cut and file = -1
+                 from kinds where cut and object = -1
              ) as untold using (client, server, op, uid)
-        where file <> -1
+        where object <> -1
     )
-    select * exclude (begun, cut, by_object)
+    select * exclude (begun, cut, by_object, object)
     from (from named union all by name from learnt)
     where signature = begun or cut and starts_with(signature, begun || ' ')
     qualify row_number() over (

@@ -85,6 +85,9 @@ pub const WINDOW: usize = 1 << 26;
 /// A hole longer than this may be none: the sequence number that showed it was damaged.
 const JUMP: usize = 1 << 20;
 
+/// Ticks of a sender's clock that tell how long one is.
+const TICKS: i64 = 20;
+
 /// Segments in a row, each the continuation of the one before, that lie before everything delivered
 /// and so show that the stream is elsewhere. Retransmissions do not come in such rows.
 pub(super) const STRAY_SEGMENTS: u32 = 4;
@@ -133,6 +136,9 @@ struct Disorder {
     held: VecDeque<Held>,
     /// Memory that they take.
     held_bytes: usize,
+    /// The sender's clock when it sent the first of all that were held, and when that came: by both, how fast
+    /// it ticks.
+    first: Option<(u32, i64)>,
     /// The piece that `take_ready` lent last.
     lent: Option<Held>,
     /// The first byte that was passed over without any behind it, or before one that may have a wrong number
@@ -320,8 +326,20 @@ impl Assembler {
         Offered::Elsewhere(piece, refuted.map_or(0, |(_, length)| length))
     }
 
+    /// How long a tick of the sender's clock is, of which it made some since the first segment that was held;
+    /// `None` before it made so many that what these took on the way is little beside it.
+    #[cold]
+    pub fn tick_ns(&self, clock: u32, now_ns: i64) -> Option<i64> {
+        let (first, since_ns) = self.disorder.as_ref()?.first?;
+        let ticks = SeqNumber(clock).ahead_of(SeqNumber(first));
+        (ticks >= TICKS).then(|| now_ns.saturating_sub(since_ns) / ticks)
+    }
+
     fn hold(&mut self, sequence: SeqNumber, piece: Piece<'_>) {
-        let Disorder { held: waiting, held_bytes, .. } = self.disorder();
+        let Disorder { held: waiting, held_bytes, first, .. } = self.disorder();
+        if piece.clock != 0 {
+            first.get_or_insert((piece.clock, piece.stamp.time_ns));
+        }
         let after = waiting.partition_point(|held| sequence.ahead_of(held.sequence) >= 0);
         let twin = after.checked_sub(1).and_then(|before| waiting.get(before));
         if twin.is_some_and(|held| held.sequence == sequence && held.length >= piece.length) {

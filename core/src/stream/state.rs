@@ -41,6 +41,10 @@ const OVERTAKEN_NS: i64 = 3_000_000;
 /// is sent again from there (RFC 5681 section 3.2). Some less, since a usual one is longer than the shortest.
 const ROUND_TRIP_TENTHS: i64 = 9;
 
+/// Ticks of the sender's clock at least within that time: then what was sent again does not bear the time of
+/// what showed the hole.
+const TICKS_BETWEEN: i64 = 2;
+
 /// Length of the gap that is told when a direction turns out to be somewhere else: longer than any
 /// record.
 const ELSEWHERE: usize = 1 << 31;
@@ -453,7 +457,7 @@ impl State {
                     direction.under_way.sent(until, piece.stamp.time_ns);
                 }
                 if let Some(missed) = missed {
-                    let again = self.is_again(&missed, clock, time_ns);
+                    let again = self.is_again(side, &missed, clock, time_ns);
                     self.fill(side, until, &missed, again, time_ns);
                 }
                 deliver(&mut self.connection, side, piece, sink);
@@ -510,14 +514,27 @@ impl State {
     /// Whether what fills a hole was sent again for it, and not overtaken on the way.
     ///
     /// The sender's clock tells where it has gone on since it sent what showed the hole, or had not come so
-    /// far: what it sends for the first time it sends in order. Within a tick of it, the time it took tells.
-    fn is_again(&self, missed: &Missed, clock: u32, now_ns: i64) -> bool {
-        if clock != 0 && missed.clock != 0 && clock != missed.clock {
+    /// far: what it sends for the first time it sends in order. Within a tick of it, the time it took tells;
+    /// but nothing is sent again within a tick that is far shorter than the round trip that this takes.
+    fn is_again(&self, side: Side, missed: &Missed, clock: u32, now_ns: i64) -> bool {
+        let told = clock != 0 && missed.clock != 0;
+        if told && clock != missed.clock {
             return SeqNumber(clock).ahead_of(SeqNumber(missed.clock)) > 0;
         }
         let waited_ns = now_ns.saturating_sub(missed.since_ns);
-        let in_time = |round_trip_ns: i64| waited_ns > round_trip_ns / 10 * ROUND_TRIP_TENTHS;
-        waited_ns > OVERTAKEN_NS && (missed.by_empty || self.connection.round_trip().is_none_or(in_time))
+        let soonest = |round_trip_ns: i64| round_trip_ns / 10 * ROUND_TRIP_TENTHS;
+        if waited_ns <= OVERTAKEN_NS {
+            return false;
+        }
+        if missed.by_empty {
+            return true;
+        }
+        let Some(soonest_ns) = self.connection.round_trip().map(soonest) else {
+            return true;
+        };
+        let tick_ns = told.then(|| self.directions.of(side).assembler.tick_ns(clock, now_ns)).flatten();
+        waited_ns > soonest_ns
+            && tick_ns.is_none_or(|tick_ns| soonest_ns < tick_ns.saturating_mul(TICKS_BETWEEN))
     }
 
     /// Counts what fills a hole, which is there up to `until` now. `again`: it was sent again for it.

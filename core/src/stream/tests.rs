@@ -294,6 +294,25 @@ fn the_senders_clock_tells_what_was_sent_again_from_what_was_overtaken() {
 }
 
 #[test]
+fn nothing_is_sent_again_within_a_tick_of_a_clock_that_ticks_faster_than_a_round_trip() {
+    // Captured at the server, 10 ms away; a hole is filled 50 ms after what shows it, with the same timestamp.
+    // Before that the clock was heard to tick every millisecond, or every 10 ms, or for too short a while.
+    for (ticks, heard_ms, refilled) in [(100, 100, 0), (25, 250, 1), (19, 19, 1)] {
+        let mut wire = Wire { options: clock(7), ..Wire::default() };
+        wire.send(0, 'C', SYN, 0, 0, 0);
+        wire.send(10, 'S', SYN_ACK, 0, 1, 0);
+        wire.send(10_010, 'C', ACK, 1, 1, 0);
+        wire.send(20_000, 'C', ACK, 101, 1, 100);
+        wire.send(21_000, 'C', ACK, 1, 1, 100);
+        wire.options = clock(7 + ticks);
+        wire.send(20_000 + heard_ms * 1_000, 'C', ACK, 301, 1, 100);
+        wire.send(70_000 + heard_ms * 1_000, 'C', ACK, 201, 1, 100);
+        let counts = &wire.connection().counts.low;
+        assert_eq!((counts.out_of_order, counts.refilled), (2, refilled), "{ticks}");
+    }
+}
+
+#[test]
 fn each_hole_is_held_against_what_shows_it() {
     // Two segments were overtaken, the second by what was sent later.
     let mut wire = Wire::default();

@@ -377,3 +377,12 @@ def test_storage_that_was_slow_for_some_calls_is_told(persist_s: float, storage:
     assert told.storage == storage
     assert ("some took far longer" in told.sentence) is (storage == "mixed")
     assert told.named[0] == ("persistence" if storage == "mixed" else "server")
+
+
+def test_calls_that_are_all_as_slow_show_no_storage_that_was_slow_for_some() -> None:
+    """TCP's handshake was quick, and stable calls and the few small ones took alike after it."""
+    costs = replace(DISK.costs, rtt_s=0.004, persist_s=0.030)
+    told = verdict(replace(DISK, costs=costs, stable_s=0.0325, small_s=0.0323))
+    assert told.storage == "memory"
+    assert "some took far longer" not in told.sentence
+    assert "persistence" not in told.named

@@ -52,6 +52,10 @@ MIXED = 4.0
 takes and for so many round trips on average, storage was slow for some of them: a busy server or
 processor would have delayed others likewise."""
 
+USUAL = 0.5
+"""Some alone were slow where half of them took less than this part of the mean, beyond a round
+trip that is known otherwise than by small calls."""
+
 SKEWED = 2.0
 """Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
 
@@ -213,7 +217,9 @@ def storage_of(evidence: Evidence) -> str | None:
             if _waits_for_data(evidence):
                 return "data"
             slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
-            return "mixed" if slow else "memory"
+            # Where the usual ones were as slow, so were small calls, which need no storage.
+            some = evidence.stable_s - costs.rtt_s < costs.persist_s * USUAL
+            return "mixed" if slow and some else "memory"
     persist = costs.persist_s / evidence.stable.operations
     if persist < ROTATION_S[0]:
         return "flash"

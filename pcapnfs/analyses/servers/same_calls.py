@@ -54,8 +54,8 @@ PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
 NEEDS = population.Calls(names=NOT_READY)
 """Without a call that was answered so there is none."""
 
-# What had a name alone when it was put off may have its handle by the next call: an object is known by
-# its identity, and few files have that of another.
+# What had a name alone when it was put off may have its handle by the next call: an object is known
+# by its identity, and few files have that of another.
 _ASKED = """
     select call, client, server, op, signature, coalesce(file::bigint, -1) as file,
            coalesce(identity::bigint, file::bigint, -1) as object,

@@ -12,7 +12,7 @@ use crate::error::ReadError;
 use crate::packet::{Content, Dissector};
 
 /// What the folders hold that is no capture.
-const NOT_CAPTURES: [&str; 5] = ["json", "md", "ref", "txt", "snoop"];
+const NOT_CAPTURES: [&str; 4] = ["json", "md", "ref", "txt"];
 
 fn corpus() -> PathBuf {
     std::env::var_os("PCAPNFS_CORPUS")

@@ -270,14 +270,46 @@ _NONE = """
     from suspects where false
 """
 
+# Of a file that several clients change all the time, each change cannot be held against each
+# modification. It is enough to know, of those that began before the reply came, which was under way
+# for longest, and which of those of other clients than that one's. Where another client takes the
+# lead, the one that had it is the longest of the others.
 _PROVEN = """
+    with modifications as (
+        select server, identity, client, call_time, max(reply_time) as until
+        from acts where modifying group by all
+    ),
+    led as (
+        select *, max(until) over earlier as longest, arg_max(client, until) over earlier as leader
+        from modifications
+        window earlier as (partition by server, identity order by call_time, client
+                           rows between unbounded preceding and current row)
+    ),
+    followed as (
+        select *, lag(longest) over by_time as longest_before,
+               coalesce(leader <> lag(leader) over by_time, true) as anew
+        from led window by_time as (partition by server, identity order by call_time, client)
+    ),
+    leads as (
+        select *, sum(anew::integer) over (partition by server, identity
+                                           order by call_time, client) as lead
+        from followed
+    ),
+    longest_two as (
+        select server, identity, call_time, client, leader, longest,
+               greatest(first_value(longest_before) over since,
+                        max(until) filter (client <> leader) over since) as next_longest
+        from leads
+        window since as (partition by server, identity, lead order by call_time, client
+                         rows between unbounded preceding and current row)
+        qualify row_number() over (partition by server, identity, call_time
+                                   order by client desc) = 1
+    )
     delete from unproven where row in (
         select row
-        from unproven join acts
-             on acts.server = unproven.server and acts.identity = unproven.identity
-                and acts.client <> unproven.client
-                and acts.call_time <= unproven.reply_time
-                and acts.reply_time >= known_call_time
-        where acts.modifying
+        from unproven asof join longest_two as found
+             on unproven.server = found.server and unproven.identity = found.identity
+                and unproven.reply_time >= found.call_time
+        where if(leader <> unproven.client, longest, next_longest) >= known_call_time
     )
 """

@@ -235,8 +235,8 @@ def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyC
     connection.execute("set temp_directory = ?", [str(directory / "spill")])
     connection.execute("set preserve_insertion_order = false")
     # Where it expects few rows, DuckDB compares each with all alike of the other table; and it may
-    # expect few where a filter leaves all.
-    connection.execute("set asof_loop_join_threshold = 0")
+    # expect few where a filter leaves all. Global, since each cursor has settings of its own.
+    connection.execute("set global asof_loop_join_threshold = 0")
     # It would stand in what a program of a few lines (python -c) writes to standard output.
     connection.execute("set enable_progress_bar = false")
     connection.execute("set wal_autocheckpoint = ?", [LOG])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -129,6 +130,30 @@ def waiting_clients() -> Trace:
     return trace
 
 
+def shared_file() -> Trace:
+    """A file of the same size that two clients write at the same time, and ask for afterwards."""
+    clients = ({"client": "10.0.0.2", "mount": 0}, {"client": "10.0.0.3", "mount": 1})
+    about = {"version": 4, "minor": 2, "protocol": "4.2", "file": 1, "status": 0}
+    sent = {1: 0.0, 2: 0.2, 3: 3.0, 4: 4.0}
+    calls, operations = [], []
+    for number, begins_ms in sent.items():
+        op = "WRITE" if number < 3 else "GETATTR"
+        begin = START_NS + int(begins_ms * MILLISECOND)
+        times = dict.fromkeys(("call_first_time", "call_time"), begin)
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), begin + MILLISECOND)
+        stability = "stable" if number < 3 else "unstable"
+        whose = clients[(number - 1) % 2]
+        calls.append(call(number, op, 1, stability=stability, **about, **times, **whose))
+        ctime = START_NS + int((0.5 if number == 1 else 0.3) * MILLISECOND)
+        told = {"change": min(number, 2), "ctime": ctime, "mtime": ctime, "size": 4096}
+        operations.append(operation(number, op, status=0, file=1, stability=stability, **told))
+    trace = trace_of(calls=calls, operations=operations, files=[file(1, "a")])
+    repeat(trace, "calls", 40_000, call="call + 4 * n", **LATER)
+    moved = {name: f"{name} + n * {20 * MILLISECOND}" for name in ("ctime", "mtime")}
+    repeat(trace, "operations", 40_000, call="call + 4 * n", change="change + 2 * n", **moved)
+    return trace
+
+
 @pytest.mark.parametrize(
     ("made", "question", "number"),
     [
@@ -157,6 +182,9 @@ def waiting_clients() -> Trace:
             40_000,
             id="delegations",
         ),
+        pytest.param(
+            shared_file, lambda trace: cache(trace).invalidations, 40_000, id="a shared file"
+        ),
     ],
 )
 def test_what_is_repeated_takes_time_in_proportion(
@@ -166,3 +194,10 @@ def test_what_is_repeated_takes_time_in_proportion(
         begun = time.process_time()
         assert question(trace) == number
         assert time.process_time() - begun < SECONDS
+
+
+def test_no_connection_to_a_trace_expects_so_few_rows_that_it_compares_each_with_all() -> None:
+    with trace_of(calls=[call(1, "READ", 1)]) as trace, closing(trace.cursor()) as cursor:
+        for asked in (trace._connection, cursor):
+            setting = "select current_setting('asof_loop_join_threshold')"
+            assert asked.execute(setting).fetchall() == [(0,)]

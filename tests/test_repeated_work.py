@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +16,11 @@ from pcapnfs.analyses.servers.restarts import restarts
 from pcapnfs.analyses.servers.stalled_calls import stalled_calls
 from pcapnfs.analyses.times.outstanding import WAITING, outstanding
 from pcapnfs.trace import Trace
-from tests.unit.rows import MILLISECOND, START_NS, call, file, operation, trace_of
+from tests.unit.rows import MILLISECOND, ROOT, START_NS, call, file, operation, trace_of
+
+_COUNTED_ROWS = re.compile(
+    r"count\(\*\)\s+filter\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s+over\b"
+)
 
 SECONDS = 8.0
 """Of the processor: each takes less than one, and would take a minute if it grew by the square."""
@@ -194,6 +199,16 @@ def test_what_is_repeated_takes_time_in_proportion(
         begun = time.process_time()
         assert question(trace) == number
         assert time.process_time() - begun < SECONDS
+
+
+def test_no_window_counts_rows_that_a_filter_chose() -> None:
+    """DuckDB goes through all rows before for each: of a column it counts them as they come."""
+    sources = list((ROOT / "pcapnfs").rglob("*.py"))
+    assert len(sources) > 300
+    assert _COUNTED_ROWS.search("count(*) filter (a = min(b)) over (partition by c)")
+    for source in sources:
+        found = _COUNTED_ROWS.search(source.read_text())
+        assert found is None, f"{source}: {found and found.group()}"
 
 
 def test_no_connection_to_a_trace_expects_so_few_rows_that_it_compares_each_with_all() -> None:

@@ -110,7 +110,7 @@ _LOCKING = f"""
         select call, mount, call_frame, program from calls
         where {among("op", OPS)} and not callback and reply_time is not null
     ),
-    by_call as (
+    by_call as materialized (
         select call, min(mount) as mount, min(call_frame) as call_frame,
                bool_or(program = {NLM}) as nlm, min(file) as file,
                bool_or(operations.op = 'LOCK' and {among("status_name", GRANTED)}) as granted,
@@ -124,9 +124,10 @@ _LOCKING = f"""
             bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}), false)
     )
     select call, mount, call_frame, nlm, file, granted, sqlite from by_call
-    qualify not frees
-            or count(*) filter (frees) over (partition by mount)
-               <= count(*) filter (unlocks) over (partition by mount)
+    where not frees or mount not in (
+              select mount from by_call group by mount
+              having count(*) filter (frees) > count(*) filter (unlocks)
+          )
 """
 
 _BY_MOUNT = f"""

@@ -180,7 +180,7 @@ _LATE = f"""
            unreceived_time, usual, took, took - usual as inside
     from late
     where took >= $times * usual and took - usual >= $later
-    qualify count(*) filter (not tcp_resent) over (partition by client, server)
+    qualify count(call) filter (not tcp_resent) over (partition by client, server)
             >= greatest($least, count(*) over (partition by client, server) / 2)
 """
 

@@ -320,7 +320,7 @@ _CALLS = f"""
         window in_turn as (partition by connection order by reply_time, call)
     ),
     runs as (
-        select *, count(*) filter (before is null or call_first_time >= before) over (
+        select *, count(call) filter (before is null or call_first_time >= before) over (
                    partition by connection order by reply_time, call
                ) as run
         from large

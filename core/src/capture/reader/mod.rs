@@ -308,8 +308,8 @@ impl Reader {
         self.counter.bytes()
     }
 
-    /// Packets that the capturing machine lost, where the file's interface statistics say so
-    /// (pcapng `isb_ifdrop` and `isb_osdrop`, the last of each interface). Complete after the last packet.
+    /// Packets that the capturing machine lost, where the file says so (pcapng `isb_ifdrop` and `isb_osdrop`,
+    /// the last of each interface; snoop's cumulative drops). Complete after the last packet.
     pub fn dropped(&self) -> Option<u64> {
         self.parser.dropped()
     }

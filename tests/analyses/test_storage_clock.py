@@ -45,6 +45,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "longer": Longer(),
         "stood_still": StoodStill(),
         "served": {},
+        "spent": {},
         "locked": Locked(),
         "lock_gaps": (),
         "apart_s": np.zeros(1),

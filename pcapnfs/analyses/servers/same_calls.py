@@ -62,7 +62,7 @@ _ASKED = """
            coalesce(directory::bigint, -1) as directory, coalesce(uid::bigint, -1) as uid,
            call_frame, call_first_time, call_time, reply_time, status_name, undecoded
     from calls left join (
-             select file, identity from files where identity <> file
+             select files.file, identity from files where identity <> files.file
          ) as others using (file)
     where {asked}
 """

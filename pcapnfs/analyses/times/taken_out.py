@@ -84,19 +84,26 @@ def losses(still: Stalled, calls: Outstanding, service: NDArray[np.int64], chose
 
 def late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
     """How much later calls in order came for what was lost, while none was outstanding, seconds."""
-    late = np.zeros(len(calls.call))
-    late[find(calls.call, still.call)] = still.late_ns
-    return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
+    return _inside(idle_s, calls, order, still.call, still.late_ns)
 
 
 def between_s(trace: Trace, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
     """What a longer way to the client took before calls, while none was outstanding, seconds."""
     found = gaps(trace)
-    if found is None:
-        return 0.0
-    path = np.zeros(len(calls.call))
-    path[find(calls.call, found.call)] = found.path_ns
-    return float(np.minimum(path[order] / NANOSECONDS, idle_s).sum())
+    return 0.0 if found is None else _inside(idle_s, calls, order, found.call, found.path_ns)
+
+
+def _inside(
+    idle_s: Floats,
+    calls: Outstanding,
+    order: NDArray[np.int32],
+    which: NDArray[np.uint64],
+    taken_ns: NDArray[np.int64],
+) -> float:
+    """What was taken before some calls of the time in which none was outstanding, seconds."""
+    taken = np.zeros(len(calls.call))
+    taken[find(calls.call, which)] = taken_ns
+    return float(np.minimum(taken[order] / NANOSECONDS, idle_s).sum())
 
 
 def stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import late_answers as _late_answers
@@ -77,12 +76,7 @@ def _filled(trace: Trace, rates: str, late: list[LateAnswers]) -> dict[tuple[str
     least, times = EVENLY
     rows = trace.rows(
         rates,
-        {
-            "clients": given.text(each.client for each in late),
-            "servers": given.text(each.server for each in late),
-            "more": given.text(round(each.more_s * NANOSECONDS) for each in late),
-            "least": least,
-        },
+        {**_late_answers.parameters(late), "least": least},
     )
     return {
         (client, server): rate * NANOSECONDS
@@ -91,20 +85,13 @@ def _filled(trace: Trace, rates: str, late: list[LateAnswers]) -> dict[tuple[str
     }
 
 
-ENDS = (
-    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server, "
-    f"{given.rows('more', 'bigint')} as more"
-)
-"""SQL: the columns of a row for each client and server of the parameters of these names."""
-
-
 def _rates(side: str, moved: str) -> str:
     """SQL: how fast large messages moved while the path to an end was longer.
 
     Each call was sent before the reply that came before its own: the link had no pause in between.
     """
     return f"""
-        with paths as (select {ENDS}),
+        with paths as (select {_late_answers.PATHS}),
         slow as (
             select connection, client, server, {side}_slow_from as since, {side}_slow_until as until
             from connections join paths using (client, server) where {side}_slow_rtt is not null
@@ -130,7 +117,7 @@ _RATES = _rates("server", "call_bytes")
 
 # Most pairs of a window are answered at once; so what all come to must be near as well.
 _RATES_OF_PAIRS = f"""
-    with paths as (select {ENDS}),
+    with paths as (select {_late_answers.PATHS}),
     slow as (
         select connection, client, server, more, server_slow_from as since,
                server_slow_until as until

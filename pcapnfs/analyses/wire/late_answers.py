@@ -23,6 +23,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
@@ -32,6 +33,8 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -89,6 +92,13 @@ where it was longer by less (`LEAST_OF_MANY_S`): no end is as busy with each of 
 AS_LONG = (0.9, 1.5)
 """Calls that had not arrived for at least so many times the quickest of these answers, in the
 median, and for no more, were on the same path as they."""
+
+PATHS = (
+    f"{given.rows('clients', 'varchar')} as client, {given.rows('servers', 'varchar')} as server, "
+    f"{given.rows('more', 'bigint')} as more, {given.rows('usual', 'bigint')} as usual"
+)
+"""SQL: the columns of a row for each client and server of `parameters`: both, what more the path
+took than usual, and what it usually takes, ns."""
 
 Side = Literal["client", "server"]
 """An end of the path."""
@@ -171,6 +181,16 @@ def late_answers(trace: Trace) -> tuple[LateAnswers, ...]:
         for each in late
         if each is not None
     )
+
+
+def parameters(late: Sequence[LateAnswers]) -> dict[str, str]:
+    """What queries with `PATHS` are given."""
+    return {
+        "clients": given.text(each.client for each in late),
+        "servers": given.text(each.server for each in late),
+        "more": given.text(round(each.more_s * NANOSECONDS) for each in late),
+        "usual": given.text(round(each.usual_s * NANOSECONDS) for each in late),
+    }
 
 
 def _borne_out(late: LateAnswers, calls: LateArrivals | None) -> LateAnswers:

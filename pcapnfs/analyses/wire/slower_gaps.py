@@ -13,11 +13,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
-from pcapnfs.analyses.wire import full_links
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire.late_answers import late_answers
 from pcapnfs.record import Record
@@ -103,22 +101,13 @@ def register(trace: Trace) -> bool:
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             f"create table {TABLE} as {_GAPS}",
-            {
-                "clients": given.text(each.client for each in late),
-                "servers": given.text(each.server for each in late),
-                "more": given.text(round(each.more_s * NANOSECONDS) for each in late),
-                "usual": given.text(round(each.usual_s * NANOSECONDS) for each in late),
-                "longest": GAP_NS,
-            },
+            {**_late_answers.parameters(late), "longest": GAP_NS},
         )
     return True
 
 
 _GAPS = f"""
-    with paths as (
-        select {full_links.ENDS}, {given.rows("more", "bigint")} as more,
-               {given.rows("usual", "bigint")} as usual
-    ),
+    with paths as (select {_late_answers.PATHS}),
     slow as (
         select connection, client_slow_from as since, client_slow_until as until, more, usual
         from connections join paths using (client, server)

@@ -210,10 +210,7 @@ def register(trace: Trace) -> bool:
         cursor.execute(
             f"create table {TABLE} as {_CALLS.format(stalls=stalls, late=late)}",
             {
-                "clients": given.text(each.client for each in answers),
-                "servers": given.text(each.server for each in answers),
-                "more": given.text(round(each.more_s * NANOSECONDS) for each in answers),
-                "usual": given.text(round(each.usual_s * NANOSECONDS) for each in answers),
+                **_late_answers.parameters(answers),
                 "rates": given.text(repr(each.bytes_per_s / NANOSECONDS) for each in full),
                 "larges": given.text(each.least_bytes for each in full),
                 "times": EVENLY[1],
@@ -301,8 +298,7 @@ def _with_calls(
 # answered at the speed that the link then has, it is the link that they are answered by.
 _CALLS = f"""
     with paths as (
-        select {full_links.ENDS}, {given.rows("usual", "bigint")} as usual,
-               {given.rows("rates", "double")} as full_rate,
+        select {_late_answers.PATHS}, {given.rows("rates", "double")} as full_rate,
                {given.rows("larges", "bigint")} as least_bytes
     ),
     slow as (

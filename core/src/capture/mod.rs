@@ -1,7 +1,8 @@
 //! Files → packets: opens a capture by its magic number and lends its packets one at a time.
 //!
 //! Takes a path (`-` is standard input) to a pcap, pcapng, snoop or iptrace file, plain or compressed with
-//! gzip, zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
+//! gzip, zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark
+//! numbers frames.
 //! Promises: read once from front to end, so a pipe will do; memory is one buffer, which grows to
 //! the largest packet and never beyond [`PACKET_LIMIT`] by much; nothing is allocated or copied
 //! per packet. A file that breaks off gives every packet before that place; one that contradicts itself

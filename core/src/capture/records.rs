@@ -17,6 +17,9 @@ use super::{
 const SNOOP: &[u8] = b"snoop\0\0\0";
 const IPTRACE: &[u8] = b"iptrace 2.0";
 
+/// Bytes of the longest magic number of all formats.
+pub(super) const LONGEST_MAGIC: usize = IPTRACE.len();
+
 /// Magic number 8, version 4, datalink type 4.
 const SNOOP_FILE_HEADER: usize = SNOOP.len() + 8;
 const SNOOP_VERSION: u32 = 2;

@@ -20,16 +20,15 @@ pub(super) enum Magic {
 
 /// Tells the container at the start of the window, or says in one sentence what the file is instead.
 pub(super) fn container(window: &mut Window, compression: Compression) -> Result<Magic, Fault> {
-    if !window.ensure(4)? {
+    // No more than any capture has: a pipe may have no packet yet.
+    let begun = window.ensure(records::LONGEST_MAGIC)?;
+    if let Some(magic) = magic(window.ahead()) {
+        return Ok(magic);
+    }
+    if !begun {
         window.broken().map_or(Ok(()), Err)?;
     }
-    if let Some(magic) = magic(window.ahead()) {
-        return Ok(magic);
-    }
     window.ensure(TAR.end)?;
-    if let Some(magic) = magic(window.ahead()) {
-        return Ok(magic);
-    }
     let what = advice(window.ahead());
     Err(Fault::Format(match compression {
         Compression::None => what,

@@ -2,7 +2,8 @@
 //!
 //! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
 //! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661), Cisco's
-//! HDLC, the log of Linux' netfilter, packets with what macOS, Solaris or a capture card knows of them, and bare IP.
+//! HDLC, the log of Linux' netfilter, packets with what macOS, Solaris or a capture card knows of them, and
+//! bare IP.
 
 use super::{Other, Payload};
 use crate::capture::LinkType;

@@ -124,19 +124,16 @@ impl<'a> Outline<'a, '_> {
                 }
                 return;
             }
-            LinkType::ERF => {
+            LinkType::PKTAP | LinkType::ERF => {
                 let header = Payload::new(self.packet, self.packet.len());
-                if let Ok((link, length)) = link::erf_header(header) {
-                    self.field(Field::Numbers, from, (from + length).min(to));
-                    self.link(link, (from + length).min(to), to);
-                }
-                return;
-            }
-            // The same is true of what lies between these numbers and the packet.
-            LinkType::PKTAP => {
-                let header = Payload::new(self.packet, self.packet.len());
-                if let Ok((link, length)) = link::pktap_header(header) {
-                    self.field(Field::Numbers, from, (from + 12).min(to));
+                let inner = if link == LinkType::PKTAP {
+                    // The same is true of what lies between these numbers and the packet.
+                    link::pktap_header(header).map(|(link, length)| (link, length, 12))
+                } else {
+                    link::erf_header(header).map(|(link, length)| (link, length, length))
+                };
+                if let Ok((link, length, numbers)) = inner {
+                    self.field(Field::Numbers, from, (from + numbers).min(to));
                     self.link(link, (from + length).min(to), to);
                 }
                 return;

@@ -161,9 +161,18 @@ def remarks(
         if any(path.time_s.get(row) for path in paths)
     }
     if longer:
+        # Between calls nothing was under way: what the way to a client took delayed the next call.
+        happened = [
+            words
+            for words, rows in (
+                ("took longer", longer.keys() - {"client"}),
+                ("came later", longer.keys() & {"client"}),
+            )
+            if rows
+        ]
         told.append(
-            f"This includes {units.duration(sum(longer.values()))} by which calls took longer "
-            f"because the path was longer for a while: {_by_row(longer)}."
+            f"This includes {units.duration(sum(longer.values()))} by which calls "
+            f"{' or '.join(happened)} because the path was longer for a while: {_by_row(longer)}."
         )
     stood = {row: still[row] for row in TITLES if still and still.get(row)}
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:

@@ -168,6 +168,13 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
         "4.00 s in stable, 1.00 s in unstable."
     )
     assert not any("path" in remark for remark in budget.remarks(samples.time_budget().total))
+    far = replace(path, time_s={"client": 1.5})
+    assert budget.remarks(samples.time_budget().total, [far])[0] == (
+        "This includes 1.50 s by which calls came later because the path was longer for a while: "
+        "all in client."
+    )
+    (both, *_) = budget.remarks(samples.time_budget().total, [path, far])
+    assert "by which calls took longer or came later because" in both
 
 
 def test_one_call_outstanding_on_average_is_not_worth_a_sentence() -> None:

@@ -11,6 +11,7 @@ from rich.console import Group
 
 from pcapnfs import units
 from pcapnfs.text import escape, sentence
+from pcapnfs.views import forecasts
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 
@@ -71,14 +72,6 @@ _LEFT_OUT = {
 }
 """What the plain formula leaves out."""
 
-_CHANGES = {
-    "measured": "as measured",
-    "given": "with what was given",
-    "async": "async export (risks data)",
-    "local": "same calls, no network or storage wait",
-}
-"""Changes without a number."""
-
 
 def screen(model: Model) -> RenderableType:
     """Verdict, inputs, figures, and what would happen if."""
@@ -91,11 +84,11 @@ def screen(model: Model) -> RenderableType:
     missing = [_why(code, "give") for code in model.missing]
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
-        parts += [heading("What if"), _what_if(model.what_if)]
-        parts += [note(line) for line in about_what_if(model)]
+        parts += [heading("What if"), forecasts.what_if(model.what_if)]
+        parts += [note(line) for line in forecasts.about_what_if(model)]
     if model.clients:
-        parts += [heading("What if, by client"), by_client(model)]
-        parts += [note(line) for line in more_clients(model)]
+        parts += [heading("What if, by client"), forecasts.by_client(model)]
+        parts += [note(line) for line in forecasts.more_clients(model)]
     return Group(*parts)
 
 
@@ -125,16 +118,16 @@ def lines(model: Model) -> list[str]:
     told += _left_out(model)
     faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
     if faster:
-        cases = [f"{change(each)} {_foretold(each)}" for each in faster]
+        cases = [f"{forecasts.change(each)} {_foretold(each)}" for each in faster]
         told.append(f"Forecast: {'; '.join(cases)}.")
-    told += several(model, "pcapnfs estimate tells what each would take")
+    told += forecasts.several(model, "pcapnfs estimate tells what each would take")
     return [*told, *_slow(model), *_unsure(model)]
 
 
 def _foretold(each: Scenario) -> str:
     """A forecast in a line; with streams its range, since most runs come out far from it."""
     if each.change == "streams" and each.low_s is not None:
-        return interval(each)
+        return forecasts.interval(each)
     return units.duration(each.forecast_s)
 
 
@@ -143,7 +136,7 @@ def formula(model: Model) -> str:
     one = {"directories": "directory"}.get(model.counted, "file")
     many = "directories" if model.counted == "directories" else "files"
     counted = units.counted(model.files or 0, one, many)
-    trips = f"{_counted(model.rpcs_per_file, 'RPC')} × {units.duration(model.rtt_s)}"
+    trips = f"{forecasts.counted(model.rpcs_per_file, 'RPC')} × {units.duration(model.rtt_s)}"
     if model.syncops_per_file == 0:
         return f"{counted} × {trips}"
     return (
@@ -310,7 +303,7 @@ def remarks(model: Model) -> list[str]:
             "allow: that goes with the round trip, so that a shorter one makes it shorter, too, "
             "and a faster link does not."
         )
-    told += several(model, "what each would take stands below")
+    told += forecasts.several(model, "what each would take stands below")
     told += _slow(model) + _unsure(model)
     if model.clock_tick_s is not None:
         tick = units.duration(model.clock_tick_s)
@@ -359,90 +352,6 @@ def _beyond_the_calls(model: Model) -> list[str]:
     return [f"{told}; give {wanted[0]} as well." if wanted else f"{told}."]
 
 
-def about_what_if(model: Model) -> list[str]:
-    """What ranges and forecasts with streams do not hold."""
-    told = []
-    if model.missing and model.what_if:
-        told.append(
-            "None is of other storage, of which too few stable calls tell: what these took is kept."
-        )
-    if model.measured_s is not None and model.what_if:
-        client = model.client_s or 0.0
-        own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
-        files = "which files were worked on, and " if model.resampled else ""
-        told.append(
-            f"Ranges cover {files}what differs from run to run: that the "
-            f"client's own time{own} is half as long or twice as long, and calls take a little "
-            f"less or more. Four in five runs lie in them.{_unpaused(model)}"
-        )
-        if not files:
-            told.append("Too few files to tell how unlike others would be: no range covers that.")
-    return told + about_streams(model)
-
-
-def _paused(model: Model) -> str:
-    """What of the client's own time are pauses, where that is much."""
-    if not model.paused:
-        return ""
-    return f" ({units.duration(model.pauses_s)} of it pauses of a second or more)"
-
-
-def _unpaused(model: Model) -> str:
-    """How long the run took without its pauses, where they are told."""
-    if model.measured_s is None or not model.paused:
-        return ""
-    without = units.duration(max(0.0, model.measured_s - model.pauses_s))
-    return f" Without these pauses the run took {without}."
-
-
-def about_streams(model: Model) -> list[str]:
-    """What a forecast with streams does not hold, where there is one."""
-    given = any(each.name == "concurrency" and each.source == "given" for each in model.inputs)
-    if not given and all(each.change != "streams" for each in model.what_if):
-        return []
-    return [
-        "The forecast with streams assumes that all of them are busy all the time. Most runs take "
-        "longer: streams begin and end at different times, and wait for the client's processors or "
-        "for one another at the storage."
-    ]
-
-
-def several(model: Model, where: str) -> list[str]:
-    """That clients are taken as one, where there are several.
-
-    Args:
-        model: The model.
-        where: Where it is told what each of them would take, in words.
-    """
-    if model.client_number < 2:
-        return []
-    both = model.client_number == 2
-    clients = "both clients" if both else f"all {units.count(model.client_number)} clients"
-    told = (
-        f"Forecasts take {clients} as one: where they overlap, {'either' if both else 'any'} of "
-        "them may take longer, or be done sooner"
-    )
-    return [f"{told}; {where}." if model.clients else f"{told}."]
-
-
-def more_clients(model: Model) -> list[str]:
-    """What the forecasts by client leave out, and how many are told where not all are."""
-    told = [
-        "Each with its own calls, round trip and overlap, mounting included; what clients make one "
-        "another wait at the server stays as it was."
-    ]
-    stored = STORED.intersection(told_changes(model))
-    if any(stored - {each.change for each in client.what_if} for client in model.clients):
-        told.append(
-            "No forecast with other storage stands where a client has fewer than 30 stable calls, "
-            "sent most of them again, or has as fast a storage already."
-        )
-    if model.client_number > len(model.clients):
-        shown, all_ = units.count(len(model.clients)), units.count(model.client_number)
-        told.append(f"{shown} of {all_} clients, those that waited longest.")
-    return told
-
-
 def _slow(model: Model) -> list[str]:
     """That a few slow calls make the round trip, where that makes much of a forecast."""
     if not model.slow:
@@ -469,97 +378,3 @@ def _unsure(model: Model) -> list[str]:
         f"{begin[0].upper()}{begin[1:]}: the {units.duration(model.unsure_s)} that they took "
         "beyond round trips may be persistence or not. The ranges with other storage cover both."
     ]
-
-
-def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:
-    columns = [
-        Column("", align="left", least=28, cut="end"),
-        Column("forecast"),
-        Column("range", 1),
-        Column("faster", 2),
-    ]
-    rows = [
-        [
-            change(each),
-            units.duration(each.forecast_s),
-            interval(each),
-            "" if each.change in ("measured", "given") else f"{units.number(each.factor)} ×",
-        ]
-        for each in scenarios
-    ]
-    return FittedTable(columns, rows, indent=2)
-
-
-SHORT = {
-    "measured": "measured",
-    "given": "as given",
-    "async": "async",
-    "log_device": "log device",
-    "rtt": "half the RTT",
-    "local": "no waits",
-}
-"""Changes above a column."""
-
-STORED = frozenset(("async", "log_device", "local"))
-"""Those about storage."""
-
-
-def told_changes(model: Model) -> list[str]:
-    """The changes that are told of any client."""
-    told = {each.change for client in model.clients for each in client.what_if}
-    return [name for name in SHORT if name in told]
-
-
-def by_client(model: Model) -> FittedTable:
-    """A row for each of several clients, a column for each change and what it rests on."""
-    changes = told_changes(model)
-    rows = []
-    for client in model.clients:
-        found = {each.change: each.forecast_s for each in client.what_if}
-        rows.append(
-            [
-                escape(client.client),
-                *(units.duration(found.get(name)) for name in changes),
-                units.count(client.calls),
-                units.duration(client.rtt_s),
-                units.duration(client.persist_s),
-                units.number(client.concurrency),
-            ]
-        )
-    columns = [
-        Column("client", align="left", least=15),
-        *(Column(SHORT[name], 1 if name in ("rtt", "local") else 0) for name in changes),
-        Column("calls", 2),
-        Column("round trip", 3),
-        Column("persistence", 3),
-        Column("at once", 3),
-    ]
-    return FittedTable(columns, rows, indent=2)
-
-
-def interval(each: Scenario) -> str:
-    """What most resamples give, where it has a width."""
-    if each.low_s is None:
-        return units.UNKNOWN
-    low, high = units.duration(each.low_s), units.duration(each.high_s)
-    return low if low == high else f"{low} to {high}"
-
-
-def change(each: Scenario) -> str:
-    """A change in words."""
-    if each.change == "log_device":
-        return f"log device of {units.duration(each.value)}"
-    if each.change == "rtt":
-        return f"network round trip of {units.duration(each.value)}"
-    if each.change == "streams":
-        return _counted(each.value, "parallel stream")
-    if each.change == "readdirplus":
-        return f"listed with attributes, {_counted(each.value, 'call')} less"
-    if each.change == "wsize":
-        return f"wsize of {units.size(each.value)} or more"
-    return _CHANGES[each.change]
-
-
-def _counted(number: float | None, one: str) -> str:
-    """A mean, or a count, with its noun."""
-    return f"{units.number(number)} {one if number == 1 else one + 's'}"

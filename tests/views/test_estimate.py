@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.record import replace
-from pcapnfs.views import estimate
+from pcapnfs.views import estimate, forecasts
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -63,30 +63,30 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
 def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
     whole = samples.model()
     assert any(each.change == "streams" for each in whole.what_if)
-    assert len(estimate.about_streams(whole)) == 1
+    assert len(forecasts.about_streams(whole)) == 1
     others = tuple(each for each in whole.what_if if each.change != "streams")
-    assert estimate.about_streams(replace(whole, what_if=others)) == []
+    assert forecasts.about_streams(replace(whole, what_if=others)) == []
     given = model(
         None,
         Overrides(files=10, rpcs_per_file=2, rtt_s=1, syncops_per_file=1, persist_s=1, streams=8),
     )
-    assert len(estimate.about_streams(given)) == 1
+    assert len(forecasts.about_streams(given)) == 1
 
 
 def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     whole = samples.model()
-    assert not any("Too few files" in line for line in estimate.about_what_if(whole))
+    assert not any("Too few files" in line for line in forecasts.about_what_if(whole))
     what_if = tuple(replace(each, low_s=None, high_s=None) for each in whole.what_if)
     few = replace(whole, forecast_low_s=None, forecast_high_s=None, what_if=what_if)
-    assert any("Too few files" in line for line in estimate.about_what_if(few))
+    assert any("Too few files" in line for line in forecasts.about_what_if(few))
     # Few stable calls are not few files.
     unstored = replace(few, missing=("stable_calls",))
-    assert not any("Too few files" in line for line in estimate.about_what_if(unstored))
-    assert any("None is of other storage" in line for line in estimate.about_what_if(unstored))
-    assert {estimate.interval(each) for each in what_if} == {"-"}
+    assert not any("Too few files" in line for line in forecasts.about_what_if(unstored))
+    assert any("None is of other storage" in line for line in forecasts.about_what_if(unstored))
+    assert {forecasts.interval(each) for each in what_if} == {"-"}
     assert "Too few files" in samples.render(estimate.screen(few), 140)
     given = replace(few, measured_s=None)
-    assert not any("Too few files" in line for line in estimate.about_what_if(given))
+    assert not any("Too few files" in line for line in forecasts.about_what_if(given))
 
 
 def test_a_round_trip_that_is_a_bound_is_told_as_one_in_80_columns() -> None:
@@ -110,7 +110,7 @@ def test_where_there_is_too_little_no_number_is_told() -> None:
 @pytest.mark.parametrize(("pauses_s", "told"), [(0.09, False), (0.1, True)])
 def test_pauses_in_each_forecast_are_told(pauses_s: float, told: bool) -> None:
     found = replace(samples.model(), client_s=1.0, pauses_s=pauses_s)
-    text = " ".join(estimate.about_what_if(found))
+    text = " ".join(forecasts.about_what_if(found))
     said = "1.00 s in each forecast (100 ms of it pauses of a second or more), is half"
     assert (said in text) is told
     assert ("Without these pauses the run took 15.3 s." in text) is told
@@ -118,7 +118,7 @@ def test_pauses_in_each_forecast_are_told(pauses_s: float, told: bool) -> None:
 
 def test_a_client_without_time_of_its_own_has_no_pauses_to_tell() -> None:
     busy = replace(samples.model(), client_s=0.0, pauses_s=0.0)
-    assert "pauses" not in " ".join(estimate.about_what_if(busy))
+    assert "pauses" not in " ".join(forecasts.about_what_if(busy))
 
 
 def test_options_are_told_where_there_are_any() -> None:
@@ -206,7 +206,7 @@ def test_one_is_not_many() -> None:
     assert "(" not in estimate.formula(none)
     assert "stable" not in estimate.formula(none)
     streams = replace(samples.model().what_if[1], change="streams", value=1.0)
-    assert estimate.change(streams) == "1 parallel stream"
+    assert forecasts.change(streams) == "1 parallel stream"
 
 
 def several() -> Model:
@@ -245,11 +245,11 @@ def test_several_clients_are_said_to_be_taken_as_one() -> None:
 
 def test_why_a_client_has_no_forecast_with_other_storage_is_told() -> None:
     whole = several()
-    assert any("No forecast" in line for line in estimate.more_clients(whole))
+    assert any("No forecast" in line for line in forecasts.more_clients(whole))
     every = replace(whole, clients=(whole.clients[0],))
-    assert not any("No forecast" in line for line in estimate.more_clients(every))
+    assert not any("No forecast" in line for line in forecasts.more_clients(every))
     nobody = replace(whole, clients=(whole.clients[1],))
-    assert not any("No forecast" in line for line in estimate.more_clients(nobody))
+    assert not any("No forecast" in line for line in forecasts.more_clients(nobody))
 
 
 def formula_misses() -> Model:
@@ -297,14 +297,14 @@ def test_that_files_are_unlike_is_told() -> None:
 
 
 def test_what_ranges_hold_is_told_where_there_are_any() -> None:
-    told = estimate.about_what_if(samples.model())
+    told = forecasts.about_what_if(samples.model())
     assert "that the client's own time, 3.00 s in each forecast (2.00 s of it pauses" in told[0]
     none = replace(samples.model(), client_s=0.0)
-    assert "that the client's own time is half as long" in estimate.about_what_if(none)[0]
+    assert "that the client's own time is half as long" in forecasts.about_what_if(none)[0]
     few = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)
-    assert estimate.about_what_if(few)[0].startswith("Ranges cover what differs from run to run")
+    assert forecasts.about_what_if(few)[0].startswith("Ranges cover what differs from run to run")
     none = replace(samples.model(), measured_s=None)
-    assert not any(line.startswith("Ranges cover") for line in estimate.about_what_if(none))
+    assert not any(line.startswith("Ranges cover") for line in forecasts.about_what_if(none))
 
 
 def test_the_summary_tells_streams_by_their_range() -> None:

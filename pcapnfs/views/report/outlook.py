@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.views import estimate as view
+from pcapnfs.views import forecasts
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Section, quoted
 
@@ -75,21 +76,21 @@ def _what_if(model: Model) -> Block:
 
     def row(each: Scenario) -> list[Cell]:
         return [
-            Cell(view.change(each)),
+            Cell(forecasts.change(each)),
             blocks.time(each.forecast_s),
-            Cell(view.interval(each)),
+            Cell(forecasts.interval(each)),
             Cell("") if each.change == "measured" else blocks.mean(each.factor),
         ]
 
-    more = " ".join(view.about_what_if(model))
+    more = " ".join(forecasts.about_what_if(model))
     return blocks.table("What if", columns, [row(each) for each in model.what_if], more=more)
 
 
 def _by_client(model: Model) -> Block:
-    changes = view.told_changes(model)
+    changes = forecasts.told_changes(model)
     columns = [
         Column("client", "name"),
-        *(Column(view.SHORT[change]) for change in changes),
+        *(Column(forecasts.SHORT[change]) for change in changes),
         *(Column(title) for title in ("calls", "round trip", "persistence", "at once")),
     ]
     rows = []
@@ -105,7 +106,7 @@ def _by_client(model: Model) -> Block:
                 blocks.mean(client.concurrency),
             ]
         )
-    more = " ".join(view.more_clients(model))
+    more = " ".join(forecasts.more_clients(model))
     return blocks.table("What if, by client", columns, rows, more=more)
 
 

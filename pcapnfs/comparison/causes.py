@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pcapnfs.comparison import changed_settings, changed_times
+from pcapnfs.comparison import changed_settings, changed_storage, changed_times
 from pcapnfs.comparison.cause import once, words
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def causes(
         *changed_times.one_sided(before, after),
         *changed_times.bandwidth(before, after),
         *changed_times.lock_waits(before, after),
-        *changed_times.storages(before, after, operations, clients),
-        *changed_times.reads(before, after, operations, clients),
+        *changed_storage.storages(before, after, operations, clients),
+        *changed_storage.reads(before, after, operations, clients),
         *changed_times.in_turn(before, after),
     )
 

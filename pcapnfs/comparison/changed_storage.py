@@ -1,0 +1,288 @@
+"""What the times of calls tell of storage, and of what a server had in its memory.
+
+Takes two sides, or several clients of both, and how their operations moved; gives what differs,
+with what says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import units
+from pcapnfs.analyses.data.moves import READ_OPERATIONS
+from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.comparison.cause import Cause, once, words
+from pcapnfs.comparison.changed_settings import times_at_once
+from pcapnfs.comparison.changed_times import SLOW, SLOW_S, one_by_one
+from pcapnfs.comparison.operations import operation_changes
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.comparison.each import Sides
+    from pcapnfs.comparison.operations import OperationChange
+    from pcapnfs.comparison.side import Side, Times
+
+MOST = 0.5
+"""Share of the stable calls' time by which storage must have moved."""
+
+STORAGE = 0.5
+"""Part of the longer median by which stable calls must have moved beyond what the network explains:
+a busy server is a third slower the next day; one that no longer waits for its disks is several
+times as fast."""
+
+SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
+FASTER = "faster: async export, log device, write cache, faster disks or file system"
+"""What storage may be; traffic cannot tell which of these."""
+
+FEWEST = 8
+"""Stable calls on each side, below which nothing is said of storage: a few that were slow for
+another reason would be most of them."""
+
+NEARLY_EACH = 0.95
+"""Of pairs of a call before and one of its kind after, the share in which the same is the slower,
+from which on a few calls tell storage …"""
+
+FEW_TIMES = 3.0
+"""… if those of each kind took so many times as long on that side, in the median, and `SLOW_S`."""
+
+COLD = "slow: from its disks, or it is busy"
+WARM = "fast: from its memory"
+"""Where the server reads from."""
+
+MANY = 100
+"""Stable calls on each side from which on storage is likely to be what moved them: a machine that
+is busy for some seconds slows a few dozen."""
+
+FEW_EACH = 10
+"""Stable calls of one kind, below which its quantiles are single calls."""
+
+
+def storages(
+    before: Side,
+    after: Side,
+    operations: tuple[OperationChange, ...],
+    clients: Sequence[Sides],
+) -> Iterator[Cause]:
+    """Storage by the stable calls of each client; of all, where none has enough of them.
+
+    Taken together, calls of one operation take other times where clients make more or fewer of
+    them than before, though nothing changed for any.
+    """
+    # Of thousands of clients, the other calls would be tested for nothing.
+    moved = [
+        (first, second, operation_changes(_stable(first.times), _stable(second.times)))
+        for _, first, second in clients
+    ]
+    if not any(_tested(rows) for *_, rows in moved):
+        yield from _storage(before, after, operations)
+        return
+    names = (client for client, *_ in clients)
+    yield from once(zip(names, starmap(_storage, moved), strict=True), words)
+
+
+def reads(
+    before: Side,
+    after: Side,
+    operations: tuple[OperationChange, ...],
+    clients: Sequence[Sides],
+) -> Iterator[Cause]:
+    """Whether the server had in memory on one side what it read from its disks on the other.
+
+    The second of two runs often finds warm what the first had to wait for.
+    """
+    if not clients:
+        yield from _read(before, after, operations)
+        return
+    each = (
+        (client, _read(first, second, operation_changes(_reads(first), _reads(second))))
+        for client, first, second in clients
+    )
+    yield from once(each, words)
+
+
+def _reads(side: Side) -> dict[tuple[str, str], Times]:
+    return {key: of_one for key, of_one in side.times.items() if key[1] in READ_OPERATIONS}
+
+
+def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
+    """Whether READs moved by more than the network explains, from a server that was slow."""
+    if before.habits.largest_read_bytes != after.habits.largest_read_bytes:
+        return  # More bytes take longer.
+    if any(map(one_by_one, (*before.findings, *after.findings))):
+        return  # Then READs wait for whatever is before them in the queue.
+    added = _added_s(before, after)
+    for row in operations:
+        if (
+            row.op not in READ_OPERATIONS
+            or row.verdict not in ("faster", "slower")
+            or not _beyond(row, row.shift_s or 0.0, added)
+        ):
+            continue
+        faster = row.verdict == "faster"
+        if not any(found.id == SLOW for found in (before if faster else after).findings):
+            continue
+        yield Cause(
+            "server_reads",
+            COLD if faster else WARM,
+            WARM if faster else COLD,
+            "likely" if min(row.calls_before, row.calls_after) >= MANY else "possible",
+            f"{row.op} took {units.duration(row.p50_before_s)} before and "
+            f"{units.duration(row.p50_after_s)} after (medians); a run that comes after another "
+            "finds in the server's memory what that one read",
+        )
+
+
+def _stable(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Times]:
+    """The stable operations."""
+    return {key: of_one for key, of_one in times.items() if of_one.stable}
+
+
+def _tested(operations: tuple[OperationChange, ...]) -> bool:
+    """Whether any kind of stable call is there often enough on both sides to say if it moved."""
+    return any(row.stable and row.shift_s is not None for row in operations)
+
+
+def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
+    """Whether stable calls moved by more than the network explains."""
+    added, at_once = _added_s(before, after), times_at_once(before, after)
+    every = [row for row in operations if row.stable and not _queue(row, at_once)]
+    stable = [row for row in every if row.shift_s is not None]
+    whole = sum(map(_taken_s, stable))
+    for direction in ("faster", "slower"):
+        moved = [
+            row
+            for row in stable
+            if row.verdict == direction and _beyond(row, row.shift_s or 0.0, added)
+        ]
+        if moved and sum(map(_taken_s, moved)) >= MOST * whole:
+            yield _stored(moved, direction)
+        elif not stable and (
+            apart := _all_apart(every, direction, added)
+            or _few_apart(before, after, every, direction, added)
+        ):
+            yield _stored(apart, direction)
+
+
+def _added_s(before: Side, after: Side) -> float:
+    """What the network added to each call: usually, and where the path was longer for a while."""
+    added = _longer_s(after.measured) - _longer_s(before.measured)
+    if before.way.rtt_s is None or after.way.rtt_s is None:
+        return added
+    return after.way.rtt_s - before.way.rtt_s + added
+
+
+def _longer_s(measured: Measurement) -> float:
+    """What calls took longer for a longer path, where that is most of them; else nothing."""
+    longer = measured.longer
+    return longer.calls_s / longer.calls if 2 * longer.calls > measured.calls else 0.0
+
+
+def _stored(moved: list[OperationChange], direction: str) -> Cause:
+    shown = max(moved, key=_taken_s)
+    return Cause(
+        "storage",
+        SLOWER if direction == "faster" else FASTER,
+        FASTER if direction == "faster" else SLOWER,
+        "likely" if _calls(moved) >= MANY else "possible",
+        f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
+        f"{units.duration(shown.p50_before_s)} before and "
+        f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
+        "traffic cannot tell which of these it was",
+    )
+
+
+def _all_apart(
+    every: list[OperationChange], direction: str, added_s: float
+) -> list[OperationChange]:
+    """Kinds of stable calls too few for a test each, which together are enough; or none.
+
+    Each has moved alike, and so far that hardly any of its calls on one side took as long as half
+    of them on the other.
+    """
+    rows = [row for row in every if min(row.calls_before, row.calls_after) >= FEW_EACH]
+    if not rows or _calls(rows) < LEAST_CALLS:
+        return []
+    if sum(map(_taken_s, rows)) < MOST * sum(map(_taken_s, every)):
+        return []
+    alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), added_s) for row in rows)
+    return rows if alike else []
+
+
+def _few_apart(
+    before: Side,
+    after: Side,
+    every: list[OperationChange],
+    direction: str,
+    added_s: float,
+) -> list[OperationChange]:
+    """Kinds of stable calls of which there are few, and too few together; or none.
+
+    Nearly each took several times as long as those of its kind on the other side, and as long as
+    storage does that has to be waited for.
+    """
+    rows = [row for row in every if row.calls_before and row.calls_after]
+    if not rows or _calls(rows) < FEWEST:
+        return []
+    pairs = longer = 0
+    for row in rows:
+        fast, slow = (side.times[row.version, row.op].seconds for side in (before, after))
+        if direction == "faster":
+            fast, slow = slow, fast
+        pairs += len(fast) * len(slow)
+        longer += int(np.searchsorted(np.sort(fast), slow, "left").sum())
+    if longer < NEARLY_EACH * pairs:
+        return []
+    moved = [
+        row
+        for row in rows
+        if _beyond(row, _moved_s(row), added_s) and _several_times(row, direction)
+    ]
+    return moved if sum(map(_taken_s, moved)) >= MOST * sum(map(_taken_s, every)) else []
+
+
+def _queue(row: OperationChange, at_once: float) -> bool:
+    """Whether calls are slower on the side with more at once, by no more than waiting in turn."""
+    before, after = row.p50_before_s or 0.0, row.p50_after_s or 0.0
+    if at_once > 1:
+        return before < after <= at_once * before
+    return after < before <= after / at_once
+
+
+def _several_times(row: OperationChange, direction: str) -> bool:
+    slow, fast = row.p50_before_s or 0.0, row.p50_after_s or 0.0
+    if direction == "slower":
+        slow, fast = fast, slow
+    return slow >= max(SLOW_S, FEW_TIMES * fast)
+
+
+def _apart(row: OperationChange, direction: str) -> bool:
+    slow, fast = row.p50_before_s or 0.0, row.p95_after_s or 0.0
+    if direction == "slower":
+        slow, fast = row.p50_after_s or 0.0, row.p95_before_s or 0.0
+    return fast < slow
+
+
+def _moved_s(row: OperationChange) -> float:
+    return (row.p50_after_s or 0.0) - (row.p50_before_s or 0.0)
+
+
+def _taken_s(row: OperationChange) -> float:
+    return row.sum_before_s + row.sum_after_s
+
+
+def _calls(rows: list[OperationChange]) -> int:
+    """Calls of the side that has fewer."""
+    before, after = (row.calls_before for row in rows), (row.calls_after for row in rows)
+    return min(sum(before), sum(after))
+
+
+def _beyond(row: OperationChange, shift: float, added_s: float) -> bool:
+    """Whether the shift is that of storage: larger than what the network brought."""
+    median = max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
+    # Storage that works on a clock absorbs a longer round trip: only what adds to it counts.
+    rest = shift - max(0.0, added_s) if shift > 0 else -shift - max(0.0, -added_s)
+    return rest >= STORAGE * median

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.mounts.mount_options import Verdict
+from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_settings import LONGER, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts import software
-from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER, ENOUGH
+from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, weaker
 from pcapnfs.diagnosis.mounted import is_timeout

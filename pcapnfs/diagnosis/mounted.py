@@ -11,7 +11,8 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.caching.questions import Questions
-    from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
+    from pcapnfs.analyses.mounts.mount_options import Mount
+    from pcapnfs.analyses.mounts.mount_verdict import Verdict
     from pcapnfs.diagnosis.material import Material
 
 UNCACHED = ("noac", "actimeo=0")

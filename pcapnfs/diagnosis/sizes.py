@@ -15,7 +15,8 @@ from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
-    from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
+    from pcapnfs.analyses.mounts.mount_options import Mount
+    from pcapnfs.analyses.mounts.mount_verdict import Verdict
     from pcapnfs.diagnosis.material import Material
 
 

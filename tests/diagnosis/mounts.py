@@ -6,7 +6,8 @@ from pcapnfs.analyses.caching.cache import Cache
 from pcapnfs.analyses.caching.questions import Questions
 from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
-from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
+from pcapnfs.analyses.mounts.mount_options import Mount
+from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing

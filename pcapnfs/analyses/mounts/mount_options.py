@@ -8,30 +8,18 @@ was stands in the `evidence`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
-from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
+from pcapnfs.analyses.mounts.mount_sizes import read_size, write_size
+from pcapnfs.analyses.mounts.mount_timeouts import timeout
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MANY, Verdict, concluded
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.mount_evidence import Evidence
-
-Confidence = Literal["likely", "possible"]
-"""`likely`: the traffic has no other common cause. `possible`: a program may do the same, or there
-is little of it."""
-
-ENOUGH = 20
-"""Moves, visits, transfers or listings below which nothing is concluded."""
-
-MANY = 10
-"""Pieces of evidence from which on a rarer kind of them is `likely` or enough."""
-
-FEW = 3
-"""Transfers or files that make a size or a habit."""
 
 ASKS_ALWAYS, ASKS_NEVER = 0.8, 0.2
 """Shares of moves with a question in between: with acdirmin=0 all, by default next to none."""
@@ -50,38 +38,6 @@ of a program that works in the directory; by default none."""
 KNOWS_FILES = 0.3
 """Share of visits with a needless question up to which the client keeps attributes: one that does
 not, nor names, is a program (libnfs), and no option makes it so."""
-
-ASKS_EARLIER = 0.05
-"""Share of questions about files that no timeout of a second or more explains, up to which one
-explains the others."""
-
-PAUSES = 2
-"""Pauses after which a directory was asked for and used, below which nothing is concluded."""
-
-SMALL_LISTING_BYTES = 32768
-"""Listings ask for less only when rsize or the server says so (Linux: 8 pages, later more)."""
-
-SMALL_READ_BYTES = 32768
-"""Larger READs may be as large as the client's read-ahead begins, whatever rsize is."""
-
-SMALL_WRITE_BYTES = 65536
-"""Larger WRITEs may be as large as what had been written when the client sent it."""
-
-
-class Verdict(Record):
-    """Mount options that would explain what was seen."""
-
-    options: tuple[str, ...]
-    """Each would explain it by itself (those joined by a comma: together); likeliest first."""
-    title: str
-    """The same in short."""
-    confidence: str
-    """`likely`: the traffic has no other common cause; `possible`: programs may do the same, or
-    there is little of it."""
-    evidence: str
-    """What was counted, in a sentence."""
-    frames: tuple[int, ...]
-    """Examples: frames of calls, up to three."""
 
 
 class Mount(Record):
@@ -145,10 +101,10 @@ def judged(seen: Evidence) -> Mount:
         verdicts=(
             *_attribute_cache(seen),
             *_names(seen),
-            *_timeout(seen),
+            *(() if _asks_always(seen) else timeout(seen)),
             *_open_unasked(seen),
             *_listings(seen),
-            *(() if seen.limits_withheld else (*_read_size(seen), *_write_size(seen))),
+            *(() if seen.limits_withheld else (*read_size(seen), *write_size(seen))),
             *_synchronous(seen),
         ),
         too_little=_too_little(seen),
@@ -176,8 +132,8 @@ def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
         ("attributes", _attribute_cache(seen)),
         ("names", _names(seen)),
         ("listings", _listings(seen)),
-        ("rsize", _read_size(seen)),
-        ("wsize", _write_size(seen)),
+        ("rsize", read_size(seen)),
+        ("wsize", write_size(seen)),
     )
     for kind, found in judges:
         for verdict in found:
@@ -270,7 +226,7 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
     )
     frames = seen.frames["moves"]
     if _asks_always(seen) and (_asks_files(seen) or _asks_fresh_files(seen)):
-        yield _verdict(
+        yield concluded(
             whole,
             "possible" if few else "likely",
             f"{directories}; {files if _asks_files(seen) else some}{wrote}",
@@ -278,7 +234,7 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
         )
     elif _asks_always(seen):
         if _spares_files(seen):
-            yield _verdict(
+            yield concluded(
                 ("acdirmin=0",),
                 "likely",
                 f"{directories}; but for a fresh file only in {units.count(seen.visits_asked)} of "
@@ -290,7 +246,7 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
             if seen.files_delegated:
                 files_of = units.counted(seen.files_delegated, "file")
                 little += f": under the delegations of {files_of} none need ask"
-            yield _verdict(
+            yield concluded(
                 (*whole, "acdirmin=0,sync") if through else ("acdirmin=0", *whole),
                 "possible",
                 f"{directories}; {little if seen.visits < ENOUGH else some}{wrote}",
@@ -306,7 +262,7 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
         # A client that looks names up again caches nothing (libnfs): no option makes it so.
         and seen.lookups_again <= ASKS_NEVER * seen.visits_asked_twice
     ):
-        yield _verdict(
+        yield concluded(
             ("acregmin=0",),
             "possible",
             f"{files}; directories were not asked for",
@@ -328,7 +284,7 @@ def _names(seen: Evidence) -> Iterator[Verdict]:
         files = f", and {units.counted(seen.files_again, 'file')} three times or more"
     else:
         return
-    yield _verdict(
+    yield concluded(
         ("lookupcache=none",),
         "likely",
         f"looked up a directory again, though it was unchanged, in {units.count(looked_up)} of "
@@ -342,107 +298,10 @@ def _goes_back(looked_up: int, returns: int) -> bool:
     return looked_up >= ENOUGH and looked_up >= LOOKS_UP_MOSTLY * returns
 
 
-def _timeout(seen: Evidence) -> Iterator[Verdict]:
-    """`actimeo=N` and `acdirmin=N` between the ages that were trusted and those that were not."""
-    if _asks_always(seen):
-        return
-    if _expires(seen):
-        yield from _timeout_of_files(seen)
-        return
-    if seen.files_early >= ENOUGH and seen.early_objects >= MANY:
-        yield from _longest_of_files(seen)
-        return
-    asked, trusted = seen.pause_shortest_s, seen.unasked_longest_s
-    if asked is None or trusted is None or trusted >= asked:
-        return
-    if seen.pauses_asked < PAUSES or not seen.pauses_asked_twice:
-        return
-    low, high = max(1, math.ceil(trusted)), math.floor(asked)
-    if low > high:
-        return
-    yield _of_seconds(
-        "acdirmin",
-        range(low, high + 1),
-        "likely" if seen.pauses_asked >= MANY else "possible",
-        (
-            "asked for a directory before it used it after "
-            f"{units.counted(seen.pauses_asked, 'pause')} "
-            f"({units.counted(seen.pauses_asked_twice, 'time')} twice), from an age of "
-            f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
-            f"{units.duration(trusted)}; programs that open directories may do the same"
-        ),
-        seen.frames["pauses"],
-    )
-
-
-def _expires(seen: Evidence) -> bool:
-    """Whether files are asked for that were known for a second or two, and no younger ones."""
-    return (
-        seen.files_aged >= ENOUGH
-        and seen.aged_objects >= MANY
-        and seen.files_young <= ASKS_EARLIER * seen.files_aged
-    )
-
-
-def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
-    """`actimeo=N` and `acregmin=N` below the 3 s of the default."""
-    shortest = seen.aged_shortest_s or 0.0
-    yield _of_seconds(
-        "acregmin",
-        range(1, max(1, math.floor(shortest)) + 1),
-        "likely",
-        f"asked {units.counted(seen.files_aged, 'time')} for "
-        f"{units.counted(seen.aged_objects, 'file')} known for {units.duration(shortest)} to "
-        f"{units.duration(FILE_DEFAULT_S)} at most, which no call had been about since, and "
-        f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
-        "asks otherwise)",
-        seen.frames["aged"],
-    )
-
-
-def _longest_of_files(seen: Evidence) -> Iterator[Verdict]:
-    """`actimeo=N` and `acregmax=N`: what is believed does not become longer."""
-    shortest = seen.early_shortest_s or 0.0
-    yield _of_seconds(
-        "acregmax",
-        range(1, max(1, math.floor(shortest)) + 1),
-        "possible",
-        f"asked {units.counted(seen.files_early, 'time')} for "
-        f"{units.counted(seen.early_objects, 'file')} known for {units.duration(shortest)} or "
-        "longer, though it had asked as early before, and nothing had changed: by default it would "
-        "have believed them for twice as long each time, up to 60 s; a client that does not double "
-        "its timeouts, and programs that open files without reading them, do the same",
-        seen.frames["early"],
-    )
-
-
-def _rarely(number: int) -> str:
-    return units.counted(number, "time") if number else "never"
-
-
-def _of_seconds(
-    option: str,
-    seconds: range,
-    confidence: Confidence,
-    evidence: str,
-    frames: tuple[int, ...],
-) -> Verdict:
-    """A timeout of that many seconds: of all objects, or by an option for some."""
-    low, high = units.count(seconds[0]), units.count(seconds[-1])
-    span = low if low == high else f"{low}\u2026{high}"
-    return Verdict(
-        options=tuple(f"{name}={value}" for name in ("actimeo", option) for value in seconds),
-        title=f"actimeo={span} or {option}={span}",
-        confidence=confidence,
-        evidence=evidence,
-        frames=frames,
-    )
-
-
 def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
     """`nocto`: files known from a listing are read without asking."""
     if seen.reads_unasked >= MANY and seen.reads_asked <= ASKS_NEVER * seen.reads_unasked:
-        yield _verdict(
+        yield concluded(
             ("nocto",),
             "possible",
             f"{units.counted(seen.reads_unasked, 'file')} known from a listing read without a "
@@ -455,7 +314,7 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
     """`nordirplus`: Linux asks for attributes when it lists a directory for the first time."""
     if seen.listings_plain < FEW or seen.listings_plus or seen.listings_unknown:
         return
-    yield _verdict(
+    yield concluded(
         ("nordirplus",),
         "likely" if seen.listings_plain >= ENOUGH else "possible",
         f"{units.counted(seen.listings_plain, 'directory', 'directories')} listed without "
@@ -463,82 +322,6 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
         "FreeBSD), or a server that has none to give, does the same",
         seen.frames["listing"],
     )
-
-
-def _read_size(seen: Evidence) -> Iterator[Verdict]:
-    """`rsize` limits READ and, on Linux, what a listing asks for."""
-    read, listing = seen.read_bytes, seen.listing_bytes
-    if (
-        read is not None
-        and read <= SMALL_READ_BYTES
-        and _limited(read, seen.max_read_bytes, seen.reads_continued, ENOUGH)
-    ):
-        if listing is None or listing <= read:
-            yield _verdict(
-                (f"rsize={read}",),
-                "likely" if listing == read and seen.listings_continued else "possible",
-                f"no READ asked for more than {units.size(read)}, "
-                f"{units.count(seen.reads_continued)} of that size were continued by the next"
-                f"{_allowed(seen.max_read_bytes)}",
-                seen.frames["read"],
-            )
-    elif listing is not None and _small_listing(seen, listing):
-        yield _verdict(
-            (f"rsize={listing}",),
-            "likely" if seen.listings_continued >= FEW else "possible",
-            f"listings asked for {units.size(listing)} at a time, though "
-            f"{units.counted(seen.listings_continued, 'call')} had to go on; no READ or WRITE was "
-            f"larger{_allowed(seen.max_read_bytes)}",
-            seen.frames["listing"],
-        )
-
-
-def _small_listing(seen: Evidence, listing: int) -> bool:
-    """Whether listings were in small pieces, and transfers as large but no larger."""
-    largest = max(seen.read_bytes or 0, seen.write_bytes or 0)
-    return (
-        listing < SMALL_LISTING_BYTES
-        and seen.listings_continued > 0
-        and seen.reads + seen.writes >= ENOUGH
-        and largest == listing
-        and largest != seen.max_read_bytes
-    )
-
-
-def _write_size(seen: Evidence) -> Iterator[Verdict]:
-    """`wsize` limits WRITE: data that the client may send in one piece goes out in several."""
-    write, listing = seen.write_bytes, seen.listing_bytes
-    if write is None:
-        return
-    if write <= SMALL_WRITE_BYTES and _limited(
-        write, seen.max_write_bytes, seen.writes_continued, FEW
-    ):
-        yield _verdict(
-            (f"wsize={write}",),
-            "likely" if seen.max_write_bytes and seen.writes_continued >= ENOUGH else "possible",
-            f"no WRITE brought more than {units.size(write)}, "
-            f"{units.count(seen.writes_continued)} of that size were continued by the next"
-            f"{_allowed(seen.max_write_bytes)}",
-            seen.frames["write"],
-        )
-    elif listing == write and _small_listing(seen, write) and seen.writes >= ENOUGH:
-        yield _verdict(
-            (f"wsize={write}",),
-            "possible",
-            f"none of {units.counted(seen.writes, 'WRITE')} brought more than {units.size(write)}, "
-            f"which is also what listings asked for{_allowed(seen.max_write_bytes)}",
-            seen.frames["write"],
-        )
-
-
-def _limited(size: int, allowed: int | None, continued: int, needed: int) -> bool:
-    """Whether transfers went on at a size that is not the server's limit.
-
-    Where the limit is not known, many of them are needed.
-    """
-    if allowed is None:
-        return continued >= ENOUGH
-    return size < allowed and continued >= needed
 
 
 def _synchronous(seen: Evidence) -> Iterator[Verdict]:
@@ -549,7 +332,7 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
     """
     told = _asks_always(seen) and (_asks_files(seen) or not _spares_files(seen))
     if _writes_through(seen) and not told:
-        yield _verdict(
+        yield concluded(
             ("sync",),
             "possible",
             _through(seen),
@@ -563,15 +346,3 @@ def _through(seen: Evidence) -> str:
         f"{units.counted(seen.files_sync, 'file')} asked for stable storage though the next one "
         "followed; programs that open with O_SYNC do the same"
     )
-
-
-def _verdict(
-    options: tuple[str, ...], confidence: Confidence, evidence: str, frames: tuple[int, ...]
-) -> Verdict:
-    return Verdict(options, " or ".join(options), confidence, evidence, frames)
-
-
-def _allowed(limit: int | None) -> str:
-    if limit is None:
-        return "; what the server allows was not captured"
-    return f"; the server allows {units.size(limit)}"

@@ -25,13 +25,12 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
 from pcapnfs.analyses.mounts.mount_options import (
     ASKS_ALWAYS,
-    ENOUGH,
-    FEW,
     Mount,
     denies,
     judged,
     sure,
 )
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record, replace
 

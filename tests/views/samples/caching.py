@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pcapnfs.analyses.caching.cache import Cache, FileCache, Interval
 from pcapnfs.analyses.caching.delegations import Delegations
-from pcapnfs.analyses.mounts.mount_options import Mount, Verdict
+from pcapnfs.analyses.mounts.mount_options import Mount
+from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
 
 

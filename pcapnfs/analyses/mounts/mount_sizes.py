@@ -1,0 +1,107 @@
+"""Which rsize and wsize a client's transfers and listings let one infer.
+
+Takes what was counted of a client and a server (`mount_evidence`); gives verdicts, as
+`mount_options` does of the other options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, Verdict, concluded
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.mounts.mount_evidence import Evidence
+
+SMALL_LISTING_BYTES = 32768
+"""Listings ask for less only when rsize or the server says so (Linux: 8 pages, later more)."""
+
+SMALL_READ_BYTES = 32768
+"""Larger READs may be as large as the client's read-ahead begins, whatever rsize is."""
+
+SMALL_WRITE_BYTES = 65536
+"""Larger WRITEs may be as large as what had been written when the client sent it."""
+
+
+def read_size(seen: Evidence) -> Iterator[Verdict]:
+    """`rsize` limits READ and, on Linux, what a listing asks for."""
+    read, listing = seen.read_bytes, seen.listing_bytes
+    if (
+        read is not None
+        and read <= SMALL_READ_BYTES
+        and _limited(read, seen.max_read_bytes, seen.reads_continued, ENOUGH)
+    ):
+        if listing is None or listing <= read:
+            yield concluded(
+                (f"rsize={read}",),
+                "likely" if listing == read and seen.listings_continued else "possible",
+                f"no READ asked for more than {units.size(read)}, "
+                f"{units.count(seen.reads_continued)} of that size were continued by the next"
+                f"{_allowed(seen.max_read_bytes)}",
+                seen.frames["read"],
+            )
+    elif listing is not None and _small_listing(seen, listing):
+        yield concluded(
+            (f"rsize={listing}",),
+            "likely" if seen.listings_continued >= FEW else "possible",
+            f"listings asked for {units.size(listing)} at a time, though "
+            f"{units.counted(seen.listings_continued, 'call')} had to go on; no READ or WRITE was "
+            f"larger{_allowed(seen.max_read_bytes)}",
+            seen.frames["listing"],
+        )
+
+
+def _small_listing(seen: Evidence, listing: int) -> bool:
+    """Whether listings were in small pieces, and transfers as large but no larger."""
+    largest = max(seen.read_bytes or 0, seen.write_bytes or 0)
+    return (
+        listing < SMALL_LISTING_BYTES
+        and seen.listings_continued > 0
+        and seen.reads + seen.writes >= ENOUGH
+        and largest == listing
+        and largest != seen.max_read_bytes
+    )
+
+
+def write_size(seen: Evidence) -> Iterator[Verdict]:
+    """`wsize` limits WRITE: data that the client may send in one piece goes out in several."""
+    write, listing = seen.write_bytes, seen.listing_bytes
+    if write is None:
+        return
+    if write <= SMALL_WRITE_BYTES and _limited(
+        write, seen.max_write_bytes, seen.writes_continued, FEW
+    ):
+        yield concluded(
+            (f"wsize={write}",),
+            "likely" if seen.max_write_bytes and seen.writes_continued >= ENOUGH else "possible",
+            f"no WRITE brought more than {units.size(write)}, "
+            f"{units.count(seen.writes_continued)} of that size were continued by the next"
+            f"{_allowed(seen.max_write_bytes)}",
+            seen.frames["write"],
+        )
+    elif listing == write and _small_listing(seen, write) and seen.writes >= ENOUGH:
+        yield concluded(
+            (f"wsize={write}",),
+            "possible",
+            f"none of {units.counted(seen.writes, 'WRITE')} brought more than {units.size(write)}, "
+            f"which is also what listings asked for{_allowed(seen.max_write_bytes)}",
+            seen.frames["write"],
+        )
+
+
+def _limited(size: int, allowed: int | None, continued: int, needed: int) -> bool:
+    """Whether transfers went on at a size that is not the server's limit.
+
+    Where the limit is not known, many of them are needed.
+    """
+    if allowed is None:
+        return continued >= ENOUGH
+    return size < allowed and continued >= needed
+
+
+def _allowed(limit: int | None) -> str:
+    if limit is None:
+        return "; what the server allows was not captured"
+    return f"; the server allows {units.size(limit)}"

@@ -1,0 +1,120 @@
+"""Which timeout of attributes a client's questions let one infer.
+
+Takes what was counted of a client and a server (`mount_evidence`); gives verdicts, as
+`mount_options` does of the options that send a question at each turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, MANY, Confidence, Verdict
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.mounts.mount_evidence import Evidence
+
+ASKS_EARLIER = 0.05
+"""Share of questions about files that no timeout of a second or more explains, up to which one
+explains the others."""
+
+PAUSES = 2
+"""Pauses after which a directory was asked for and used, below which nothing is concluded."""
+
+
+def timeout(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acdirmin=N` between the ages that were trusted and those that were not."""
+    if _expires(seen):
+        yield from _timeout_of_files(seen)
+        return
+    if seen.files_early >= ENOUGH and seen.early_objects >= MANY:
+        yield from _longest_of_files(seen)
+        return
+    asked, trusted = seen.pause_shortest_s, seen.unasked_longest_s
+    if asked is None or trusted is None or trusted >= asked:
+        return
+    if seen.pauses_asked < PAUSES or not seen.pauses_asked_twice:
+        return
+    low, high = max(1, math.ceil(trusted)), math.floor(asked)
+    if low > high:
+        return
+    yield _of_seconds(
+        "acdirmin",
+        range(low, high + 1),
+        "likely" if seen.pauses_asked >= MANY else "possible",
+        (
+            "asked for a directory before it used it after "
+            f"{units.counted(seen.pauses_asked, 'pause')} "
+            f"({units.counted(seen.pauses_asked_twice, 'time')} twice), from an age of "
+            f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
+            f"{units.duration(trusted)}; programs that open directories may do the same"
+        ),
+        seen.frames["pauses"],
+    )
+
+
+def _expires(seen: Evidence) -> bool:
+    """Whether files are asked for that were known for a second or two, and no younger ones."""
+    return (
+        seen.files_aged >= ENOUGH
+        and seen.aged_objects >= MANY
+        and seen.files_young <= ASKS_EARLIER * seen.files_aged
+    )
+
+
+def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acregmin=N` below the 3 s of the default."""
+    shortest = seen.aged_shortest_s or 0.0
+    yield _of_seconds(
+        "acregmin",
+        range(1, max(1, math.floor(shortest)) + 1),
+        "likely",
+        f"asked {units.counted(seen.files_aged, 'time')} for "
+        f"{units.counted(seen.aged_objects, 'file')} known for {units.duration(shortest)} to "
+        f"{units.duration(FILE_DEFAULT_S)} at most, which no call had been about since, and "
+        f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
+        "asks otherwise)",
+        seen.frames["aged"],
+    )
+
+
+def _longest_of_files(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acregmax=N`: what is believed does not become longer."""
+    shortest = seen.early_shortest_s or 0.0
+    yield _of_seconds(
+        "acregmax",
+        range(1, max(1, math.floor(shortest)) + 1),
+        "possible",
+        f"asked {units.counted(seen.files_early, 'time')} for "
+        f"{units.counted(seen.early_objects, 'file')} known for {units.duration(shortest)} or "
+        "longer, though it had asked as early before, and nothing had changed: by default it would "
+        "have believed them for twice as long each time, up to 60 s; a client that does not double "
+        "its timeouts, and programs that open files without reading them, do the same",
+        seen.frames["early"],
+    )
+
+
+def _rarely(number: int) -> str:
+    return units.counted(number, "time") if number else "never"
+
+
+def _of_seconds(
+    option: str,
+    seconds: range,
+    confidence: Confidence,
+    evidence: str,
+    frames: tuple[int, ...],
+) -> Verdict:
+    """A timeout of that many seconds: of all objects, or by an option for some."""
+    low, high = units.count(seconds[0]), units.count(seconds[-1])
+    span = low if low == high else f"{low}\u2026{high}"
+    return Verdict(
+        options=tuple(f"{name}={value}" for name in ("actimeo", option) for value in seconds),
+        title=f"actimeo={span} or {option}={span}",
+        confidence=confidence,
+        evidence=evidence,
+        frames=frames,
+    )

@@ -75,11 +75,11 @@ def test_calls_are_matched_or_unanswered_and_replies_matched_or_orphans() -> Non
     assert not result.complete
 
 
-@pytest.mark.parametrize(("ms", "cut"), [(35, True), (45, False)])
+@pytest.mark.parametrize(("ms", "cut"), [(75, True), (85, False)])
 def test_a_call_that_was_under_way_as_the_capture_began_takes_its_transfer_as_well(
     ms: int, *, cut: bool
 ) -> None:
-    """WRITEs whose bytes take 30 ms, and whose replies come 10 ms later."""
+    """WRITEs whose bytes take 30 ms, and whose replies come 10 ms later: twice that is believed."""
     first = {"call_first_time": START_NS + 970 * MILLISECOND}
     written = call(100, "WRITE", 10, **first)
     orphan = note("reply_without_call", ms)
@@ -87,6 +87,62 @@ def test_a_call_that_was_under_way_as_the_capture_began_takes_its_transfer_as_we
         result = trust(trace)
     assert (result.orphan_replies, result.orphan_replies_at_start) == (1, int(cut))
     assert result.lacks_much is not cut
+
+
+@pytest.mark.parametrize(
+    ("lost", "unanswered_ms", "begun_before"),
+    [
+        ({}, None, True),
+        ({}, 6000, True),
+        ({}, 2000, False),
+        ({"missing_bytes": 1}, None, False),
+        ({"truncated_bytes": 1}, None, False),
+        ({"handshake": True}, None, False),
+        ({"transport": "UDP"}, None, False),
+    ],
+)
+def test_a_reply_is_to_a_call_before_the_begin_where_tcp_lacks_nothing(
+    lost: Row, unanswered_ms: int | None, *, begun_before: bool
+) -> None:
+    """After 5 s, where calls take 1 ms: unless the call is there, and its xid was damaged."""
+    calls = [call(1, "GETATTR", 1)]
+    if unanswered_ms is not None:
+        at_ns = START_NS + unanswered_ms * MILLISECOND
+        calls.append(call(2, "GETATTR", None, call_first_time=at_ns, call_time=at_ns))
+    with trace_of(
+        calls=calls,
+        notes=[note("reply_without_call", 5000)],
+        connections=[{"connection": 0, "transport": "TCP", "handshake": False, **lost}],
+    ) as trace:
+        result = trust(trace)
+    assert (result.orphan_replies, result.orphan_replies_at_start) == (1, int(begun_before))
+
+
+@pytest.mark.parametrize(
+    ("op", "connection", "before_end_ms", "cut"),
+    [
+        ("WRITE", 0, 75, True),
+        ("WRITE", 0, 85, False),
+        ("GETATTR", 0, 3, False),
+        ("NULL", 1, 75, True),
+    ],
+)
+def test_a_call_as_the_capture_ended_may_take_as_long_as_its_operation_does_elsewhere(
+    op: str, connection: int, before_end_ms: int, *, cut: bool
+) -> None:
+    """A WRITE of another connection took 40 ms; on this one all but it took 1 ms."""
+    at_ns = START_NS + (10_000 - before_end_ms) * MILLISECOND
+    sent = {"call_first_time": at_ns, "call_time": at_ns, "connection": connection}
+    with trace_of(
+        calls=[
+            call(1, "WRITE", 40, connection=2),
+            call(2, "GETATTR", 1),
+            call(3, op, None, **sent),
+        ],
+        connections=[{"connection": each, "transport": "TCP"} for each in (0, 1, 2)],
+    ) as trace:
+        result = trust(trace)
+    assert (result.unanswered, result.unanswered_at_end) == (1, int(cut))
 
 
 def test_each_misfortune_alone_makes_a_capture_incomplete() -> None:

@@ -15,11 +15,13 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import ends as _ends
 from pcapnfs.analyses.captured import put_behind as _put_behind
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
+from pcapnfs.analyses.captured.ends import cut_at_the_ends
 from pcapnfs.analyses.captured.put_behind import put_behind
 from pcapnfs.analyses.captured.sealing import Sealing, sealing
 from pcapnfs.analyses.captured.times_untold import times_untold
@@ -33,6 +35,7 @@ READS = columns.together(
     _clock_ticks.READS,
     _clocks_apart.READS,
     _directions.READS,
+    _ends.READS,
     _put_behind.READS,
     _sealing.READS,
     columns.of(
@@ -91,14 +94,16 @@ class Trust(Record):
     unanswered: int
     """Calls without a reply."""
     unanswered_at_end: int
-    """Part of unanswered: sent so close to the end of the capture (less than the 99th percentile of
-    their connection's service times) that the reply may have come after it."""
+    """Part of unanswered: sent so close to the end of the capture that the reply may have come
+    after it: less than twice the 99th percentile of the service times on their connection, or of
+    their operation at that server, whichever is longer."""
     orphan_replies: int
     """Replies whose call is not in the capture."""
     orphan_replies_at_start: int
-    """Part of orphan_replies: so close to the start of the capture (less than the 99th percentile
-    of what calls of their connection take, with their own transfer) that the call may have begun
-    before it."""
+    """Part of orphan_replies: so close to the start of the capture that the call may have begun
+    before it (less than twice the 99th percentile of what calls of their connection take, with
+    their own transfer), or on a TCP connection that was there before and of which nothing lacks, so
+    that it must have."""
     calls_alone: int
     """Part of unanswered: on connections of which only what the client sent is in the capture, and
     where the client had no reason to send it again, or acknowledged as much as their replies take.
@@ -280,7 +285,7 @@ class Trust(Record):
 def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""
     calls, noted, payload = _calls(trace), _noted(trace), _payload(trace)
-    unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
+    unanswered_at_end, orphans_at_start = cut_at_the_ends(trace)
     alone, apart, first = directions(trace), clocks_apart(trace), put_behind(trace)
     if apart.least_s is not None or first is not None:
         # Both directions are there, far from one another.
@@ -468,27 +473,6 @@ def _untold_pause(trace: Trace) -> CaptureFile | None:
         return None
     least_ns = max(MOST * (end_ns - begin_ns), LEAST_PAUSE_S * NANOSECONDS)
     return longest if longest.untold_pause_ns >= least_ns else None
-
-
-def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
-    """Unanswered calls at the end and orphan replies at the start of the capture."""
-    rows = trace.rows(
-        """
-        with usual as (
-            select connection, quantile_cont(srt, 0.99) as time,
-                   quantile_cont(reply_time - call_first_time, 0.99) as whole
-            from calls where srt is not null group by connection
-        )
-        select
-            (select count(*) from calls left join usual using (connection)
-             where reply_frame is null and call_time + coalesce(usual.time, 0) >= $end),
-            (select count(*) from notes left join usual using (connection)
-             where reason = $orphan and notes.time - coalesce(usual.whole, 0) <= $start)
-        """,
-        {"start": trace.meta.start_ns, "end": trace.meta.end_ns, "orphan": ORPHAN_REPLY},
-    )
-    unanswered, orphans = rows[0]
-    return integer(unanswered), integer(orphans)
 
 
 def _share(part: int, whole: int) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis import rotation
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -111,6 +112,8 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
             f"Replies without their call: {units.count(orphans)} of "
             f"{units.count(trust.rpc_replies)}."
         )
+    if unseen := rotation.told(capture.files):
+        parts.append(unseen)
     if capture.damage:
         parts.append(f"Its file is damaged: {'. '.join(capture.damage[:3])}.")
     if not parts:
@@ -130,13 +133,16 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
         "reply, gaps in time and retransmissions that are not in it may all be due to it; counts "
         "are lower bounds.",
         advice=(
+            *((_GIVE,) if unseen else ()),
             *((_END,) if capture.damage else ()),
             *(_faster(material) if len(parts) > bool(capture.damage) else ()),
         ),
-        confidence="certain" if dropped or capture.damage else "likely",
+        confidence="certain" if dropped or unseen or capture.damage else "likely",
         data=units.counted(capture.packets, "packet"),
     )
 
+
+_GIVE = Advice("Give pcapnfs the files that are missing as well, where they still are.")
 
 _END = Advice(
     "End tcpdump with Ctrl-C or SIGTERM and wait for its summary; copy the file only then."
@@ -164,8 +170,8 @@ def _faster(material: Material) -> tuple[Advice, ...]:
 RULE = Rule(
     id="capture_lossy",
     title="Packets missing in the capture, or one direction",
-    origin="counters of the capture file, TCP's sequence numbers, replies without calls, calls "
-    "without replies",
+    origin="counters of the capture file, names of a rotation's files, TCP's sequence numbers, "
+    "replies without calls, calls without replies",
     judge=judge,
     thresholds=(GRAVE,),
 )

@@ -425,7 +425,7 @@ def _undecoded(trust: Trust) -> str:
     if not trust.undecoded:
         return ""
     reasons = [
-        (messages, REASONS.get(reason, escape(reason)) + _where(trust, reason, messages))
+        (messages, _reason(trust, reason) + _where(trust, reason, messages))
         for reason, messages in trust.undecoded_reasons.items()
     ]
     # The only reason needs no count of its own.
@@ -434,6 +434,13 @@ def _undecoded(trust: Trust) -> str:
         for messages, words in reasons
     )
     return f"{units.counted(trust.undecoded, 'message')} not decoded to the end: {counted}."
+
+
+def _reason(trust: Trust, reason: str) -> str:
+    """Where TCP lacks nothing, only the capture's end can have cut a message off."""
+    if reason == "missing" and not trust.missing_bytes:
+        return "cut off as the capture ended"
+    return REASONS.get(reason, escape(reason))
 
 
 def _where(trust: Trust, reason: str, messages: int) -> str:

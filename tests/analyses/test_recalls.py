@@ -86,3 +86,18 @@ def test_the_call_that_a_recall_is_for_waits_also_without_a_return() -> None:
         (pair,) = recalls(trace)
     assert pair.calls == 1
     assert pair.time_s == {"unstable": pytest.approx(0.49)}
+
+
+def test_a_name_that_was_put_off_is_the_file_that_was_recalled() -> None:
+    """The holder had it open before the capture began: its handle tells no name."""
+    delayed = {"status": 10008, "status_name": "NFS4ERR_DELAY", "file": 3}
+    asked = [recall(2, 1), returned(4, 1)]
+    calls = [
+        call(1, "OPEN", 1, **OTHER, **delayed),
+        call(8, "OPEN", 1, file=1, **OTHER),
+        *(each for each, _ in asked),
+    ]
+    files = [*FILES, {**file(3, "a"), "identity": 1, "role": "absent"}]
+    with trace_of(calls=calls, operations=[each for _, each in asked], files=files) as trace:
+        (pair,) = recalls(trace)
+    assert (pair.waiting, pair.calls, pair.paths) == (("10.0.0.2",), 1, ("a",))

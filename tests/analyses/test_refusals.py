@@ -55,6 +55,21 @@ def test_a_recall_of_the_same_file_is_why() -> None:
     assert pair.recalled_s == pair.time_s
 
 
+def test_a_name_that_was_put_off_is_the_file_whose_delegation_was_recalled() -> None:
+    """The other client had it open before the capture began: its handle tells no name."""
+    calls = [
+        call(1, "OPEN", 1, file=9, **DELAY),
+        call(2, "CB_RECALL", 1, client="10.0.0.3", callback=True, file=1),
+        call(5, "OPEN", 1, file=1, version=4),
+    ]
+    files = [*FILES, {**file(9, "a"), "identity": 1, "role": "absent"}]
+    with trace_of(
+        calls=calls, operations=[operation(2, "CB_RECALL", file=1)], files=files
+    ) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.unfinished, pair.recalled) == (1, 0, 1)
+
+
 def test_after_a_minute_it_is_another_wait() -> None:
     late = call(2, "OPEN", 1, file=1, **DELAY)
     later = {

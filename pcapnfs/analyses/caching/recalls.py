@@ -30,7 +30,7 @@ READS = columns.together(
         calls="call client server callback call_frame call_first_time call_time reply_time "
         "file status_name stability",
         operations="call op status file",
-        files="file path",
+        files="file identity path",
     ),
 )
 """The columns that the queries here read."""
@@ -107,17 +107,21 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
     )
 
 
+# Who was put off may know by its name alone what others hold by its handle: a file is told by what
+# stands for it.
 _RECALLED = """
     create temp table recalled as
-    with sent as (
-        select client as holder, server, operations.file, call_frame as frame, call_time as begun
-        from operations join calls using (call)
+    with others as (select file as other, identity from files where identity <> file),
+    sent as (
+        select client as holder, server, coalesce(identity, operations.file) as file,
+               call_frame as frame, call_time as begun
+        from operations join calls using (call) left join others on other = operations.file
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
     returned as (
-        select client as holder, server, operations.file, reply_time as ended,
-               call_time as giving
-        from operations join calls using (call)
+        select client as holder, server, coalesce(identity, operations.file) as file,
+               reply_time as ended, call_time as giving
+        from operations join calls using (call) left join others on other = operations.file
         where operations.op = 'DELEGRETURN' and operations.status = 0 and reply_time is not null
     )
     select sent.holder, sent.server, sent.file, frame, begun, giving, ended
@@ -131,12 +135,15 @@ _RECALLED = """
 # one that came after a recall without return.
 _MET = """
     create temp table met as
-    with others as (
-        select call, client, server, file, call_first_time, reply_time, stability,
-               coalesce(status_name in $not_ready, false) as put_off
-        from calls semi join recalled using (server, file)
+    with named as (
+        select call, client, server, coalesce(identity, calls.file) as file, call_first_time,
+               reply_time, stability, coalesce(status_name in $not_ready, false) as put_off
+        from calls left join (
+                 select file as other, identity from files where identity <> file
+             ) on other = calls.file
         where not callback and reply_time is not null
-    )
+    ),
+    others as (from named semi join recalled using (server, file))
     select others.call, client, holder, others.server,
            case when put_off then 'waiting' else stability end as row,
            case when put_off then coalesce(share, 0)

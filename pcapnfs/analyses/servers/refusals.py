@@ -33,7 +33,7 @@ READS = columns.together(
     columns.of(
         calls="call server callback op file call_time undecoded",
         operations="call op file",
-        files="file path",
+        files="file identity path",
     ),
 )
 """The columns that the queries here read."""
@@ -134,9 +134,10 @@ _REFUSALS = f"""
         from ordered
         where refused or (refused_before and pause <= $pause)
     ),
+    -- Where a name was put off, its object may be known to others by its handle alone.
     recalls as (
-        select server, operations.file, call_time as recalled
-        from operations join calls using (call)
+        select calls.server, coalesce(identity, operations.file) as object, call_time as recalled
+        from operations join calls using (call) left join files on files.file = operations.file
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
     -- Of a callback that was cut, what it asks for may lie behind the cut, or the file alone.
@@ -149,6 +150,7 @@ _REFUSALS = f"""
     waits as (
         select any_value(client) as client, any_value(server) as server, any_value(op) as op,
                any_value(file) filter (file <> -1) as file,
+               any_value(object) filter (object <> -1) as object,
                nullif(any_value(directory), -1) as directory,
                min(status_name) filter (refused) as status,
                count(*) filter (refused) as calls, min(call_time) as begun,
@@ -166,7 +168,7 @@ _REFUSALS = f"""
                coalesce(waits.file, directory) as shown
         from (select *, coalesce(ended, begun + $recall) as last from waits) as waits
              asof left join recalls
-                 on waits.server = recalls.server and waits.file = recalls.file
+                 on waits.server = recalls.server and waits.object = recalls.object
                     and waits.last >= recalls.recalled
              asof left join untold_callbacks
                  on waits.server = untold_callbacks.server

@@ -95,7 +95,7 @@ _SAME = f"""
              ) as untold using (client, server, op, uid)
         where object <> -1
     )
-    select * exclude (begun, cut, by_object, object)
+    select * exclude (begun, cut, by_object)
     from (from named union all by name from learnt)
     where signature = begun or cut and starts_with(signature, begun || ' ')
     qualify row_number() over (

@@ -215,7 +215,8 @@ def _slow_evidence(path: SlowerPath) -> str:
             + (undelayed if path.undelayed else "")
         )
     if path.turns:
-        told.append(units.counted(path.turns, "ACK with data", "ACKs with data"))
+        at_once = f" ({units.count(path.at_once)} sent at once)" if path.at_once else ""
+        told.append(units.counted(path.turns, "ACK with data", "ACKs with data") + at_once)
     return (
         f"{_when(path)}, to the {path.side}: {', '.join(told)}; the shortest "
         f"{units.duration(path.rtt_s)}; {path.confidence}."

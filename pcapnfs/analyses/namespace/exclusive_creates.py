@@ -126,7 +126,7 @@ _OTHERS = f"""
 """
 """What comes between a create of EXCLUSIVE4_1 and a SETATTR; a delegation is given back for it."""
 
-_TIMES = f"""
+TIMES = f"""
         select call from operations
         where op = 'SETATTR' and starts_with(attributes, '{BOTH_TIMES}')
             and trim(substr(attributes, {len(BOTH_TIMES) + 1}), '0:') = ''
@@ -157,7 +157,7 @@ def _followed(*, newer: bool) -> str:
             lag(exclusive) over around {by_times if newer else ""}
             and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
         ) and reply_time is not null as tax
-        from steps {f"left join ({_TIMES}) as times using (call)" if newer else ""}
+        from steps {f"left join ({TIMES}) as times using (call)" if newer else ""}
         window around as (partition by mount, file order by call_time, call)
     ),
     timed as materialized (

@@ -13,8 +13,9 @@ unless the receiver cannot take more, as where a server is too slow for what cli
 that took less than 30 ms longer are not delayed either; but that a busy end takes a while to send
 them, too. Where the server's acknowledgements left out calls (`late_arrivals`) that had been on
 their way for as long as the quickest of these answers took, it was the path that took so long, and
-no end that was busy. Between the capture point and the end that it was taken at there is no path:
-that half is not looked at.
+no end that was busy. Of a client that sends all its ACKs with its next calls, those calls tell that
+it sends at once (`late_successions`). Between the capture point and the end that it was taken at
+there is no path: that half is not looked at.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
+from pcapnfs.analyses.wire import late_successions as _late_successions
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.late_arrivals import LateArrivals, late_arrivals
+from pcapnfs.analyses.wire.late_successions import LateSuccessions, late_successions
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record, replace
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     _late_arrivals.READS,
+    _late_successions.READS,
     columns.of(
         connections="connection client server "
         "client_slow_from client_slow_until client_slow_rtt "
@@ -136,6 +140,8 @@ class LateAnswers(Record):
     """Those of the ACKs without data that came soon after another."""
     confidence: Confidence
     """How sure it is that the path was the cause."""
+    at_once: int = 0
+    """Calls that a client sends as soon as it has the reply, and that came as late."""
 
     @property
     def known(self) -> bool:
@@ -176,11 +182,15 @@ def late_answers(trace: Trace) -> tuple[LateAnswers, ...]:
         if (pair := usual.get((client, server))) is not None and pair.vantage != side
     )
     arrived = {(each.client, each.server): each for each in late_arrivals(trace)}
-    return tuple(
+    told = [
         _borne_out(each, arrived.get((each.client, each.server)))
         for each in late
         if each is not None
-    )
+    ]
+    for calls in late_successions(trace):
+        of_pair = usual[calls.client, calls.server].client_side
+        _add_successions(told, calls, of_pair.rtt_s or 0.0)
+    return tuple(told)
 
 
 def parameters(late: Sequence[LateAnswers]) -> dict[str, str]:
@@ -205,6 +215,50 @@ def _borne_out(late: LateAnswers, calls: LateArrivals | None) -> LateAnswers:
     ):
         return replace(late, confidence="likely")
     return late
+
+
+def _add_successions(told: list[LateAnswers], calls: LateSuccessions, usual_s: float) -> None:
+    """Take what calls show of the way to a client.
+
+    Alone they make it likely. Where ACKs without data came as late, too little for delayed ones, a
+    busy end would have to be late with both alike, and with each of them: certain.
+    """
+    least, most = AS_LONG
+    for place, late in enumerate(told):
+        if (late.client, late.server, late.side) != (calls.client, calls.server, "client"):
+            continue
+        if (
+            late.confidence != "certain"
+            and late.acks >= BUSY[0]
+            and late.more_s < NOT_DELAYED_S
+            and calls.from_ns <= late.until_ns
+            and late.from_ns <= calls.until_ns
+            and least * late.rtt_s <= calls.least_s <= most * late.rtt_s
+        ):
+            told[place] = replace(late, confidence="certain", at_once=calls.at_once)
+            return
+        if late.known:
+            return
+        del told[place]
+        break
+    told.append(
+        LateAnswers(
+            client=calls.client,
+            server=calls.server,
+            side="client",
+            connections=calls.connections,
+            from_ns=calls.from_ns,
+            until_ns=calls.until_ns,
+            rtt_s=calls.least_s,
+            usual_s=usual_s,
+            acks=0,
+            turns=calls.calls,
+            full=0,
+            soon=0,
+            confidence="likely",
+            at_once=calls.at_once,
+        )
+    )
 
 
 def _late(

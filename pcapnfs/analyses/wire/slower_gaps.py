@@ -13,11 +13,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.wire import late_answers as _late_answers
-from pcapnfs.analyses.wire.late_answers import late_answers
+from pcapnfs.analyses.wire.late_answers import LateAnswers, late_answers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -101,17 +102,34 @@ def register(trace: Trace) -> bool:
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             f"create table {TABLE} as {_GAPS}",
-            {**_late_answers.parameters(late), "longest": GAP_NS},
+            {
+                **_late_answers.parameters(late),
+                "begins": given.text(each.from_ns if _by_calls(each) else 0 for each in late),
+                "ends": given.text(each.until_ns if _by_calls(each) else 0 for each in late),
+                "longest": GAP_NS,
+            },
         )
     return True
 
 
+def _by_calls(late: LateAnswers) -> bool:
+    """Whether calls show it: then no connection says from when until when."""
+    return late.acks == 0 and late.at_once > 0
+
+
 _GAPS = f"""
-    with paths as (select {_late_answers.PATHS}),
+    with paths as (
+        select {_late_answers.PATHS}, {given.rows("begins", "bigint")} as begun,
+               {given.rows("ends", "bigint")} as ended
+    ),
     slow as (
         select connection, client_slow_from as since, client_slow_until as until, more, usual
         from connections join paths using (client, server)
-        where client_slow_rtt >= more
+        where ended = 0 and client_slow_rtt >= more
+        union all
+        select connection, begun, ended, more, usual
+        from connections join paths using (client, server)
+        where ended > 0
     ),
     ordered as (
         select call, client, server, connection, call_frame, call_first_time,

@@ -112,6 +112,10 @@ class SlowerPath(Record):
     """Calls that show it: the server had not received them for so long, as its acknowledgements
     tell, with others in between that it had at once. 0 where all answers were late meanwhile, and
     `acks` and `turns` show it."""
+    at_once: int = 0
+    """On the client's half, calls that show it: a client sends them as soon as it has the reply
+    before, whatever programs do (the SETATTR of an exclusive create, the COMMIT and the CLOSE
+    behind WRITEs of a file). 0 where the ACKs show it without them."""
 
     @property
     def known(self) -> bool:
@@ -256,6 +260,7 @@ def _by_answers(late: LateAnswers) -> SlowerPath:
         full=late.full,
         soon=late.soon,
         confidence=late.confidence,
+        at_once=late.at_once,
     )
 
 

@@ -110,6 +110,13 @@ def _severity(path: SlowerPath, material: Material) -> Severity:
 
 def _proof(path: SlowerPath) -> str:
     """Why that was the path, and no delayed ACK."""
+    if path.at_once:
+        return (
+            f" {units.counted(path.at_once, 'call')} of that time no program decides on: the "
+            "client sends them as soon as it has the reply before (the SETATTR of an exclusive "
+            "create, COMMIT and CLOSE behind WRITEs), and these came as late, nearly all by the "
+            "same time."
+        )
     if path.soon:
         were = "was an ACK that came" if path.soon == 1 else "were ACKs that came"
         return (

@@ -206,6 +206,25 @@ def test_a_mount_ends_where_its_last_name_is_refused(name: str) -> None:
     assert (met.asked, met.frames, met.went_on) == (("LOOKUP 4.1",), (7,), False)
 
 
+def test_each_mount_that_began_at_the_root_again_is_told() -> None:
+    """Three in turn, each of which is refused; before them one that was not."""
+    again = [
+        call(5, "GETATTR", 1, protocol="4.1", file=1),
+        ended(6),
+        call(400, "GETATTR", 1, protocol="4.1", file=1),
+        ended(401),
+    ]
+    roots = [operation(number, "PUTROOTFH") for number in (2, 5, 400)]
+    first = call(2, "GETATTR", 1, protocol="4.1", file=1)
+    (met,) = outcomes([first, ended(3), *again], roots)
+    assert (met.calls, met.frames, met.went_on) == (3, (5, 11, 801), False)
+    used = call(3, "OPEN", 1, protocol="4.1", file=1)
+    (met,) = outcomes([first, used, *again], roots)
+    assert (met.calls, met.frames) == (2, (11, 801))
+    (met,) = outcomes([first, *again], roots)
+    assert met.calls == 2
+
+
 def test_a_name_that_is_not_there_is_otherwise_none() -> None:
     used = call(4, "OPEN", 1, protocol="4.1", file=1)
     assert walk(ended(4), call(5, "GETATTR", 1, protocol="4.1", file=1)) == ()

@@ -242,7 +242,7 @@ _FOR_FILES = f"""program = {NFS} and protocol like '4.%' and not callback
               and not coalesce({among("op", BESIDE)}, false)"""
 
 # Only the last call for a file can end a mount: who goes on has reached what it looked for, or
-# goes without.
+# goes without. Unless it begins at the root again, and ends in the same way: then each was a mount.
 _WALKS = f"""
     latest as (
         select mount, max(call_time) as call_time from calls where {_FOR_FILES} group by mount
@@ -257,31 +257,37 @@ _WALKS = f"""
         from calls semi join ends using (client, server)
         where {_FOR_FILES}
     ),
-    begins as (
-        select client, server, max(call_time) as begun
-        from walked semi join (
-                 select operations.call from operations where {among("operations.op", ROOTS)}
-             ) as roots using (call)
-        group by client, server
+    roots as (
+        select distinct call from operations where {among("op", ROOTS)}
+    ),
+    numbered as (
+        select walked.*, count(roots.call) over (
+                   partition by client, server order by call_time, call
+               ) as walk
+        from walked left join roots using (call)
     ),
     steps as (
-        select walked.*, call_time - lag(reply_time) over (
-                   partition by client, server order by call_time, call
+        select *, call_time - lag(reply_time) over (
+                   partition by client, server, walk order by call_time, call
                ) as pause
-        from walked join begins using (client, server)
-        where call_time >= begun
+        from numbered where walk > 0
+    ),
+    judged_walks as (
+        select client, server, walk,
+               bool_and({among("op", WALK)}) and coalesce(max(pause) <= {APART_NS}, true)
+               and coalesce({among("arg_max(answer, (call_time, call))", ENDS)}, false) as refused
+        from steps group by client, server, walk
     ),
     walks as (
-        select client, server from steps group by client, server
-        having bool_and({among("op", WALK)}) and coalesce(max(pause) <= {APART_NS}, true)
+        select client, server, walk from judged_walks
+        qualify bool_and(refused) over (partition by client, server order by walk desc)
     ),
     ended as (
         select call, client, server, 'path' as kind, answer, op || ' ' || protocol as asked,
                call_frame, call_time, file, directory, flavor, true as of_files
-        from steps semi join walks using (client, server)
-        where {among("answer", ENDS)}
+        from steps semi join walks using (client, server, walk)
         qualify row_number() over (
-                    partition by client, server order by call_time desc, call desc
+                    partition by client, server, walk order by call_time desc, call desc
                 ) = 1
     )
 """

@@ -8,13 +8,16 @@ from pcapnfs.analyses.caching.savings import LargerWrites, larger_writes
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 
-def written(*levels: str) -> LargerWrites:
-    """A file of 4 KiB WRITEs that asked for these levels, and a COMMIT."""
+def written(*levels: str, unanswered: int = 0) -> LargerWrites:
+    """A file of 4 KiB WRITEs that asked for these levels, the first without reply, and a COMMIT."""
     calls: list[Row] = []
     operations: list[Row] = []
     for number, level in enumerate(levels, 1):
         stable = "unstable_write" if level == "UNSTABLE" else "stable"
-        calls.append(call(number, "WRITE", 1, file=1, stability=stable))
+        if number <= unanswered:
+            calls.append(call(number, "WRITE", None, file=1, stability="unknown"))
+        else:
+            calls.append(call(number, "WRITE", 1, file=1, stability=stable))
         operations.append(
             operation(
                 number,
@@ -34,6 +37,13 @@ def written(*levels: str) -> LargerWrites:
 def test_what_the_size_of_a_write_cuts_would_fit_one(last: str) -> None:
     found = written("UNSTABLE", "UNSTABLE", "UNSTABLE", last)
     assert (found.files, found.write_bytes, found.calls) == (1, 16384, 4)
+
+
+@pytest.mark.parametrize("unanswered", [1, 4])
+def test_a_write_without_reply_is_a_call_as_well(unanswered: int) -> None:
+    """It belongs to the file's size, and to the calls that the model counts for a file."""
+    found = written(*["UNSTABLE"] * 4, unanswered=unanswered)
+    assert found == LargerWrites(files=1, write_bytes=16384, calls=4, stable_calls=0)
 
 
 @pytest.mark.parametrize("level", ["FILE_SYNC", "DATA_SYNC"])

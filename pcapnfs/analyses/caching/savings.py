@@ -24,7 +24,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     transfer_sizes.MOVED_READS,
     columns.of(
-        calls="callback mount op stability reply_time file",
+        calls="callback mount op stability file",
         files="file identity",
     ),
 )
@@ -119,7 +119,6 @@ _LARGER = f"""
         from calls join named using (file) semi join cut using (identity)
                    join mounts using (mount)
         where not callback and {among("op", (*WRITE_OPERATIONS, COMMITTING))}
-              and reply_time is not null
         group by identity having max(largest) <= any_value(piece)
     )
     select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0)) from sent

@@ -143,6 +143,25 @@ def test_away_from_the_client_a_pause_is_one_too() -> None:
     assert pair.stalls == 0
 
 
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({}, 0),
+        # Before the reply that the call follows, and after it.
+        ({"resent_before_time": START_NS + 100 * MILLISECOND}, 0),
+        ({"resent_before_time": START_NS + 340 * MILLISECOND}, 1),
+        ({"tcp_resent": True}, 1),
+    ],
+)
+def test_at_the_server_something_was_sent_again_in_the_pause(columns: Row, told: int) -> None:
+    """With the call the ACK of the reply before was lost: the server sends that again as well."""
+    at_server = {"syn_rtt": 10_000, "ack_rtt": MILLISECOND, "handshake": True}
+    with asked(at(11, 0.351, 1, **columns), **at_server) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == told
+    assert pair.time_s == ({"client": pytest.approx(0.25)} if told else {})
+
+
 def test_a_longer_pause_is_the_clients() -> None:
     with asked(at(11, 1.2, 1)) as trace:
         (pair,) = tcp_stalls(trace)

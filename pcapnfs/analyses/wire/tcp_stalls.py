@@ -6,14 +6,15 @@ nothing follows is sent again only when the sender's timer runs out, 200 ms at l
 most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
 that much longer than others of its kind is taken for such a stall; where the capture was not taken
 at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by; at the server, of a longer pause what it went on sending again: until then the client had
-not acknowledged it. There are no more of them than segments sent again, and those come first during
-which one was. Where none was, the capture lacks it, as where a reply was lost before it came by:
-then a first time-out is to be believed, which hardly ever takes a second. What was sent again
-before the timer can have run out (a tail loss probe, a fast retransmission) held nothing up for
-that long. What its receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss
-only as long as that of the answer to it would not show otherwise: what one end sends again shows at
-the other end, and not that of the capture.
+came by; at the server if that sent something again meanwhile, or the call came again: with a lost
+call the ACK of the reply before is lost, and so it is sent again; of a longer pause what the server
+went on sending again: until then the client had not acknowledged it. There are no more of them than
+segments sent again, and those come first during which one was. Where none was, the capture lacks
+it, as where a reply was lost before it came by: then a first time-out is to be believed, which
+hardly ever takes a second. What was sent again before the timer can have run out (a tail loss
+probe, a fast retransmission) held nothing up for that long. What its receiver had before (D-SACK,
+RFC 2883) was not lost itself; it tells of a loss only as long as that of the answer to it would not
+show otherwise: what one end sends again shows at the other end, and not that of the capture.
 """
 
 from __future__ import annotations
@@ -450,7 +451,10 @@ _STALLS = f"""
                         then resent_before_time - (call_first_time - pause) end as unreached
             from timed
         )
-        where waited or pause between $timeout and $pause or unreached >= $timeout
+        where waited or unreached >= $timeout
+              or (pause between $timeout and $pause
+                  and (not at_server or tcp_resent
+                       or coalesce(resent_before_time > call_first_time - pause, false)))
     )
     select client, server,
            case when not waited then 'client' when moving >= $timeout then 'transfer'

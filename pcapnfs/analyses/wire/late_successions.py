@@ -28,6 +28,8 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -86,7 +88,7 @@ def late_successions(trace: Trace) -> tuple[LateSuccessions, ...]:
         for pair in round_trips(trace).pairs
         if pair.vantage in ("server", "between") and pair.client_side.rtt_s is not None
     ]
-    if not far:
+    if not any_far(far):
         return ()
     parameters = {
         "clients": given.text(pair.client for pair in far),
@@ -111,6 +113,11 @@ def late_successions(trace: Trace) -> tuple[LateSuccessions, ...]:
             _LATE, parameters
         )
     )
+
+
+def any_far(far: Sized) -> bool:
+    """Whether there is anything to ask about: at the client, no path lies before its calls."""
+    return len(far) > 0
 
 
 def _bound_ns(usual_s: float) -> int:

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import pcapnfs
+from pcapnfs.memory import BEYOND_BYTES, LEAST_BYTES
+from pcapnfs.trace import FREEING
+
 CLEAR_REFS = Path("/proc/self/clear_refs")
 
+SAMPLE = Path(__file__).parent.parent / "samples" / "k61-tar-v3.pcap"
 PROGRAM = """
 import json, re, sys
 sys.modules["pandas"] = sys.modules["pyarrow"] = None
@@ -60,6 +65,17 @@ def test_a_join_stays_within_the_memory_of_the_database() -> None:
     assert sums == free_sums == [0] * 20
     assert taken < 90
     assert free_taken > taken + 40, "DuckDB spares this by itself: trace.LAVISH is not needed"
+
+
+def test_under_a_tight_limit_the_database_keeps_little_of_what_it_freed() -> None:
+    """What it keeps does not count as taken, and shows with tens of millions of calls only."""
+    settings = (f"parse_formatted_bytes(current_setting('{name}'))" for name in FREEING)
+    kept = f"select {', '.join(settings)}"
+    with pcapnfs.open(SAMPLE, memory=LEAST_BYTES) as tight:
+        assert all(size <= BEYOND_BYTES // 8 for size in tight.sql(kept).fetchone() or ())
+    with pcapnfs.open(SAMPLE) as free:
+        usual = free.sql(kept).fetchone() or ()
+    assert all(size > BEYOND_BYTES // 8 for size in usual), "DuckDB has other names for it"
 
 
 def test_the_database_draws_no_progress_where_results_go() -> None:

@@ -28,7 +28,7 @@ from pcapnfs.report import Report
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.views.document import document
-from pcapnfs.views.words import REASONS
+from pcapnfs.views.trust import REASONS
 from tests.unit.rows import ROOT, call, file, meta, operation, trace_of
 from tests.views import samples
 

@@ -9,7 +9,7 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.captured.capture import capture
 from pcapnfs.analyses.captured.trust import trust
-from pcapnfs.views.words import trust_sentences, warning
+from pcapnfs.views.trust import trust_sentences, warning
 from tests.test_order import packets_of
 from tests.unit.rows import ROOT
 

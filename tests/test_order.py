@@ -18,7 +18,7 @@ import pcapnfs
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.redaction import redact
 from pcapnfs.trace import Trace
-from pcapnfs.views.words import trust_sentences
+from pcapnfs.views.trust import trust_sentences
 from tests.unit.rows import ROOT
 
 pytest.importorskip("pcapnfs._core")

@@ -17,7 +17,7 @@ from pcapnfs.cli import last, output, without_nfs
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
 from pcapnfs.text import escape, some
-from pcapnfs.views.words import DAMAGES_TOLD, also_damaged
+from pcapnfs.views.trust import DAMAGES_TOLD, also_damaged
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns

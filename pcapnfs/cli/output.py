@@ -160,7 +160,7 @@ def answer(
 
 def warn(trust: Trust) -> None:
     """Tell the user what a capture lost, if it did."""
-    from pcapnfs.views.words import warning
+    from pcapnfs.views.trust import warning
 
     if told := warning(trust):
         tell(told)

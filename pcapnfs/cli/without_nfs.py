@@ -12,7 +12,7 @@ from pcapnfs.cli import output
 from pcapnfs.errors import CaptureError
 from pcapnfs.programs import MOUNT, NFS, NFS_PROGRAMS, PORTMAPPER
 from pcapnfs.text import escape, sentence, some
-from pcapnfs.views.words import REASONS
+from pcapnfs.views.trust import REASONS
 
 if TYPE_CHECKING:
     from pcapnfs.meta import Meta

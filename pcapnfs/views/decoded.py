@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views import words
+from pcapnfs.views import trust
 from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def screen(result: Decoded) -> Text:
     """What was written, and which files were forgotten."""
     parts = f" in {units.count(result.parts)} independent parts" if result.parts > 1 else ""
-    forgotten = words.forgotten(result.forgotten_files)
+    forgotten = trust.forgotten(result.forgotten_files)
     return Prose(
         f"{escape(result.trace)}: {units.counted(result.calls, 'call')} of "
         f"{units.counted(result.packets, 'packet')}{parts}, {units.size(result.bytes)}"

@@ -15,7 +15,7 @@ from pcapnfs.comparison.side import SERVERS
 from pcapnfs.text import some
 from pcapnfs.views.changed_figures import CLOCK_S
 from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several, whose_runs
-from pcapnfs.views.words import lacks, one_way, sealed
+from pcapnfs.views.trust import lacks, one_way, sealed
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause

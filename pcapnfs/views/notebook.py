@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.text import sentence
-from pcapnfs.views.words import trust_sentences
+from pcapnfs.views.trust import trust_sentences
 
 if TYPE_CHECKING:
     from pcapnfs.meta import Meta

@@ -15,7 +15,7 @@ from rich.text import Text
 from pcapnfs import units
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import warning
+from pcapnfs.views.trust import warning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -31,16 +31,8 @@ from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import (
-    addressed,
-    aside,
-    beside_them,
-    moved,
-    no_verdict,
-    protocol_name,
-    sentence,
-    trust_sentences,
-)
+from pcapnfs.views.trust import no_verdict, trust_sentences
+from pcapnfs.views.words import addressed, aside, beside_them, moved, protocol_name, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,8 @@ from pcapnfs import units
 from pcapnfs.text import escape, rooted
 from pcapnfs.views.parts import note
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import REASONS, protocol_name
+from pcapnfs.views.trust import REASONS
+from pcapnfs.views.words import protocol_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

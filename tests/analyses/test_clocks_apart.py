@@ -13,7 +13,7 @@ from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.diagnosis.judging import findings
-from pcapnfs.views.words import clocks_apart as clocks_told
+from pcapnfs.views.clocks import clocks_apart as clocks_told
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 

@@ -11,7 +11,8 @@ from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
 from pcapnfs.views.software import line as software_line
-from pcapnfs.views.words import no_verdict, protocol_name, trust_sentences
+from pcapnfs.views.trust import no_verdict, trust_sentences
+from pcapnfs.views.words import protocol_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

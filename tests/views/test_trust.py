@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pcapnfs.record import replace
-from pcapnfs.views.words import PERFECT, lacks, no_verdict, trust_sentences, warning
+from pcapnfs.views.trust import PERFECT, lacks, no_verdict, trust_sentences, warning
 from tests.views import samples
 
 

@@ -48,6 +48,7 @@ def _verifier(pair: Failures, restarts: tuple[Restart, ...]) -> str:
             again = f" {wording.written_again(server)}" if server.rewritten else ""
             return (
                 " The server changed its write verifier after that, so that clients write again "
-                f"what was not committed (RFC 1813 section 3.3.21).{again}"
+                "what was not committed (RFC 1813 section 3.3.21, RFC 8881 section 18.32)."
+                f"{again}"
             )
     return ""

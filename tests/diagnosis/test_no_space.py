@@ -39,7 +39,8 @@ def test_a_server_that_makes_clients_write_again() -> None:
     (seen,) = seen_by(RULE, nothing(failures=(REFUSED,), restarts=(changed,)))
     assert seen.seen.endswith(
         " The server changed its write verifier after that, so that clients write again what was "
-        "not committed (RFC 1813 section 3.3.21). 3 WRITEs (12.0 KiB) of what had been written "
+        "not committed (RFC 1813 section 3.3.21, RFC 8881 section 18.32). 3 WRITEs (12.0 KiB) of "
+        "what had been written "
         "UNSTABLE before came again."
     )
     for other in (

@@ -194,6 +194,21 @@ def test_an_unknown_file_is_answered_with_the_nearest(trace: Trace) -> None:
         sequence(trace, name="*.zip")
 
 
+@pytest.mark.parametrize(
+    ("nameless", "told"),
+    [
+        (0, "perfile lists them"),
+        (1, "them; 1 file is known by handle alone: the capture does not tell its name"),
+        (2, "them; 2 files are known by handle alone: the capture does not tell their names"),
+    ],
+)
+def test_that_names_were_told_before_the_capture_is_said(nameless: int, told: str) -> None:
+    files = [file(1, "[0x00000001]", "directory"), file(2, "[0x00000001]/a", name="a")]
+    files += [file(number, f"[0x0000000{number}]") for number in range(3, 3 + nameless)]
+    with trace_of(files=files) as late, pytest.raises(UsageError, match=f"{told}$"):
+        sequence(late, file="§")
+
+
 def test_exactly_one_way_to_say_which_and_no_negative_numbers(trace: Trace) -> None:
     with pytest.raises(UsageError, match="say which file"):
         sequence(trace)

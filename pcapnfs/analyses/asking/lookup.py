@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
+from pcapnfs import columns, units
 from pcapnfs.analyses.asking import paths, wildcards
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.errors import UsageError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="callback call_first_time file",
-    files="file identity handle path export role",
+    files="file identity handle path name export role",
     names="directory name file",
 )
 """The columns that the queries here read."""
@@ -148,8 +148,25 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
     )
     if not len(rows["file"]):
-        return f"no file '{escape(wanted)}' in the capture, nor any like it; perfile lists them"
+        return (
+            f"no file '{escape(wanted)}' in the capture, nor any like it; perfile lists them"
+            f"{_nameless(trace)}"
+        )
     with closing(trace.cursor()) as cursor:
         ((_, nearest),) = paths.most(cursor, rows, NEAREST).items()
     offered = ", ".join(nearest)
-    return f"no file '{escape(wanted)}' in the capture; the nearest: {offered}"
+    return f"no file '{escape(wanted)}' in the capture; the nearest: {offered}{_nameless(trace)}"
+
+
+def _nameless(trace: Trace) -> str:
+    """That the file may be one of those whose name nothing told, where there are any."""
+    ((files,),) = trace.rows(
+        "select count(*) from files "
+        "where name is null and role in ('file', 'other', 'unknown') and file = identity"
+    )
+    if not files:
+        return ""
+    if files == 1:
+        return "; 1 file is known by handle alone: the capture does not tell its name"
+    are = f"{units.count(integer(files))} files are"
+    return f"; {are} known by handle alone: the capture does not tell their names"

@@ -485,7 +485,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (ends, "any_unanswered"),
     (exclusive_creates, "any_newer"),
     (late_connections, "any_late"),
-    (late_successions, "any_far"),
+    (late_successions, "any_left"),
     (loss_rate, "any_lost"),
     (lost_replies, "any_again"),
     (not_found, "any_step"),

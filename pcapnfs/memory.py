@@ -45,6 +45,9 @@ ROW_BYTES = 240
 over meanwhile and does not give back. Measured on a file with 0.9 and one with 1.8 million calls:
 196 for patterns, 240 for what clients learnt."""
 
+BESIDE_WALK_BYTES = BEYOND_BYTES // 2
+"""What of the rows of a walk may come on top of the limit."""
+
 WALKED_CALLS = 1 << 23
 """Calls of which a walk holds anything at the same time, or somewhat more: those of 18 GB of a
 usual capture. What clients learnt of files took 16 s of the processor's time at 10 GB, and 23 s in
@@ -189,14 +192,18 @@ def walked(limit: int | None, calls: int) -> int:
     """Calls of which a walk holds anything at a time: theirs is a quarter or eighth of the limit.
 
     Where one analysis has its turn at a time, a walk may have what others have for their arrays:
-    each part of the objects takes a look at all rows.
+    each part of the objects takes a look at all rows. Under a limit that is too low for these
+    arrays, it has what the least share of the database leaves.
 
     Args:
         limit: That of the whole process, in bytes; None: there is none.
         calls: Calls that are analysed.
     """
-    alone = workers(limit, calls) == 1
-    return max(_walked_beside(limit, calls), calls // WALKED_SHARE if alone else 0)
+    beside = _walked_beside(limit, calls)
+    if limit is None or workers(limit, calls) > 1:
+        return beside
+    room = limit + BESIDE_WALK_BYTES - DECODING_BYTES - limit * 3 // 16
+    return max(beside, min(calls // WALKED_SHARE, room // ROW_BYTES))
 
 
 def _walked_beside(limit: int | None, calls: int) -> int:
@@ -238,9 +245,16 @@ def needed_at_once(rows: int) -> int:
     return DECODING_BYTES + LEAST_DATABASE_BYTES + rows * ROW_BYTES - BEYOND_BYTES
 
 
-def beside_rows(limit: int, rows: int) -> int:
-    """What the database gets while a walk holds so many rows, in bytes."""
-    return max(limit - DECODING_BYTES - rows * ROW_BYTES, LEAST_DATABASE_BYTES)
+def beside_rows(limit: int, rows: int, together: int) -> int:
+    """What the database gets while a walk holds so many rows, in bytes.
+
+    Args:
+        limit: That of the whole process, in bytes.
+        rows: Rows of a part: some of what they take is what a process may take beside its limit.
+        together: Rows of the file that has most: it is walked over whole, however many they are.
+    """
+    held = max(rows * ROW_BYTES - BESIDE_WALK_BYTES, together * ROW_BYTES)
+    return max(limit - DECODING_BYTES - held, LEAST_DATABASE_BYTES)
 
 
 def tight(limit: int | None, calls: int) -> bool:

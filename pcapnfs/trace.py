@@ -217,8 +217,11 @@ class Trace:
             )
 
     @contextlib.contextmanager
-    def room_for(self, rows: int) -> Iterator[None]:
-        """Have the database leave memory for rows of one file, which a walk holds all at once.
+    def room_for(self, together: int) -> Iterator[None]:
+        """Have the database leave memory for the rows of a walk's part, which it holds at once.
+
+        Args:
+            together: Rows of the file that has most; they are not divided.
 
         Raises:
             UsageError: A limit that was asked for is too low for them.
@@ -227,8 +230,9 @@ class Trace:
             yield
             return
         if self._demanded:
-            self._demand_for(self._limit, rows)
-        size = limits.beside_rows(self._limit, rows)
+            self._demand_for(self._limit, together)
+        rows = min(self.walked, self.meta.calls)
+        size = limits.beside_rows(self._limit, rows, together)
         with contextlib.closing(self.cursor()) as cursor:
             ((before, more),) = cursor.execute(_SET_HIGHER, [size]).fetchall()
             if more and not self._locked:

@@ -95,18 +95,29 @@ def test_a_tight_limit_makes_walks_shorter_and_threads_fewer() -> None:
 
 def test_a_walk_that_has_its_turn_alone_may_be_longer() -> None:
     calls = 8_000_000
-    assert memory.workers(GB // 2, calls) == 1
-    assert memory.walked(GB // 2, calls) == 2_000_000
+    assert memory.workers(GB, calls) == 1
+    assert memory.walked(GB, calls) == 2_000_000
     assert memory.workers(8 * GB, calls) > 1
-    assert memory.walked(8 * GB, 20 * calls) == 40_000_000, "alone again"
+    assert memory.walked(16 * GB, 20 * calls) == 40_000_000, "alone again"
     assert memory.walked(8 * GB, calls) == memory.WALKED_CALLS
+
+
+def test_a_walk_and_the_database_stay_within_a_limit_that_is_too_low_for_arrays() -> None:
+    for calls in (2_000_000, 27_000_000, 400_000_000):
+        for limit in range(256 << 20, 8 * GB, 256 << 20):
+            rows = memory.walked(limit, calls)
+            database = memory.beside_rows(limit, rows, 0)
+            held = memory.DECODING_BYTES + database + rows * memory.ROW_BYTES
+            if memory.tight(limit, calls):
+                assert held <= limit + memory.BEYOND_BYTES
+            assert rows >= min(memory.LEAST_WALKED_CALLS, calls // memory.WALKED_SHARE)
 
 
 def test_the_database_leaves_room_for_the_rows_of_one_file() -> None:
     for rows in (10**5, 10**6, 10**7):
         least = memory.needed_at_once(rows)
         for limit in range(128 << 20, 8 * GB, 64 << 20):
-            database = memory.beside_rows(limit, rows)
+            database = memory.beside_rows(limit, 0, rows)
             assert database >= memory.LEAST_DATABASE_BYTES
             held = memory.DECODING_BYTES + database + rows * memory.ROW_BYTES
             assert (held <= limit + memory.BEYOND_BYTES) == (limit >= least)

@@ -217,11 +217,12 @@ class Trace:
             )
 
     @contextlib.contextmanager
-    def room_for(self, together: int) -> Iterator[None]:
-        """Have the database leave memory for the rows of a walk's part, which it holds at once.
+    def room_for(self, together: int = 0, *, rows: int | None = None) -> Iterator[None]:
+        """Have the database leave memory for the rows that a walk holds at once.
 
         Args:
             together: Rows of the file that has most; they are not divided.
+            rows: How many it holds, if not those of a part.
 
         Raises:
             UsageError: A limit that was asked for is too low for them.
@@ -231,8 +232,8 @@ class Trace:
             return
         if self._demanded:
             self._demand_for(self._limit, together)
-        rows = min(self.walked, self.meta.calls)
-        size = limits.beside_rows(self._limit, rows, together)
+        held = min(self.walked, self.meta.calls) if rows is None else rows
+        size = limits.beside_rows(self._limit, held, together)
         with contextlib.closing(self.cursor()) as cursor:
             ((before, more),) = cursor.execute(_SET_HIGHER, [size]).fetchall()
             if more and not self._locked:

@@ -58,7 +58,7 @@ def stretches(trace: Trace) -> tuple[range, ...]:
 
     A call with many operations or entries may have more.
     """
-    most = max(STRETCH_ROWS, min(2 * trace.walked, MOST_STRETCH_ROWS))
+    most = most_of_stretch(trace)
     found = []
     begin = rows = 0
     for block, of_block in trace.rows(_rows_of_blocks(trace)):
@@ -67,6 +67,11 @@ def stretches(trace: Trace) -> tuple[range, ...]:
             begin, rows = block * BLOCK, 0
         rows += of_block
     return (*found, range(begin, _calls_end(trace)))
+
+
+def most_of_stretch(trace: Trace) -> int:
+    """How many rows a stretch has, but for those of a call with many."""
+    return max(STRETCH_ROWS, min(2 * trace.walked, MOST_STRETCH_ROWS))
 
 
 def _rows_of_blocks(trace: Trace) -> str:

@@ -66,13 +66,14 @@ def tell(
     look_beside(cursor)
     statement = f"create temp table {table} as from some_told"
     many = not at_once(trace)
-    for _ in parts.by_stretch(trace, cursor, many=many):
-        answered = walks.Answered(cursor.sql(f"{ANSWERED} and {calls}"))
-        some = answered.told(cursor.sql(f"{SAID} from said where {objects}"))
-        cursor.register("some_told", some)
-        cursor.execute(statement)
-        cursor.unregister("some_told")
-        statement = f"insert into {table} from some_told"
+    with trace.room_for(rows=parts.most_of_stretch(trace) if many else 0):
+        for _ in parts.by_stretch(trace, cursor, many=many):
+            answered = walks.Answered(cursor.sql(f"{ANSWERED} and {calls}"))
+            some = answered.told(cursor.sql(f"{SAID} from said where {objects}"))
+            cursor.register("some_told", some)
+            cursor.execute(statement)
+            cursor.unregister("some_told")
+            statement = f"insert into {table} from some_told"
 
 
 def at_once(trace: Trace) -> bool:

@@ -249,9 +249,11 @@ def _steps(
         return walk.found()
     parts.fill(trace, cursor, "steps", taken)
     cursor.execute(f"create temp table listed as {_ENTRIES}")
-    for part, table in parts.divided(cursor, "steps", many, lambda some: _belong(some, many)):
-        of_part = parts.within("mount, file", range(part, part + 1), many)
-        walk.add(cursor.sql(steps(table, part, many)), cursor.sql(f"from listed where {of_part}"))
+    with trace.room_for():
+        for part, table in parts.divided(cursor, "steps", many, lambda some: _belong(some, many)):
+            of_part = parts.within("mount, file", range(part, part + 1), many)
+            entries = cursor.sql(f"from listed where {of_part}")
+            walk.add(cursor.sql(steps(table, part, many)), entries)
     cursor.execute("drop table listed")
     return walk.found()
 

@@ -107,21 +107,23 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
     )
 
 
-# Who was put off may know by its name alone what others hold by its handle: a file is told by what
-# stands for it.
-_RECALLED = """
+_IDENTITY = "select file as other, identity from files where identity <> file"
+"""What stands for a file, where that is another row: who was put off may know by its name alone
+what others hold by its handle."""
+
+_RECALLED = f"""
     create temp table recalled as
-    with others as (select file as other, identity from files where identity <> file),
+    with identities as ({_IDENTITY}),
     sent as (
         select client as holder, server, coalesce(identity, operations.file) as file,
                call_frame as frame, call_time as begun
-        from operations join calls using (call) left join others on other = operations.file
+        from operations join calls using (call) left join identities on other = operations.file
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
     returned as (
         select client as holder, server, coalesce(identity, operations.file) as file,
                reply_time as ended, call_time as giving
-        from operations join calls using (call) left join others on other = operations.file
+        from operations join calls using (call) left join identities on other = operations.file
         where operations.op = 'DELEGRETURN' and operations.status = 0 and reply_time is not null
     )
     select sent.holder, sent.server, sent.file, frame, begun, giving, ended
@@ -133,14 +135,12 @@ _RECALLED = """
 # Each call meets one recall at most: the last that began before it was answered, or soon after. One
 # that was answered before the return was sent did not wait for it; nor, as far as can be told, did
 # one that came after a recall without return.
-_MET = """
+_MET = f"""
     create temp table met as
     with named as (
         select call, client, server, coalesce(identity, calls.file) as file, call_first_time,
                reply_time, stability, coalesce(status_name in $not_ready, false) as put_off
-        from calls left join (
-                 select file as other, identity from files where identity <> file
-             ) on other = calls.file
+        from calls left join ({_IDENTITY}) on other = calls.file
         where not callback and reply_time is not null
     ),
     others as (from named semi join recalled using (server, file))

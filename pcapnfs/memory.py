@@ -166,8 +166,13 @@ def of_database(limit: int, calls: int = 0, files: int = 0) -> int:
     held = workers(limit, calls) * _of_analysis(calls, limit) + files * FILE_BYTES
     least = limit * 3 // 8
     if tight(limit, calls):
-        least = min(least, max(limit - held, limit * 3 // 16))
+        least = min(least, max(limit - held, _least_share(limit)))
     return max(limit - DECODING_BYTES - held, least, LEAST_DATABASE_BYTES)
+
+
+def _least_share(limit: int) -> int:
+    """What the database gets of a tight limit in any case, in bytes."""
+    return limit * 3 // 16
 
 
 def workers(limit: int | None, calls: int) -> int:
@@ -202,7 +207,7 @@ def walked(limit: int | None, calls: int) -> int:
     beside = _walked_beside(limit, calls)
     if limit is None or workers(limit, calls) > 1:
         return beside
-    room = limit + BESIDE_WALK_BYTES - DECODING_BYTES - limit * 3 // 16
+    room = limit + BESIDE_WALK_BYTES - DECODING_BYTES - _least_share(limit)
     return max(beside, min(calls // WALKED_SHARE, room // ROW_BYTES))
 
 

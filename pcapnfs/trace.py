@@ -227,12 +227,12 @@ class Trace:
         Raises:
             UsageError: A limit that was asked for is too low for them.
         """
-        if self._limit is None:
+        held = min(self.walked, self.meta.calls) if rows is None else rows
+        if self._limit is None or not max(held, together):
             yield
             return
         if self._demanded:
             self._demand_for(self._limit, together)
-        held = min(self.walked, self.meta.calls) if rows is None else rows
         size = limits.beside_rows(self._limit, held, together)
         with contextlib.closing(self.cursor()) as cursor:
             ((before, more),) = cursor.execute(_SET_HIGHER, [size]).fetchall()

@@ -76,10 +76,12 @@ def _seen(path: SlowerPath) -> str:
 def _data(path: SlowerPath) -> str:
     if path.late_calls:
         return units.counted(path.late_calls, "late call")
-    return (
-        f"{units.counted(path.acks, 'ACK')} without data, {units.counted(path.turns, 'ACK')} with "
-        "data"
-    )
+    told = []
+    if path.acks or not path.turns:
+        told.append(f"{units.counted(path.acks, 'ACK')} without data")
+    if path.turns:
+        told.append(f"{units.counted(path.turns, 'ACK')} with data")
+    return ", ".join(told)
 
 
 def _title(path: SlowerPath) -> str:

@@ -21,7 +21,8 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_settings import LONGER, left_open
+from pcapnfs.comparison.changed_options import LONGER
+from pcapnfs.comparison.changed_protocol import left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.moved_files import Moved

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pcapnfs.comparison import changed_settings, changed_storage, changed_times
+from pcapnfs.comparison import changed_options, changed_protocol, changed_storage, changed_times
 from pcapnfs.comparison.cause import once, words
 
 if TYPE_CHECKING:
@@ -40,24 +40,24 @@ def causes(
         return _of_each(ask, clients) if clients else ask(before, after)
 
     return (
-        *told(changed_settings.protocol),
-        *told(changed_settings.connections),
-        *told(changed_settings.streams),
-        *changed_settings.software_of_hosts(
+        *told(changed_protocol.protocol),
+        *told(changed_protocol.connections),
+        *told(changed_protocol.streams),
+        *changed_protocol.software_of_hosts(
             "client_software", before.software.clients, after.software.clients
         ),
-        *changed_settings.software_of_hosts(
+        *changed_protocol.software_of_hosts(
             "server_software", before.software.servers, after.software.servers
         ),
-        *told(changed_settings.attribute_cache),
-        *told(changed_settings.name_cache),
-        *told(partial(changed_settings.transfer_size, "rsize")),
-        *told(partial(changed_settings.transfer_size, "wsize")),
-        *changed_settings.listings(before, after),
-        *told(changed_settings.acls),
-        *told(partial(changed_settings.option, "sync")),
-        *told(partial(changed_settings.option, "nocto")),
-        *told(changed_settings.stable_writes),
+        *told(changed_options.attribute_cache),
+        *told(changed_options.name_cache),
+        *told(partial(changed_options.transfer_size, "rsize")),
+        *told(partial(changed_options.transfer_size, "wsize")),
+        *changed_options.listings(before, after),
+        *told(changed_options.acls),
+        *told(partial(changed_options.option, "sync")),
+        *told(partial(changed_options.option, "nocto")),
+        *told(changed_options.stable_writes),
         *(changed_times.networks(clients) if clients else changed_times.network(before, after)),
         *changed_times.one_sided(before, after),
         *changed_times.bandwidth(before, after),

@@ -16,7 +16,7 @@ from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, once, words
-from pcapnfs.comparison.changed_settings import times_at_once
+from pcapnfs.comparison.changed_protocol import times_at_once
 from pcapnfs.comparison.changed_times import SLOW, SLOW_S, one_by_one
 from pcapnfs.comparison.operations import operation_changes
 

@@ -14,7 +14,7 @@ from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.callers import pairs
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_settings import left_open
+from pcapnfs.comparison.changed_protocol import left_open
 from pcapnfs.comparison.clients import ClientChange, client_changes, likeness, together
 from pcapnfs.comparison.each import each
 from pcapnfs.comparison.foretold import Foretold, foretold

@@ -103,7 +103,8 @@ def verdict_sentences(verdict: Verdict) -> list[str]:
 def lines(model: Model) -> list[str]:
     """The model in `summarize`: a sentence or two."""
     if model.missing:
-        return reasons(model)[:1]
+        told = _faster(model, *forecasts.BY_STORAGE)
+        return [*reasons(model)[:1], *told, *(_slow(model) + _unsure(model) if told else ())]
     first, whole = units.duration(model.predicted_s), units.duration(model.forecast_s)
     beyond = {"transfer", "waiting", "other"} & {each.part for each in model.left_out}
     own = (
@@ -116,12 +117,16 @@ def lines(model: Model) -> list[str]:
         rest = ""
     told = [f"{formula(model)} = {first}; {rest}measured {units.duration(model.measured_s)}."]
     told += _left_out(model)
-    faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
-    if faster:
-        cases = [f"{forecasts.change(each)} {_foretold(each)}" for each in faster]
-        told.append(f"Forecast: {'; '.join(cases)}.")
+    told += _faster(model, *forecasts.BY_STORAGE, "streams")
     told += forecasts.several(model, "pcapnfs estimate tells what each would take")
     return [*told, *_slow(model), *_unsure(model)]
+
+
+def _faster(model: Model, *changes: str) -> list[str]:
+    """What these changes would bring, in a sentence; nothing where none of them is forecast."""
+    faster = [each for each in model.what_if if each.change in changes]
+    cases = [f"{forecasts.change(each)} {_foretold(each)}" for each in faster]
+    return [f"Forecast: {'; '.join(cases)}."] if cases else []
 
 
 def _foretold(each: Scenario) -> str:

@@ -34,7 +34,19 @@ SHORT = {
 }
 """Changes above a column."""
 
-STORED = frozenset(("async", "log_device", "local"))
+_WITHOUT = {
+    "files": "All are of the same calls: of how many files these are does not matter to them.",
+    "outcomes": "None is of other storage: of most calls it is not known whether they waited for "
+    "it, and what they took is kept.",
+    "stable_calls": "None is of other storage, of which too few stable calls tell: what these took "
+    "is kept.",
+}
+"""What forecasts are of, for lack of what."""
+
+BY_STORAGE = ("async", "log_device")
+"""Those of storage alone."""
+
+STORED = frozenset((*BY_STORAGE, "local"))
 """Those about storage."""
 
 
@@ -122,10 +134,8 @@ def counted(number: float | None, one: str) -> str:
 def about_what_if(model: Model) -> list[str]:
     """What ranges and forecasts with streams do not hold."""
     told = []
-    if model.missing and model.what_if:
-        told.append(
-            "None is of other storage, of which too few stable calls tell: what these took is kept."
-        )
+    if model.what_if:
+        told += [_WITHOUT[code] for code in model.missing if code in _WITHOUT]
     if model.measured_s is not None and model.what_if:
         client = model.client_s or 0.0
         own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
@@ -136,7 +146,8 @@ def about_what_if(model: Model) -> list[str]:
             f"less or more. Four in five runs lie in them.{_unpaused(model)}"
         )
         if not files:
-            told.append("Too few files to tell how unlike others would be: no range covers that.")
+            few = "No file is known" if model.files is None else "Too few files"
+            told.append(f"{few} to tell how unlike others would be: no range covers that.")
     return told + about_streams(model)
 
 

@@ -28,6 +28,9 @@ UNTIMED = "clocks"
 FEW = "stable_calls"
 """Why there is no model although the trace tells what the time went into."""
 
+UNNUMBERED = "files"
+"""Why there is none although all calls are known: of how many files they are is not."""
+
 
 class Input(Record):
     """One input of the forecast."""
@@ -53,13 +56,28 @@ def missing_of(measured: Measurement, given: Overrides) -> tuple[str, ...]:
     return tuple(
         code
         for code, lacks in (
-            ("files", not measured.files and not by_file),
+            (UNNUMBERED, not measured.files and not by_file),
             ("rtt", measured.rtt_s is None),
-            (UNREAD, measured.outcomes_untold and given.syncops_per_file is None),
+            (UNREAD, outcomes_untold(measured, given)),
             (FEW, storage_untold(measured, given) and not _lacks_only_rtt(measured)),
         )
         if lacks
     )
+
+
+def still_foretold(missing: tuple[str, ...], measured: Measurement, given: Overrides) -> bool:
+    """Whether changes of the same work can be foretold although there is no model.
+
+    Of how many files the calls are does not matter to that. What few stable calls took, or those
+    of which it is not known whether they were, is all that the same storage needs.
+    """
+    if not set(missing) <= {UNNUMBERED, FEW, UNREAD} or not measured.calls or measured.unread:
+        return False
+    if UNNUMBERED in missing and (given.files, given.rpcs_per_file) != (None, None):
+        return False
+    # Of which calls the storage that is given would change is not known.
+    stored = outcomes_untold(measured, given) and given.persist_s is not None
+    return given.syncops_per_file is None and not stored
 
 
 def _lacks_only_rtt(measured: Measurement) -> bool:
@@ -158,6 +176,11 @@ def storage_untold(measured: Measurement | None, given: Overrides) -> bool:
         return False
     stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
     return stable > 0
+
+
+def outcomes_untold(measured: Measurement | None, given: Overrides) -> bool:
+    """Whether most calls do not tell whether they were stable, and nobody said how many were."""
+    return measured is not None and measured.outcomes_untold and given.syncops_per_file is None
 
 
 def sources_of(measured: Measurement | None, given: Overrides) -> dict[str, str]:

@@ -28,6 +28,7 @@ from pcapnfs.analyses.forecasts.inputs import (
     mostly_resent,
     network_s,
     sources_of,
+    still_foretold,
 )
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
@@ -188,8 +189,9 @@ class Model(Record):
     `outcomes` (of most calls it is not known whether they were stable), `stable_calls` (too few);
     empty when there is one."""
     what_if: tuple[Scenario, ...]
-    """Forecasts with one thing changed; empty without a model, but where stable calls alone are too
-    few for one, those that leave the storage as it is."""
+    """Forecasts with one thing changed; without a model, of the same work where that lacks no more
+    than the number of files (all of them), or than enough calls that are known to be stable (those
+    that leave the storage as it is); else empty."""
     client_number: int
     """Clients whose calls these are, and which all else here takes as one; 0 without a trace."""
     clients: tuple[ClientForecast, ...]
@@ -320,8 +322,7 @@ def _finished(
     base = base_of(measured, given)
     costs = asked.of(base.costs)
     low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
-    # Few stable calls tell what they took themselves, which is all that the same storage needs.
-    foretold = not missing or (missing == (FEW,) and given.syncops_per_file is None)
+    foretold = not missing or (measured is not None and still_foretold(missing, measured, given))
     rows = tuple(scenarios(measured, given, base, asked, otherwise)) if foretold else ()
 
     def known(value: float) -> float | None:

@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.held_down import held_down, moved
-from pcapnfs.analyses.forecasts.inputs import mostly_resent, network_s, parts_of, storage_untold
+from pcapnfs.analyses.forecasts.inputs import (
+    mostly_resent,
+    network_s,
+    outcomes_untold,
+    parts_of,
+    storage_untold,
+)
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
@@ -73,7 +79,11 @@ def scenarios(
     if measured is None or given.any:
         yield on_top("given", None, Change())
     costs, network = asked.of(base.costs), network_s(measured, given) or 0.0
-    told = not (mostly_resent(measured, given) or storage_untold(measured, given))
+    told = not (
+        mostly_resent(measured, given)
+        or storage_untold(measured, given)
+        or outcomes_untold(measured, given)
+    )
     stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and told
     if stable:
         yield on_top("async", 0.0, Change(persist_s=0.0))

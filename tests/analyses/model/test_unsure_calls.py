@@ -8,6 +8,8 @@ from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S
 from pcapnfs.trace import Trace
+from pcapnfs.views.estimate import lines
+from pcapnfs.views.forecasts import about_what_if
 from tests.analyses.model.runs import TIMES, connection, ends, objects, run, slowed
 from tests.unit.rows import MILLISECOND, Row, trace_of
 
@@ -81,6 +83,44 @@ def test_that_most_outcomes_were_cut_is_no_run_without_stable_calls() -> None:
     with trace_of(files=objects(), calls=cut(4)) as trace:
         found = model(trace)
         assert (found.stable_calls, found.missing) == (0, ())
+
+
+def test_the_same_calls_are_foretold_of_files_that_nobody_knows(trace: Trace) -> None:
+    """Cut before they tell of any: a network or a disk takes as long of each of them."""
+    cut = [{**row, "file": None, "undecoded": "truncated"} for row in run()]
+    with trace_of(calls=cut, connections=[connection(0.8, 0.001)]) as opened:
+        found = model(opened)
+        slower = model(opened, Overrides(rtt_s=0.0108))
+        given = model(opened, Overrides(files=80))
+    assert (found.files, found.missing, found.predicted_s) == (None, ("files",), None)
+    whole = {each.change: each.forecast_s for each in model(trace).what_if}
+    told = {each.change: each.forecast_s for each in found.what_if}
+    # Streams are of files side by side, of which none is known.
+    assert list(told) == ["measured", "async", "log_device", "rtt", "local"]
+    assert told == pytest.approx({change: whole[change] for change in told})
+    longer = next(each for each in slower.what_if if each.change == "given")
+    assert longer.forecast_s == pytest.approx((found.measured_s or 0.0) + 120 * 0.01)
+    # How many calls other files would take is not known.
+    assert given.what_if == ()
+    said = " ".join(about_what_if(found))
+    assert "of how many files these are does not matter" in said
+    assert "No file is known to tell how unlike others would be" in said
+    assert "Forecast: async export (risks data) 358 ms" in " ".join(lines(found))
+
+
+def test_no_other_storage_is_foretold_of_calls_of_unknown_outcome() -> None:
+    """Of another network it does not matter which of them were stable."""
+    cut = [{**row, "stability": "unknown"} for row in run()]
+    with trace_of(files=objects(), calls=cut, connections=[connection(0.8, 0.001)]) as opened:
+        found = model(opened)
+        slower = model(opened, Overrides(rtt_s=0.0108))
+        stored = model(opened, Overrides(persist_s=0.0))
+    assert found.missing == ("outcomes",)
+    assert [each.change for each in found.what_if] == ["measured", "rtt", "streams"]
+    assert "None is of other storage: of most calls" in " ".join(about_what_if(found))
+    longer = next(each for each in slower.what_if if each.change == "given")
+    assert longer.forecast_s == pytest.approx((found.measured_s or 0.0) + 120 * 0.01)
+    assert stored.what_if == ()
 
 
 def test_a_few_slow_calls_may_have_waited_for_the_storage() -> None:

@@ -46,6 +46,8 @@ class Costs(Record, Generic[Number]):
     """Calls that are under way at the same time while any is."""
     unsure_s: Number | float = 0.0
     """The part of `other_s` of calls that may have been stable or not."""
+    unsure_calls: Number | float = 0.0
+    """Such calls of a file."""
     unseen_s: Number | float = 0.0
     """The part of the client's time for a file in which it may have waited for such calls."""
     slow_s: Number | float = 0.0

@@ -74,6 +74,8 @@ class Sums(Record):
     """Their share of the time in which any call was outstanding, seconds."""
     client_s: Floats
     """The client's time before them, without pauses, seconds."""
+    unsure: Floats
+    """Calls without a known outcome, which may have been stable or not."""
     unsure_s: Floats
     """What of the time outstanding calls without a known outcome took beyond a round trip,
     seconds."""
@@ -347,6 +349,7 @@ class Measurement(Record):
             pauses_s=self.pauses_s,
             concurrency=self.concurrency,
             unsure_s=float(self.sums.unsure_s.sum()) / files,
+            unsure_calls=float(self.sums.unsure.sum()) / files,
             unseen_s=float(self.sums.unseen_s.sum()) / files,
             slow_s=self.slow_s / files,
             queue_s=self.queue_s,

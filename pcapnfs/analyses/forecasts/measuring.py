@@ -341,6 +341,7 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
         stable_waited_s=units.stable_waited_s,
         stable_share_s=units.stable_share_s,
         client_s=client_s,
+        unsure=units.unsure,
         unsure_s=_beyond(
             units.unsure_s, units.unsure * rtt_s, calls.lost.unknown_s + calls.longer.unknown_s
         ),

@@ -47,7 +47,8 @@ SEED = 1813
 
 _COLUMNS = (
     "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
-    "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s", "stable_share_s",
+    "unsure", "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s",
+    "stable_share_s",
 )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ class Seen(Record):
             pauses_s=np.full(self.files.shape, measured.pauses_s),
             concurrency=concurrency,
             unsure_s=total["unsure_s"] / self.files,
+            unsure_calls=total["unsure"] / self.files,
             unseen_s=total["unseen_s"] / self.files,
             slow_s=slow / self.files,
             queue_s=rtt * (measured.queue_s / measured.rtt_s if measured.rtt_s else 0.0),

@@ -120,6 +120,7 @@ class Change(Record):
             pauses_s=pauses + positive(files * ((asked - rpcs) * client - self.pauses_saved_s)),
             concurrency=concurrency,
             unsure_s=costs.unsure_s,
+            unsure_calls=costs.unsure_calls,
             unseen_s=costs.unseen_s if self.client_s is None else 0.0,
             slow_s=costs.slow_s,
             queue_s=queue,
@@ -157,14 +158,20 @@ class Change(Record):
         """A case of the change, if all of which that is not known was the storage's."""
         # Of storage that takes next to no time, nothing of theirs is persistence.
         waits = (costs.persist_s > LEAST_S) * 1.0
-        ratio = (self.persist_s or 0.0) / (costs.persist_s + (1.0 - waits))
+        persist = self.persist_s or 0.0
+        ratio = persist / (costs.persist_s + (1.0 - waits))
         part = waits * positive(1.0 - ratio)
         round_trips = changed.rpcs_per_file * changed.rtt_s
         slow = round_trips - positive(round_trips - costs.slow_s)
+        # Slower storage adds as much to each as to a stable call, or makes it as many times as long
+        # where persistence is more than what may be a round trip's.
+        times = (costs.persist_s > costs.rtt_s) * positive(ratio - 1.0)
+        each = costs.unsure_calls * positive(persist - costs.persist_s)
+        longer = each + positive(times * costs.unsure_s - each)
         return replace(
             changed,
-            other_s=changed.other_s - part * (costs.unsure_s + slow),
-            pauses_s=changed.pauses_s - part * costs.unseen_s * changed.files,
+            other_s=changed.other_s - part * (costs.unsure_s + slow) + longer,
+            pauses_s=changed.pauses_s + (times - part) * costs.unseen_s * changed.files,
         )
 
     def _extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:

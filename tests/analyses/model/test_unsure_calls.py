@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
-from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S
+from pcapnfs.analyses.forecasts.resampling import resampled
+from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Base, Change
 from pcapnfs.trace import Trace
 from pcapnfs.views.estimate import lines
 from pcapnfs.views.forecasts import about_what_if
@@ -83,6 +87,54 @@ def test_that_most_outcomes_were_cut_is_no_run_without_stable_calls() -> None:
     with trace_of(files=objects(), calls=cut(4)) as trace:
         found = model(trace)
         assert (found.stable_calls, found.missing) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("persist_ms", "unsure_ms", "more_ms"),
+    [(5, 5, 5), (5, 0, 5), (5, 20, 20), (0, 0, 10), (0.5, 4, 9.5)],
+)
+def test_slower_storage_may_make_calls_of_unknown_outcome_longer_as_well(
+    persist_ms: float, unsure_ms: float, more_ms: float
+) -> None:
+    """Of 10 ms: as a stable call, or as many times as long if these waited longer than that.
+
+    What is less than a round trip tells no such factor.
+    """
+    costs = Costs(
+        files=20.0,
+        rpcs_per_file=3.0,
+        rtt_s=0.001,
+        syncops_per_file=1.0,
+        persist_s=persist_ms / 1000,
+        other_s=unsure_ms / 1000,
+        client_s=0.0,
+        pauses_s=0.0,
+        concurrency=1.0,
+        unsure_s=unsure_ms / 1000,
+        unsure_calls=1.0,
+    )
+    change = Change(persist_s=0.010)
+    low, high = Base(costs, resamples=None, absorbs=False).range(change)
+    assert low == pytest.approx(change.of(costs).forecast_s)
+    assert high == pytest.approx(low + 20 * more_ms / 1000)
+
+
+def test_calls_of_unknown_outcome_are_counted_by_file() -> None:
+    cut = [
+        {**row, "stability": "unknown"}
+        if row["op"] == "CREATE" and int(str(row["file"])) % 2
+        else row
+        for row in run(stable=("CREATE", "SETATTR"))
+    ]
+    with trace_of(files=objects(), calls=cut) as trace:
+        measured = measure(trace)
+        found = model(trace, Overrides(persist_s=0.010))
+    resamples = resampled(measured)
+    assert measured.costs().unsure_calls == pytest.approx(0.5)
+    assert resamples is not None
+    assert np.mean(resamples.unsure_calls) == pytest.approx(0.5, abs=0.05)
+    told = next(each for each in found.what_if if each.change == "given")
+    assert ends(told)[1] == pytest.approx(told.forecast_s + 20 * 0.005, rel=0.02)
 
 
 def test_the_same_calls_are_foretold_of_files_that_nobody_knows(trace: Trace) -> None:

@@ -15,6 +15,7 @@ from pcapnfs.analyses.forecasts.client_forecasts import costs_of, tells_storage
 from pcapnfs.analyses.forecasts.verdict import client_verdict
 from pcapnfs.analyses.forecasts.what_if import Change
 from pcapnfs.comparison.callers import Caller, MatchedBy, Pair
+from pcapnfs.comparison.foretold import other_overlap
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.matching import Where
 from pcapnfs.record import Record
@@ -74,7 +75,8 @@ class ClientForetold(Record):
 
     given: str
     """What was given to it of the run after: `set_up` (the network's round trip and persistence),
-    or `calls` (also calls and stable calls)."""
+    `calls` (also calls and stable calls), or `overlap` (also how many were under way at the same
+    time, where that changed)."""
     forecast_s: float
     """The forecast, seconds."""
     measured_s: float
@@ -287,6 +289,10 @@ def _foretold(before: ClientClock, after: ClientClock) -> tuple[ClientForetold, 
     calls = Change(rpcs_per_file=float(after.calls), syncops_per_file=float(after.stable_calls))
     costs, measured = costs_of(before), after.active_s
     cases = {"set_up": set_up, "calls": set_up.then(calls)}
+    overlap = after.budget.concurrency or 1.0
+    if other_overlap(costs.concurrency, overlap):
+        moving_s = max(0.0, min(before.budget.transfer_s * costs.concurrency, costs.other_s))
+        cases["overlap"] = cases["calls"].then(Change(overlap=overlap, moving_s=moving_s))
     forecasts = {given: change.of(costs).forecast_s for given, change in cases.items()}
     return tuple(
         ClientForetold(given, time_s, measured, time_s / measured - 1 if measured > 0 else None)

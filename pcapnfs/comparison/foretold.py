@@ -7,10 +7,11 @@ is what the change was not only the change.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.held_down import held_down, moved
-from pcapnfs.analyses.forecasts.inputs import parts_of
+from pcapnfs.analyses.forecasts.inputs import parts_of, shared_of
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.comparison.waterfall import comparable
@@ -20,13 +21,19 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
 
 
+OVERLAP_TIMES = 1.25
+"""So many times as many calls under way at the same time, or as few, are another overlap: below,
+what forecasts without it miss is less than what differs from run to run."""
+
+
 class Foretold(Record):
     """A forecast of the run after, made from the one before."""
 
     given: str
     """What was given to it of the run after: `files` (their number), `set_up` (also the network's
-    round trip and persistence, as `estimate` takes them), or `calls` (also calls and stable calls
-    for each file)."""
+    round trip and persistence, as `estimate` takes them), `calls` (also calls and stable calls for
+    each file), or `overlap` (also how many calls were under way at the same time, where that
+    changed: what a call waited for others goes with it)."""
     files: float
     """Files that it is for."""
     forecast_s: float
@@ -60,21 +67,20 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
     held = parts_of(held_down(moved(before), added))
-    return (
-        ("files", Change(files=files)),
-        ("set_up", Change(files=files, rtt_added_s=added, persist_s=persist, **held)),
-        (
-            "calls",
-            Change(
-                files=files,
-                rtt_added_s=added,
-                **held,
-                persist_s=persist,
-                rpcs_per_file=costs.rpcs_per_file,
-                syncops_per_file=costs.syncops_per_file,
-            ),
-        ),
-    )
+    number = Change(files=files)
+    set_up = Change(rtt_added_s=added, persist_s=persist, **held)
+    calls = Change(rpcs_per_file=costs.rpcs_per_file, syncops_per_file=costs.syncops_per_file)
+    overlap = Change(overlap=after.concurrency, **shared_of(before))
+    cases = [("files", number), ("set_up", set_up), ("calls", calls)]
+    if other_overlap(before.concurrency, after.concurrency):
+        cases.append(("overlap", overlap))
+    given = (change for _, change in cases)
+    return tuple(zip((name for name, _ in cases), accumulate(given, Change.then), strict=True))
+
+
+def other_overlap(before: float, after: float) -> bool:
+    """Whether so many more calls were under way at the same time, or fewer, that it matters."""
+    return max(before, after) >= OVERLAP_TIMES * min(before, after)
 
 
 def _forecast(name: str, change: Change, base: Base, after: Measurement) -> Foretold:

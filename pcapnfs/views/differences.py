@@ -114,10 +114,15 @@ GIVEN = {
     "files": "the number of files",
     "set_up": "and AFTER's RTT, persistence",
     "calls": "and AFTER's calls per file",
+    "overlap": "and as many at once as AFTER",
 }
 """What a forecast was given, one after the other."""
 
-GIVEN_OF_CLIENT = {"set_up": "AFTER's RTT, persistence", "calls": "and AFTER's calls"}
+GIVEN_OF_CLIENT = {
+    "set_up": "AFTER's RTT, persistence",
+    "calls": "and AFTER's calls",
+    "overlap": "and as many at once",
+}
 """The same of one of several clients."""
 
 

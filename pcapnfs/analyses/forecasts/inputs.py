@@ -123,10 +123,17 @@ def change_of(measured: Measurement | None, given: Overrides) -> Change:
         persist_s=given.persist_s,
         client_s=given.client_s,
         streams=given.streams,
-        waiting_s=_waiting_s(measured),
-        put_off_s=_put_off_s(measured),
-        moving_s=_moving_s(measured),
+        **shared_of(measured),
     )
+
+
+def shared_of(measured: Measurement | None) -> dict[str, float]:
+    """The fields of a change for what more calls at the same time do not make shorter."""
+    return {
+        "waiting_s": _waiting_s(measured),
+        "put_off_s": _put_off_s(measured),
+        "moving_s": _moving_s(measured),
+    }
 
 
 def parts_of(held: Held) -> dict[str, float]:

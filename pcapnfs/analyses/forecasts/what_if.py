@@ -77,8 +77,11 @@ class Change(Record):
     """How much more of it it may be, likewise."""
     client_s: float | None = None
     """The client's own time for each call; pauses go with it; None: unchanged."""
+    overlap: float | None = None
+    """Calls under way at the same time as in another run, where they were counted; None: unchanged.
+    """
     streams: float | None = None
-    """Calls under way at the same time; None: unchanged."""
+    """The same of streams that are assumed, of which nobody knows what they share; None: none."""
     waiting_s: float = 0.0
     """Of each file, what of the time beyond round trips and persistence the whole server was not
     ready for: more streams wait for it all the same."""
@@ -100,7 +103,7 @@ class Change(Record):
             client = client * (costs.rpcs_per_file / self.rpcs_per_file)
         client = _set(client, self.client_s)
         pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
-        concurrency = _set(costs.concurrency, self.streams)
+        concurrency = _set(_set(costs.concurrency, self.overlap), self.streams)
         persist = _set(costs.persist_s, self.persist_s)
         queue = _queue(costs, persist, concurrency)
         rtt = positive(costs.rtt_s - costs.queue_s + queue + self.rtt_added_s)

@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.comparison.foretold import Foretold, foretold
+from pcapnfs.views import differences
 from tests.analyses.model.runs import connection, objects, run
 from tests.unit.rows import Row, trace_of
 
@@ -56,3 +57,22 @@ def test_what_calls_wait_for_one_another_is_given_with_how_many_they_are() -> No
 def test_an_overlap_that_stays_is_not_told_apart() -> None:
     slow, fast = measured(side_by_side(4, 20)), measured(side_by_side(4, 10))
     assert list(told(slow, fast)) == ["files", "set_up", "calls"]
+
+
+def test_runs_whose_calls_tell_of_no_files_are_foretold_as_one() -> None:
+    """Cut before they tell of any, on both sides: of how many files they are does not matter."""
+    slow, fast = (measured(side_by_side(1, ms), known=False) for ms in (20, 5))
+    found = told(slow, fast)
+    assert list(found) == ["set_up", "calls"]
+    assert all(each.files is None for each in found.values())
+    assert found["set_up"].forecast_s == pytest.approx(fast.span_s)
+    assert found["set_up"].low_s < fast.span_s < found["set_up"].high_s
+    assert [differences.given(each) for each in found.values()] == [
+        "AFTER's RTT, persistence",
+        "and AFTER's calls",
+    ]
+    # One side that tells of them says nothing of the other's.
+    assert told(slow, measured(side_by_side(1, 5))) == {}
+    # Nor does persistence, where it is not known which calls were stable.
+    cut: list[Row] = [{**row, "stability": "unknown"} for row in side_by_side(1, 5)]
+    assert told(slow, measured(cut, known=False)) == {}

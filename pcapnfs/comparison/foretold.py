@@ -34,8 +34,9 @@ class Foretold(Record):
     round trip and persistence, as `estimate` takes them), `calls` (also calls and stable calls for
     each file), or `overlap` (also how many calls were under way at the same time, where that
     changed: what a call waited for others goes with it)."""
-    files: float
-    """Files that it is for."""
+    files: float | None
+    """Files that it is for; None where neither capture tells of any, so that nothing is given of
+    them."""
     forecast_s: float
     """The forecast, seconds."""
     low_s: float
@@ -50,24 +51,39 @@ class Foretold(Record):
 
 
 def foretold(before: Measurement, after: Measurement) -> tuple[Foretold, ...]:
-    """Foretell the run after; empty where one side has no files or no round trip to go by."""
-    if not comparable(before, after) or before.rtt_s is None:
+    """Foretell the run after; empty where one side has no files or no round trip to go by.
+
+    Where neither side tells of files, each run is taken as one.
+    """
+    by_file = comparable(before, after)
+    if before.rtt_s is None or not (by_file or _untold(before, after)):
         return ()
     base = Base(
         before.costs(), resampled(before), absorbs=bool(before.absorbs), tick_s=before.tick_s
     )
-    return tuple(_forecast(name, change, base, after) for name, change in _cases(before, after))
+    return tuple(
+        _forecast(name, change, base, after, by_file=by_file)
+        for name, change in _cases(before, after)
+        if by_file or name != "files"
+    )
+
+
+def _untold(before: Measurement, after: Measurement) -> bool:
+    """Whether neither side tells of files, but both tell of calls which of them were stable."""
+    return all(
+        side.files is None and side.calls and not side.outcomes_untold for side in (before, after)
+    )
 
 
 def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change], ...]:
-    files, costs = float(after.files or 0), after.costs()
+    costs = after.costs()
     added = 0.0
     if before.path.rtt_s is not None and after.path.rtt_s is not None:
         added = after.path.rtt_s - before.path.rtt_s
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
     held = parts_of(held_down(moved(before), added))
-    number = Change(files=files)
+    number = Change(files=costs.files)
     set_up = Change(rtt_added_s=added, persist_s=persist, **held)
     calls = Change(rpcs_per_file=costs.rpcs_per_file, syncops_per_file=costs.syncops_per_file)
     overlap = Change(overlap=after.concurrency, **shared_of(before))
@@ -83,12 +99,14 @@ def other_overlap(before: float, after: float) -> bool:
     return max(before, after) >= OVERLAP_TIMES * min(before, after)
 
 
-def _forecast(name: str, change: Change, base: Base, after: Measurement) -> Foretold:
+def _forecast(
+    name: str, change: Change, base: Base, after: Measurement, *, by_file: bool
+) -> Foretold:
     forecast = change.of(base.costs).forecast_s
     low, high = base.of_runs(change)
     return Foretold(
         given=name,
-        files=change.files or 0.0,
+        files=change.files if by_file else None,
         forecast_s=forecast,
         low_s=low,
         high_s=high,

@@ -173,7 +173,7 @@ def _foretold(result: Comparison) -> list[RenderableType]:
     ]
     rows = [
         [
-            differences.GIVEN[each.given],
+            differences.given(each),
             units.duration(each.forecast_s),
             f"{units.duration(each.low_s)} to {units.duration(each.high_s)}",
             units.duration(each.measured_s),

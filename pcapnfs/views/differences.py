@@ -20,6 +20,7 @@ from pcapnfs.views.trust import lacks, one_way, sealed
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause
     from pcapnfs.comparison.comparing import Comparison, Run
+    from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
@@ -123,7 +124,7 @@ GIVEN_OF_CLIENT = {
     "calls": "and AFTER's calls",
     "overlap": "and as many at once",
 }
-"""The same of one of several clients."""
+"""The same of one of several clients, and of runs that tell of no files."""
 
 
 def captures(result: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -191,6 +192,11 @@ def _unpaused(result: Comparison) -> str:
         " Without pauses of a second or more, in which perhaps nothing was run, "
         f"{units.duration(max(0.0, before))} became {units.duration(max(0.0, after))}."
     )
+
+
+def given(each: Foretold) -> str:
+    """What a forecast was given, in words."""
+    return (GIVEN_OF_CLIENT if each.files is None else GIVEN)[each.given]
 
 
 def about_foretold(result: Comparison) -> list[str]:

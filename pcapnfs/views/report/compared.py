@@ -196,7 +196,7 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
     )
     rows = [
         (
-            words(differences.GIVEN[each.given]),
+            words(differences.given(each)),
             time(each.forecast_s),
             time(each.low_s),
             time(each.high_s),

@@ -114,7 +114,7 @@ class Model(Record):
     transfer. Negative where other calls were faster than those that show the round trip; None
     likewise."""
     client_s: float | None
-    """The client's own time, all together with its pauses, seconds; None likewise."""
+    """The client's own time, all together with its pauses, seconds; None without any forecast."""
     concurrency: float | None
     """Calls under way while any was; None without calls, or where most calls do not tell what they
     did."""
@@ -339,7 +339,7 @@ def _finished(
         persist_s=given.persist_s,
         predicted_s=known(costs.first_order_s),
         other_s=known(costs.files * costs.other_s),
-        client_s=known(costs.client_time_s),
+        client_s=costs.client_time_s if foretold else None,
         concurrency=costs.concurrency if _overlap_known(measured, given) else None,
         forecast_s=known(costs.forecast_s),
         forecast_low_s=low_s,

@@ -145,6 +145,9 @@ def test_the_same_calls_are_foretold_of_files_that_nobody_knows(trace: Trace) ->
         slower = model(opened, Overrides(rtt_s=0.0108))
         given = model(opened, Overrides(files=80))
     assert (found.files, found.missing, found.predicted_s) == (None, ("files",), None)
+    # The client's own time is in each forecast, and is told with them.
+    assert found.client_s == pytest.approx(119 * 0.002)
+    assert "client's own time, 238 ms in each forecast" in " ".join(about_what_if(found))
     whole = {each.change: each.forecast_s for each in model(trace).what_if}
     told = {each.change: each.forecast_s for each in found.what_if}
     # Streams are of files side by side, of which none is known.
@@ -153,7 +156,7 @@ def test_the_same_calls_are_foretold_of_files_that_nobody_knows(trace: Trace) ->
     longer = next(each for each in slower.what_if if each.change == "given")
     assert longer.forecast_s == pytest.approx((found.measured_s or 0.0) + 120 * 0.01)
     # How many calls other files would take is not known.
-    assert given.what_if == ()
+    assert (given.what_if, given.client_s) == ((), None)
     said = " ".join(about_what_if(found))
     assert "of how many files these are does not matter" in said
     assert "No file is known to tell how unlike others would be" in said

@@ -55,6 +55,14 @@ def test_a_few_stable_calls_tell_storage_where_nearly_each_moved_far() -> None:
     assert told(memory, disk) == {"storage": ("faster", "slower")}
 
 
+@pytest.mark.parametrize(("after_ms", "found"), [(39.9, True), (36.5, True), (35.0, False)])
+def test_twice_as_slow_a_disk_is_told_whatever_its_ticks(after_ms: float, found: bool) -> None:
+    """By 1.8 times, as a round trip: what lies below may be a busy day."""
+    before, after = (of(stored([ms] * 120, [])) for ms in (20.0, after_ms))
+    assert told(before, after) == ({"storage": ("faster", "slower")} if found else {})
+    assert told(after, before) == ({"storage": ("slower", "faster")} if found else {})
+
+
 def test_what_a_longer_path_took_of_most_calls_is_no_storage() -> None:
     """All calls of one run took 45 ms longer while the path did."""
     disk, memory = of(DISK), of(MEMORY)

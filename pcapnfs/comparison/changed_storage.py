@@ -17,7 +17,7 @@ from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
-from pcapnfs.comparison.changed_times import SLOW, SLOW_S, one_by_one
+from pcapnfs.comparison.changed_times import SLOW, SLOW_S, TIMES, one_by_one
 from pcapnfs.comparison.operations import operation_changes
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 MOST = 0.5
 """Share of the stable calls' time by which storage must have moved."""
 
-STORAGE = 0.5
-"""Part of the longer median by which stable calls must have moved beyond what the network explains:
-a busy server is a third slower the next day; one that no longer waits for its disks is several
-times as fast."""
+STORAGE = 1 - 1 / TIMES
+"""Part of the longer median by which stable calls must have moved beyond what the network explains,
+so that twice as slow a disk is told whatever its ticks: a busy server is a third slower the next
+day; one that no longer waits for its disks is several times as fast."""
 
 SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
 FASTER = "faster: async export, log device, write cache, faster disks or file system"

@@ -35,6 +35,10 @@ OTHER_WORK = (
 """Where they have less."""
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
+NO_STORAGE = (
+    "No setting that the traffic shows. Persistence moved (below), by less than what tells another "
+    "storage."
+)
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
 BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
@@ -323,7 +327,9 @@ def about_causes(result: Comparison) -> list[str]:
     if not result.causes and not result.as_one:
         told.append(NOTHING_TOGETHER)
     elif not result.causes:
-        told.append(NOTHING_TOLD if result.left_open else NOTHING)
+        stored = any(step.factor == "persist_s" and step.clear for step in result.steps)
+        nothing = NO_STORAGE if stored else NOTHING
+        told.append(NOTHING_TOLD if result.left_open and not stored else nothing)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)

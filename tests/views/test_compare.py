@@ -153,11 +153,24 @@ def test_operations_of_one_name_are_told_apart(width: int) -> None:
 
 @pytest.mark.parametrize("left_open", [(), ("security",)])
 def test_what_is_left_open_is_not_called_unchanged(left_open: tuple[str, ...]) -> None:
-    result = replace(samples.comparison(), causes=(), left_open=left_open)
+    whole = samples.comparison()
+    steps = tuple(replace(each, clear=False) for each in whole.steps)
+    result = replace(whole, causes=(), steps=steps, left_open=left_open)
     text = samples.render(compare.screen(result), 140)
     assert ("neither settings nor storage" in text) == (not left_open)
     assert ("Left open" in text) == bool(left_open)
     assert ("security flavor" in text) == bool(left_open)
+
+
+@pytest.mark.parametrize("left_open", [(), ("security",)])
+def test_storage_is_not_called_unchanged_where_persistence_moved(
+    left_open: tuple[str, ...],
+) -> None:
+    result = replace(samples.comparison(), causes=(), left_open=left_open)
+    assert any(each.factor == "persist_s" and each.clear for each in result.steps)
+    text = samples.render(compare.screen(result), 140)
+    assert "Nothing that the traffic shows" not in text
+    assert differences.NO_STORAGE in " ".join(text.split())
 
 
 def test_where_nothing_can_be_told_of_the_difference_that_is_said() -> None:

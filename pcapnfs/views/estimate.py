@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 NOT_ENOUGH = "not enough data"
 """What stands instead of a number that would rest on too little."""
 
+WITH_DOUBTS = "with what is not known"
+"""What the interval of a forecast with given inputs holds: more than resampled files."""
+
 INPUTS = {
     "files": "files",
     "rpcs_per_file": "RPCs per file",
@@ -68,7 +71,7 @@ _LEFT_OUT = {
     "waiting": "waits for a server that was not ready or not reached, {time}",
     "other": "what calls took beyond round trips and persistence, {time}",
     "faster": "that other calls are faster than those that tell the round trip, {time} less",
-    "overlap": "that {overlap} calls were under way at a time, {time} less",
+    "overlap": "that {overlap} calls {were} under way at a time, {time} less",
 }
 """What the plain formula leaves out."""
 
@@ -156,7 +159,9 @@ def _left_out(model: Model) -> list[str]:
         return []
     parts = [
         _LEFT_OUT["faster" if each.part == "other" and each.time_s < 0 else each.part].format(
-            time=units.duration(abs(each.time_s)), overlap=units.number(model.concurrency)
+            time=units.duration(abs(each.time_s)),
+            overlap=units.number(model.concurrency),
+            were="are" if "concurrency" in given_of(model) else "were",
         )
         for each in model.left_out
     ]
@@ -243,8 +248,7 @@ def _kinds(model: Model) -> list[RenderableType]:
 def _figures(model: Model) -> RenderableType:
     spread = ""
     if model.forecast_low_s is not None:
-        low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
-        spread = f"{low} to {high} for 90 % of resamples"
+        spread = interval(model)
     error = "" if model.holdout_error is None else units.share(model.holdout_error)
     formula_is = "files × (RPCs + persistence)"
     if not model.missing and not model.formula_holds:
@@ -263,6 +267,18 @@ def _figures(model: Model) -> RenderableType:
         Column("", 1, align="left", least=16, cut="end"),
     ]
     return FittedTable(columns, rows, indent=2)
+
+
+def interval(model: Model) -> str:
+    """The interval of the forecast, and what it is of."""
+    low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
+    # What a change comes to where effects do not add up is no matter of which files were drawn.
+    return f"{low} to {high} {WITH_DOUBTS if given_of(model) else 'for 90 % of resamples'}"
+
+
+def given_of(model: Model) -> list[str]:
+    """What was given instead of measured."""
+    return [each.name for each in model.inputs if each.source == "given"]
 
 
 def figure(model: Model, time_s: float | None) -> str:

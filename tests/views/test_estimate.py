@@ -89,6 +89,20 @@ def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     assert not any("Too few files" in line for line in forecasts.about_what_if(given))
 
 
+def test_an_interval_with_given_inputs_is_not_that_of_resamples_alone() -> None:
+    """It reaches to where streams bring nothing, or the storage absorbs a longer round trip."""
+    found = samples.model()
+    assert estimate.interval(found).endswith("for 90 % of resamples")
+    inputs = tuple(
+        replace(each, source="given") if each.name == "concurrency" else each
+        for each in found.inputs
+    )
+    given = replace(found, inputs=inputs, predicted_s=60.0, concurrency=4.0)
+    assert estimate.interval(given) == "15.1 s to 15.7 s with what is not known"
+    text = " ".join(samples.render(estimate.screen(given), 80).split())
+    assert "it leaves out that 4 calls are under way at a time" in text
+
+
 def test_a_round_trip_that_is_a_bound_is_told_as_one_in_80_columns() -> None:
     found = samples.model()
     inputs = tuple(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs import units
 from pcapnfs.views import estimate as view
 from pcapnfs.views import forecasts
 from pcapnfs.views.report import blocks
@@ -44,8 +43,7 @@ def _figures(model: Model) -> Block:
     columns = [Column("", "words"), Column("time"), Column("how", "words")]
     spread = "with overlap and the client's own time"
     if model.forecast_low_s is not None:
-        low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
-        spread = f"{spread}; {low} to {high} for 90 % of resamples"
+        spread = f"{spread}; {view.interval(model)}"
     rows = [
         [
             Cell("first-order formula"),

@@ -105,6 +105,16 @@ def test_one_client_that_became_faster_beside_one_that_did_not() -> None:
     assert other.foretold[0].error == pytest.approx(0)
 
 
+def test_what_calls_of_a_client_wait_for_one_another_is_given_with_how_many_they_are() -> None:
+    """Four of its CREATEs are under way at a time, each of which takes 40 ms instead of 9."""
+    _, clients = compared(alike(), side(calls_of(DISK, 40), calls_of(OTHER, 9)))
+    disk = {each.given: each for each in clients[DISK].foretold}
+    assert list(disk) == ["set_up", "calls", "overlap"]
+    assert disk["calls"].forecast_s == pytest.approx(0.999 + 60 * 0.031)
+    assert disk["overlap"].forecast_s == pytest.approx(disk["overlap"].measured_s, rel=0.1)
+    assert [each.given for each in clients[OTHER].foretold] == ["set_up", "calls"]
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 def test_parts_add_up_to_each_client_and_to_all(swapped: bool) -> None:
     sides = (

@@ -128,15 +128,21 @@ def lines(model: Model) -> list[str]:
 def _faster(model: Model, *changes: str) -> list[str]:
     """What these changes would bring, in a sentence; nothing where none of them is forecast."""
     faster = [each for each in model.what_if if each.change in changes]
-    cases = [f"{forecasts.change(each)} {_foretold(each)}" for each in faster]
+    cases = [f"{forecasts.change(each)} {_foretold(each, model)}" for each in faster]
     return [f"Forecast: {'; '.join(cases)}."] if cases else []
 
 
-def _foretold(each: Scenario) -> str:
-    """A forecast in a line; with streams its range, since most runs come out far from it."""
-    if each.change == "streams" and each.low_s is not None:
+def _foretold(each: Scenario, model: Model) -> str:
+    """A forecast in a line; with streams its range, since most runs come out far from it.
+
+    With both, where much of it may be the storage's or not: the sentence that says so speaks of it.
+    """
+    told = units.duration(each.forecast_s)
+    if each.low_s is None:
+        return told
+    if each.change == "streams":
         return forecasts.interval(each)
-    return units.duration(each.forecast_s)
+    return f"{told} ({forecasts.interval(each)})" if model.unsure or model.slow else told
 
 
 def formula(model: Model) -> str:

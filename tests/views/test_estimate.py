@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from pcapnfs import units
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.record import replace
@@ -173,6 +174,11 @@ def test_what_may_have_been_stable_is_told_where_it_matters() -> None:
     )
     assert told.replace("1 200", "1\u2009200") in estimate.remarks(much)
     assert estimate.lines(much)[-1] == estimate.remarks(much)[1]
+    # The ranges that it speaks of stand beside the forecasts.
+    (stored,) = (each for each in much.what_if if each.change == "async")
+    ranged = f"{units.duration(stored.forecast_s)} ({forecasts.interval(stored)})"
+    assert any(ranged in line for line in estimate.lines(much))
+    assert not any(ranged in line for line in estimate.lines(samples.model()))
     both = replace(much, unseen_replies=13)
     assert ", and of 13 more only the reply was captured: the" in estimate.remarks(both)[1]
     replies = replace(much, unknown_calls=0, unseen_replies=1)

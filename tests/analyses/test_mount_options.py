@@ -566,6 +566,30 @@ def test_a_pause_counts_when_the_directory_is_used_right_after_the_question() ->
     assert seen.unasked_longest_s == pytest.approx(1.509)
 
 
+@pytest.mark.parametrize("listing", ["READDIR", "READDIRPLUS"])
+def test_a_directory_that_was_listed_is_asked_for_its_access_time_as_well(listing: str) -> None:
+    client = Client()
+    client.call("ACCESS", 1)
+    client.call(listing, 1)
+    client.sleep(4)
+    client.call("GETATTR", 1)
+    client.call("GETATTR", 1)
+    client.call("REMOVE", 2, 1, stability="stable", directory_ctime=1, directory_mtime=1)
+    seen = client.seen()
+    assert (seen.pauses_asked, seen.pauses_asked_twice) == (1, 0)
+
+
+def test_a_mount_asks_for_its_root_without_a_pause() -> None:
+    client = Client()
+    client.call("GETATTR", 1)
+    client.sleep(4)
+    client.call("FSINFO", 1)
+    client.call("GETATTR", 1)
+    client.call("GETATTR", 1)
+    client.call("ACCESS", 3)
+    assert client.seen().pauses_asked == 0
+
+
 def test_listings_and_opens_are_counted_from_calls() -> None:
     listed = {"ctime": 1, "mtime": 1, "size": 1}
     reads = [call(number, "READ", 1, file=number) for number in (11, 12, 13)]

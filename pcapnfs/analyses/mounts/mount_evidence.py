@@ -338,6 +338,7 @@ _TOUCHES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "R
 
 _KIND = {
     **{op: op.lower() for op in ("GETATTR", "LOOKUP", "ACCESS", "READ", "READDIR")},
+    "READDIRPLUS": "readdir",
     **dict.fromkeys(_STREAMS, "stream"),
     **dict.fromkeys(_TOUCHES, "touch"),
 }
@@ -402,14 +403,25 @@ _PAUSED_MOUNTS = "select mount from paused"
 _OF_DIRECTORY = "file in (select file from files where role = 'directory')"
 
 _PAUSES = f"""
-    with aged_steps as (
-        select *, known_time is not null as asked, {age_s()} as age
+    with mounting as (
+        select mount, file, call_time as mounted from calls where op = 'FSINFO' and not callback
+    ),
+    aged_steps as (
+        -- A mount asks for its root, whatever was known of it before.
+        select *, known_time is not null and not exists (
+                   select 1 from mounting
+                   where mounting.mount = steps.mount and mounting.file = steps.file
+                         and abs(mounted - call_time) < {TOGETHER_NS}
+               ) as asked, {age_s()} as age
         from steps where mount in ({_PAUSED_MOUNTS})
     ),
     stream as (
+        -- Of a directory that it has listed Linux does not know the access time, until it asks.
         select mount, file as directory, reply_time as moment, call, null::ubigint as call_frame,
-               null as age, true as told, true as by_reply, modified, false as asked,
-               false as touched, false as examined
+               null as age, true as told, true as by_reply,
+               modified or call in (
+                   select call from aged_steps where kind = {_number("readdir")}
+               ) as modified, false as asked, false as touched, false as examined
         from told
         union all
         -- NFSv4 listings bring no attributes of the directory, but change its access time.

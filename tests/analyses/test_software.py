@@ -101,6 +101,39 @@ def test_it_is_not_guessed_at_where_the_client_says_what_it_is() -> None:
     assert found == Software(clients=(Kind(NEW, "implementation", 1, ("10.0.0.2",), 3),))
 
 
+def sent(*calls: Row, operations: tuple[Row, ...] = ()) -> Software:
+    """What is found where credentials say so."""
+    with trace_of(calls=list(calls), operations=list(operations)) as trace:
+        return software(trace)
+
+
+def test_a_library_is_told_by_the_machine_name_that_it_gives_to_all() -> None:
+    found = sent(
+        call(1, "GETATTR", 1.0, client="10.0.0.2", machine="libnfs"),
+        call(2, "GETATTR", 2.0, client="10.0.0.2", machine="libnfs"),
+        call(3, "GETATTR", 3.0, client="10.0.0.3", machine="client1"),
+        call(4, "GETATTR", 4.0, client="10.0.0.4"),
+    )
+    assert found == Software(clients=(Kind("libnfs", "credential", 1, ("10.0.0.2",), 1),))
+
+
+def test_what_a_client_says_itself_goes_before_its_machine_name() -> None:
+    """A program of a client may have the library besides the mount: neither is the other's end."""
+    named: Row = {"client": "10.0.0.2", "protocol": "4.1", "machine": "client1"}
+    found = sent(
+        call(1, "EXCHANGE_ID", 1.0, **named),
+        call(2, "GETATTR", 2.0, client="10.0.0.2", machine="libnfs"),
+        operations=(operation(1, "EXCHANGE_ID", client_software=NEW),),
+    )
+    assert found == Software(clients=(Kind(NEW, "implementation", 1, ("10.0.0.2",), 1),))
+    owner = "Libnfs pid:1 2"
+    found = sent(
+        call(1, "SETCLIENTID", 1.0, client="10.0.0.2", machine="libnfs"),
+        operations=(operation(1, "SETCLIENTID", client_owner=owner),),
+    )
+    assert found == Software(clients=(Kind("libnfs", "owner", 1, ("10.0.0.2",), 1),))
+
+
 def test_more_kinds_than_are_told_leave_those_of_fewest_addresses_out() -> None:
     said = [(f"10.1.0.{host}", {"client_software": f"System {host}"}) for host in range(KINDS + 9)]
     found = asked([*said, ("10.2.0.1", {"client_software": "System 28"})])

@@ -2,7 +2,9 @@
 
 Takes a trace; gives what clients and servers of NFSv4.1 call themselves in EXCHANGE_ID (RFC 8881
 sections 18.35 and 3.3.4), and the system of other clients of NFSv4 where the name that they give
-themselves begins as it has those begin (RFC 7530 section 9.1.1). NFSv3 does not tell.
+themselves begins as it has those begin (RFC 7530 section 9.1.1), and clients of any version whose
+calls carry the machine name of a library in place of a host's (RFC 5531 appendix A). Else NFSv3
+does not tell.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
-        calls="call client server call_frame reply_frame",
+        calls="call client server callback call_frame reply_frame machine",
         operations="call op client_owner client_software server_software",
     ),
 )
@@ -34,10 +36,13 @@ TELLING = ("EXCHANGE_ID", "SETCLIENTID")
 """Operations that tell."""
 
 NEEDS = population.Operations(TELLING)
-"""Without one of them nobody says anything."""
+"""Without one of them nobody says anything but in credentials."""
 
 OWNERS = {"Linux NFSv": "Linux", "Libnfs ": "libnfs"}
 """How the names begin that clients give themselves, and the system that does so."""
+
+MACHINES = {"libnfs": "libnfs"}
+"""Machine names of AUTH_SYS that are no host's, and the system that sends them with each call."""
 
 KINDS = 20
 """Kinds of software that are told of each side, those of most addresses."""
@@ -48,8 +53,9 @@ SHORT = 60
 Side = Literal["client", "server"]
 """Who says so."""
 
-Source = Literal["implementation", "owner"]
-"""What says so: EXCHANGE_ID's nfs_impl_id4, or the name that a client gives itself."""
+Source = Literal["implementation", "owner", "credential"]
+"""What says so: EXCHANGE_ID's nfs_impl_id4, the name that a client gives itself, or the machine
+name of its calls."""
 
 
 class Kind(Record):
@@ -60,7 +66,8 @@ class Kind(Record):
     source: Source
     """`implementation`: EXCHANGE_ID says so (nii_name, and nii_domain in parentheses where the name
     does not hold it); `owner`: the name that the client gives itself begins as those of this system
-    do."""
+    do; `credential`: its calls with AUTH_SYS have the machine name that this system gives to all
+    of them."""
     hosts: int
     """Addresses that say so."""
     addresses: tuple[str, ...]
@@ -99,9 +106,9 @@ class Software(Record):
 @once
 def software(trace: Trace) -> Software:
     """Ask clients and servers what they are."""
-    if not NEEDS.met(trace):
-        return Software()
     with closing(trace.cursor()) as cursor:
+        if not NEEDS.met(trace) and cursor.execute(_NAMED).fetchone() is None:
+            return Software()
         cursor.execute(_SAID)
         told = cursor.execute(_KINDS).fetchall()
         changes = cursor.execute(_CHANGED).fetchall()
@@ -141,6 +148,13 @@ _SYSTEM = " ".join(
     for begins, system in OWNERS.items()
 )
 
+_BY_MACHINE = " ".join(f"when '{name}' then '{system}'" for name, system in MACHINES.items())
+
+_SENT = f"{among('machine', MACHINES)} and not callback"
+"""SQL: a call whose credential tells the client's system."""
+
+_NAMED = f"select 1 from calls where {_SENT} limit 1"
+
 _SAID = f"""
     create temp table said as
     with told as materialized (
@@ -160,15 +174,19 @@ _SAID = f"""
         select 'server', server, server_software, 'implementation',
                coalesce(reply_frame, call_frame)
         from told where server_software is not null
+        union all
+        select 'client', client, case machine {_BY_MACHINE} end, 'credential', min(call_frame)
+        from calls where {_SENT} group by client, machine
     ),
     each as (
         select side, address, software, source, min(frame) as first, max(frame) as last
         from spoken where software is not null group by all
     )
     from each
-    -- Who says what it is need not be guessed at.
-    qualify source = 'implementation'
-        or not bool_or(source = 'implementation') over (partition by side, address)
+    -- Who says what it is need not be guessed at; nor where two things tell of the same client. A
+    -- program of the client's may well have a library of its own besides the mount.
+    qualify rank() over (partition by side, address order by
+        case source when 'implementation' then 1 when 'owner' then 2 else 3 end) = 1
 """
 """What each address says it is, and from where to where."""
 

@@ -121,6 +121,31 @@ def test_data_that_waits_is_no_memory() -> None:
     assert verdict(replace(far, data_s=0.0260)).storage == "data"
 
 
+def test_data_that_waits_far_longer_than_names_is_not_told_by_their_mean() -> None:
+    """60 WRITEs of 38 ms and 385 other calls of 1.7 ms are no 445 calls of 5.5 ms."""
+    costs = replace(DISK.costs, rtt_s=0.00135, persist_s=0.0055)
+    evidence = replace(DISK, costs=costs, stable_s=0.0017, small_s=0.00135, data_s=0.038)
+    told = verdict(evidence)
+    assert told.storage == "data"
+    assert "rotating" not in told.sentence
+    # Names that wait for a tenth of that, or a millisecond, do wait.
+    assert verdict(replace(evidence, data_s=0.0048)).storage == "disk"
+    assert verdict(replace(evidence, stable_s=0.0024)).storage == "disk"
+
+
+def test_calls_of_unknown_outcome_may_be_those_that_store_data() -> None:
+    """Cut to 128 bytes, a WRITE tells neither how it is to be stored nor how it was."""
+    costs = replace(DISK.costs, files=60.0, rtt_s=0.00134, persist_s=0.0002)
+    evidence = replace(DISK, costs=costs, stable_s=0.0015, small_s=0.00134, unknown_s=2.1)
+    told = verdict(evidence)
+    assert told.storage == "names"
+    assert "whether data waits cannot be seen" in told.sentence
+    assert "async" not in told.sentence
+    # Where enough are known, or those took no longer than others, nothing is in doubt.
+    assert verdict(replace(evidence, data_s=0.0016)).storage == "memory"
+    assert verdict(replace(evidence, unknown_s=0.04)).storage == "memory"
+
+
 def test_a_few_slow_calls_are_no_storage() -> None:
     """Usual stable calls are as fast as small ones: a busy server delays some of both."""
     evidence = replace(DISK, costs=replace(DISK.costs, persist_s=0.002), stable_s=0.0015)

@@ -30,6 +30,13 @@ def test_where_data_waits_only_names_and_attributes_are_fast() -> None:
     assert not any("exportfs" in str(advice) for advice in seen.advice)
 
 
+def test_where_data_cannot_be_seen_only_names_and_attributes_are_called_fast() -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips", **FAST, storage="names"))
+    assert seen.title == "Names and attributes are changed as fast as in memory"
+    assert seen.seen.endswith("took longer: they may have stored data.")
+    assert "user space" in seen.why
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -90,7 +90,9 @@ class Verdict(Record):
     storage: str | None
     """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
     a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
-    write cache that survives a power failure), `data` (as from memory, but what stores data waits),
+    write cache that survives a power failure), `data` (as from memory or nearly so, but what stores
+    data waits), `names` (as from memory, but calls whose outcome is not known took longer: they may
+    have stored data),
     `mixed` (most as from memory, some far slower); None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts, largest first."""
@@ -113,7 +115,9 @@ def verdict(evidence: Evidence) -> Verdict:
     transfer = costs.beyond_s and min(evidence.transfer_s / costs.concurrency, costs.beyond_s)
     waiting = evidence.waiting_s / costs.concurrency
     storage = storage_of(evidence)
-    persistence = costs.persistence_s * (typical_share(evidence) if storage == "memory" else 1.0)
+    persistence = costs.persistence_s * (
+        typical_share(evidence) if storage in ("memory", "names") else 1.0
+    )
     evidence = _with_stable(evidence, costs.persistence_s - persistence)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
@@ -324,7 +328,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     evidence = _evidence(clock)
     storage = storage_of(evidence)
     parts = clock.causes()
-    if storage == "memory":
+    if storage in ("memory", "names"):
         persistence = parts["persistence"] * typical_share(evidence)
         evidence = _with_stable(evidence, parts["persistence"] - persistence)
         parts["server"] += parts["persistence"] - persistence
@@ -381,6 +385,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         stable_s=clock.stable_median_s if clock.few is None else None,
         data_s=clock.data_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
+        unknown_s=clock.causes()["unknown"],
         forecast=False,
         few=clock.few,
         resent=clock.resent,

@@ -47,6 +47,10 @@ DATA_RATIO = 0.25
 """… if that is as much of a small call as the medians of two kinds of calls differ on a long
 path."""
 
+HARDLY = 0.1
+"""Below this part of what data waits, and `DATA_DIFFERENCE_S`, names and attributes do not wait for
+the same storage, and a mean of both would be that of neither."""
+
 MIXED = 4.0
 """Where stable calls are as fast as others in the median, but wait for storage as long as a disk
 takes and for so many round trips on average, storage was slow for some of them: a busy server or
@@ -117,7 +121,10 @@ STORAGE = {
     "slow": "several disk accesses a call, or a busy disk",
     "flash": "faster than a disk turns",
     "memory": "as fast as from memory: an async export, or a log device or protected write cache",
-    "data": "what stores data waits, names and attributes are changed as fast as in memory",
+    "data": "what stores data waits, names and attributes are changed as fast as in memory, or "
+    "nearly so",
+    "names": "names and attributes are changed as fast as in memory, and whether data waits cannot "
+    "be seen: the outcome of calls that took longer is not known",
     "mixed": "most were as fast as from memory, and some took far longer: slow for a while, or for "
     "some files",
 }
@@ -213,9 +220,12 @@ def storage_of(evidence: Evidence) -> str | None:
     if evidence.stable_s is not None:
         small = _small_s(evidence)
         more = evidence.stable_s - small + evidence.tick_s
-        if more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small:
-            if _waits_for_data(evidence):
-                return "data"
+        fast = more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small
+        if _waits_for_data(evidence) and (fast or _names_hardly(evidence, more)):
+            return "data"
+        if fast:
+            if _data_unseen(evidence):
+                return "names"
             slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
             # Where the usual ones were as slow, so were small calls, which need no storage.
             some = evidence.stable_s - costs.rtt_s < costs.persist_s * USUAL
@@ -233,6 +243,27 @@ def _waits_for_data(evidence: Evidence) -> bool:
     small = _small_s(evidence)
     more = evidence.data_s - small - evidence.tick_s
     return more >= max(DATA_DIFFERENCE_S, DATA_RATIO * small)
+
+
+def _names_hardly(evidence: Evidence, more_s: float) -> bool:
+    """Whether most stable calls wait so much less than those that store data that these are others.
+
+    Args:
+        evidence: What was measured; data waits.
+        more_s: What stable calls take longer than small ones in the median, seconds.
+    """
+    waits = (evidence.data_s or 0.0) - _small_s(evidence)
+    return more_s < min(DATA_DIFFERENCE_S, HARDLY * waits)
+
+
+def _data_unseen(evidence: Evidence) -> bool:
+    """Whether calls may have stored data whose outcome is not known, and waited for it.
+
+    Together they took longer than a round trip each by more than all stable calls did.
+    """
+    costs = evidence.costs
+    stable_s = costs.files * costs.syncops_per_file * costs.persist_s
+    return evidence.data_s is None and evidence.unknown_s > stable_s
 
 
 def typical_share(evidence: Evidence) -> float:
@@ -288,6 +319,8 @@ def reasons(
     text += "."
     if storage == "memory":
         text += f" Stable calls are answered {STORAGE[storage]}."
+    if storage == "names":
+        text += f" {STORAGE[storage].capitalize()}."
     return text
 
 

@@ -47,18 +47,26 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
     """Its stable calls take no longer than others, but for those that store data."""
-    data_waits = found.verdict is not None and found.verdict.storage == "data"
+    storage = found.verdict and found.verdict.storage
+    data_waits = storage == "data"
+    names = storage in TITLES
     return Observed(
         severity="note",
-        title="Names and attributes are changed as fast as in memory, though data waits"
-        if data_waits
-        else "Changes are answered as fast as from memory: async export, or protected cache?",
+        title=TITLES.get(
+            storage or "",
+            "Changes are answered as fast as from memory: async export, or protected cache?",
+        ),
         seen=f"The median of {units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(stable_s)}, a call that needs no storage "
         f"{units.duration(usual_s)}."
-        + (" Those that store data (COMMIT, stable WRITEs) took longer." if data_waits else ""),
-        why=_WHY_NAMES if data_waits else _WHY,
-        advice=_NAMES if data_waits else _CHANGES,
+        + (" Those that store data (COMMIT, stable WRITEs) took longer." if data_waits else "")
+        + (
+            " Calls whose outcome is not known took longer: they may have stored data."
+            if names and not data_waits
+            else ""
+        ),
+        why=_WHY_NAMES if data_waits else _WHY_UNSEEN if names else _WHY,
+        advice=_NAMES if data_waits else (*_CHANGES[:1], *_NAMES) if names else _CHANGES,
         confidence="possible",
         data=bound.data(found),
         frames=found.fastest,
@@ -72,6 +80,12 @@ _WHY = (
     "safe (export option async, a disk cache that says so too early), and what it has "
     "acknowledged is lost when it fails, without any client being told."
 )
+
+TITLES = {
+    "data": "Names and attributes are changed as fast as in memory, though data waits",
+    "names": "Names and attributes are changed as fast as in memory",
+}
+"""By what the storage looks like, where that is not said of all changes."""
 
 _CHANGES = (
     Advice(
@@ -91,6 +105,14 @@ _WHY_NAMES = (
     "the server waits for its disks only where data is to be stored, as servers in user space do "
     "(NFS-Ganesha, unfs3 and others on a local file system): what was created, renamed or removed "
     "last may be undone when it fails, without any client being told."
+)
+
+_WHY_UNSEEN = (
+    "No disk is that fast. If data waits, as it may here, the server waits for its disks only "
+    "where data is to be stored, as servers in user space do (NFS-Ganesha, unfs3 and others on a "
+    "local file system), or names and attributes have a faster place of their own. If it does "
+    "not, either a write cache survives a power failure, or what the server has acknowledged is "
+    "lost when it fails (export option async)."
 )
 
 _NAMES = (

@@ -37,7 +37,8 @@ STORAGE = {
     "flash": "That is faster than a disk turns.",
     "memory": "That is as fast as from memory.",
     "data": "What stores data (COMMIT, stable WRITEs) waits; names and attributes are changed as "
-    "fast as in memory.",
+    "fast as in memory, or nearly so.",
+    "names": "Names and attributes are changed as fast as from memory.",
     "mixed": "Most were as fast as from memory, and some took far longer: storage was slow for a "
     "while, or for some files.",
 }

@@ -20,6 +20,10 @@ def test_the_waiting_is_told_not_the_refusals() -> None:
     )
     assert seen.claims == (Claim("waiting", 10.0),)
     assert seen.frames == (13, 15)
+    # NFS-Ganesha 4.3 refuses on after the RECLAIM_COMPLETE of its only client (RFC 8881 section
+    # 8.4.2.1 leaves that to the server).
+    assert "a server may end it as soon as all known clients are back" in seen.advice[1].action
+    assert "Grace_Period" in seen.advice[0].action
 
 
 def test_one_refusal_spans_no_time() -> None:

@@ -45,6 +45,21 @@ def test_nfsv4_may_be_delegations_that_the_capture_does_not_show() -> None:
     assert "leases-enable" in seen.advice[1].action
 
 
+def test_a_server_that_restarted_may_be_in_its_grace_period() -> None:
+    """NFSv3 has no status for that: NFS-Ganesha answers a SETATTR that truncates with JUKEBOX."""
+    ours = replace(RESTARTED, server=TAPE.server)
+    (seen,) = seen_by(RULE, nothing(refusals=(TAPE,), restarts=(ours,)))
+    assert "grace period that follows" in seen.why
+    assert "Grace_Period" in seen.advice[0].action
+    elsewhere = nothing(refusals=(TAPE,), restarts=(replace(ours, server="10.0.0.9"),))
+    (seen,) = seen_by(RULE, elsewhere)
+    assert "restarted" not in seen.why
+    # NFSv4 has one, and a finding on it.
+    delayed = replace(TAPE, status="NFS4ERR_DELAY")
+    (seen,) = seen_by(RULE, nothing(refusals=(delayed,), restarts=(ours,)))
+    assert "restarted" not in seen.why
+
+
 def test_a_login_that_is_put_off_has_nothing_of_files() -> None:
     login = replace(
         TAPE, status="NFS4ERR_DELAY", operations=("EXCHANGE_ID", "CREATE_SESSION"), paths=()

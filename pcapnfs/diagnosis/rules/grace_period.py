@@ -40,13 +40,14 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             advice=(
                 Advice(
                     "Shorten it (Linux: grace-time in /etc/nfs.conf, or nfsv4gracetime and "
-                    "nfsv4leasetime in /proc/fs/nfsd).",
+                    "nfsv4leasetime in /proc/fs/nfsd; NFS-Ganesha: Grace_Period and "
+                    "Lease_Lifetime in the block NFSv4).",
                     "a client that is not back within that time loses its opens and locks.",
                 ),
                 Advice(
-                    "With NFSv4.1 and later the server ends it as soon as all known clients are "
-                    "back: remove clients that are gone for good, and on a Linux server keep "
-                    "nfsdcld running."
+                    "With NFSv4.1 and later a server may end it as soon as all known clients are "
+                    "back, as Linux does (others wait for its end): remove clients that are gone "
+                    "for good, and on a Linux server keep nfsdcld running."
                 ),
             ),
             confidence="certain",

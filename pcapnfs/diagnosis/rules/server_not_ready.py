@@ -25,8 +25,10 @@ LEAST = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and status; what a recall explains is `delegation_recall`'s."""
     clashing = {server.server for server in material.restarts if one_name(server)}
+    restarted = {server.server for server in material.restarts if server.changes > 0}
     for pair in material.refusals:
         clash = pair.server in clashing
+        grace = pair.server in restarted and "JUKEBOX" in pair.status
         if pair.waits - pair.recalled < values[LEAST.name]:
             continue
         claims = (Claim("waiting", pair.time_s - pair.recalled_s),)
@@ -35,8 +37,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title="The server was not ready and asked the client to come again",
             seen=_seen(pair),
-            why=_why(pair, clash=clash),
-            advice=_advice(pair, clash=clash),
+            why=_why(pair, clash=clash, grace=grace),
+            advice=((_GRACE,) if grace else ()) + _advice(pair, clash=clash),
             calls=pair.calls,
             confidence="certain",
             data=f"{units.counted(pair.calls, 'refusal')} in {units.counted(pair.waits, 'wait')}",
@@ -88,7 +90,21 @@ _CLASH = Advice(
 """What helps likewise."""
 
 
-def _why(pair: Refusals, *, clash: bool) -> str:
+_RESTARTED = (
+    "This server restarted: NFSv3 has no status for the grace period that follows, and a server "
+    "may put calls off until it is over, as NFS-Ganesha does. Other reasons are "
+)
+"""Why a server that restarted may do so in NFSv3."""
+
+_GRACE = Advice(
+    "If they came after the restart that another finding tells of, find out why the server "
+    "restarted, and shorten its grace period (NFS-Ganesha: Grace_Period in the block NFSv4).",
+    "a client that is not back within that time loses its locks.",
+)
+"""What helps there."""
+
+
+def _why(pair: Refusals, *, clash: bool, grace: bool) -> str:
     pause = (
         "Linux pauses 5 s in NFSv3 before it asks again"
         if "JUKEBOX" in pair.status
@@ -100,7 +116,8 @@ def _why(pair: Refusals, *, clash: bool) -> str:
         + (
             (_ENDING if clash else _LOGGING_IN)
             if _login(pair)
-            else "Reasons are data on tape or in a cloud tier, a delegation or layout held by "
+            else (_RESTARTED if grace else "Reasons are ")
+            + "data on tape or in a cloud tier, a delegation or layout held by "
             "another client, a snapshot or migration under way, exhausted server resources."
         )
     )

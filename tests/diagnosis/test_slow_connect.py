@@ -91,3 +91,8 @@ def test_what_the_server_answered_is_the_reason(pair: LateConnections, told: str
 
 def test_the_threshold_is_a_setting() -> None:
     assert seen_by(RULE, nothing(late_connections=(LATE,)), "slow_connect.least=8") == []
+
+
+def test_a_server_in_user_space_has_a_log_of_its_own() -> None:
+    (seen,) = seen_by(RULE, nothing(late_connections=(replace(LATE, refusals=1),)))
+    assert "NFS-Ganesha: -u nfs-ganesha" in seen.advice[0].action

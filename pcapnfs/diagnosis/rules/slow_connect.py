@@ -94,9 +94,9 @@ def _told(pair: LateConnections) -> tuple[str, tuple[Advice, ...]]:
             "service was stopped or restarted, or not yet started.",
             (
                 Advice(
-                    "Look at the server when its NFS service was started (journalctl -u "
-                    "nfs-server), and why. A client asks again after 3 s, then after twice as long "
-                    "each time, up to 5 min."
+                    "Look at the server when its NFS service was started, and why (Linux: "
+                    "journalctl -u nfs-server; NFS-Ganesha: -u nfs-ganesha). A client asks again "
+                    "after 3 s, then after twice as long each time, up to 5 min."
                 ),
             ),
         )

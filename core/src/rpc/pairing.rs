@@ -17,6 +17,7 @@ pub use crate::rpc::kept::Kept;
 pub use crate::rpc::known_calls::Request;
 use crate::rpc::known_calls::{Entries, Found, GENERATION_LIMIT, Key, Sent, State};
 use crate::rpc::message::{Flavor, Head};
+use crate::rpc::program;
 use crate::rpc::record::{Peer, Record, SEEN};
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side};
@@ -230,6 +231,14 @@ fn is_null(head: &Head) -> bool {
     head.procedure == 0 && head.flavor != Some(Flavor::RPCSEC_GSS)
 }
 
+/// Whether a call tells nothing but its xid from one that was answered on another connection.
+///
+/// Servers begin at the same xid on each connection for callbacks, with NULL; and who asks the portmapper over
+/// TCP connects for that alone, libntirpc (NFS-Ganesha) with xid 1 each time.
+fn begins_anew(head: &Head) -> bool {
+    is_null(head) || head.program == program::PORTMAP
+}
+
 impl Pairing {
     /// Calls and replies of which only the beginning was kept, because so much was waiting.
     pub fn shortened(&self) -> u64 {
@@ -312,8 +321,7 @@ impl Pairing {
                 self.insert(hash, key, request);
                 return (CallOutcome::Again, displaced);
             }
-            // NULL says nothing but its xid, and servers begin at the same one on each connection for callbacks.
-            Some(Found::Call(call)) if !is_null(head) => {
+            Some(Found::Call(call)) if !begins_anew(head) => {
                 // Its second reply is to be known as such.
                 let sent = Sent::at(record.first.time_ns);
                 self.entries.put(hash, key, State::Answered { call, digest, sent });

@@ -107,6 +107,29 @@ fn calls_that_were_answered_late_do_not_count_as_waiting() {
     assert!(matches!(reply(&mut pairing, 2, 0), ReplyOutcome::Answers { .. }), "it still waits");
 }
 
+/// NFS-Ganesha asks for the port of a client's lock manager on a new connection each time, with xid 1.
+#[test]
+fn a_question_to_the_portmapper_that_was_answered_elsewhere_is_another_call() {
+    let bytes: Vec<u8> = [1, 0, 2, 100_000, 2, 3, 0, 0, 0, 0, 100_021, 4, 6, 0]
+        .iter()
+        .flat_map(|word: &u32| word.to_be_bytes())
+        .collect();
+    let ask = |pairing: &mut Pairing, connection, siblings: &[ConnectionId]| {
+        let mut c = Cursor::new(&bytes, Layer::Rpc);
+        c.skip(8).unwrap();
+        let header = Head::parse(&mut c, 1).unwrap();
+        let origin = Origin { connection, siblings, ..FIRST };
+        pairing.call(&origin, &record(&bytes), &header, || None).0
+    };
+    let mut pairing = Pairing::default();
+    assert!(matches!(ask(&mut pairing, 1, &[]), CallOutcome::New));
+    assert!(matches!(reply(&mut pairing, 1, 1), ReplyOutcome::Answers { .. }));
+    assert!(matches!(ask(&mut pairing, 2, &[1]), CallOutcome::New));
+    assert!(matches!(reply(&mut pairing, 2, 1), ReplyOutcome::Answers { .. }));
+    // On its own connection it is the same.
+    assert!(matches!(ask(&mut pairing, 2, &[1]), CallOutcome::Late { .. }));
+}
+
 /// NFS-Ganesha pings each new connection for callbacks with xid 1.
 #[test]
 fn null_with_an_xid_that_was_answered_elsewhere_is_another_call() {

@@ -45,7 +45,8 @@ BY_CLIENT = "See Clients above: figures of all taken together would fit none of 
 """Where there are neither steps nor forecasts for that."""
 
 NOT_FORETOLD = (
-    "Not enough data: no files that calls go with, or no round trip to go by, on both sides."
+    "Not enough data: no files that calls go with, no round trip to go by, or no telling which "
+    "calls were stable, on both sides."
 )
 FORETOLD_OF_NONE = (
     "Not enough data: of each client, fewer than 30 stable calls tell what storage takes."

@@ -159,6 +159,24 @@ def shared_file() -> Trace:
     return trace
 
 
+def mounted_again() -> Trace:
+    """A file system that is mounted all the time, and asked for all the time, after a pause too."""
+    sent = {1: ("FSINFO", 0), 2: ("GETATTR", 1000), 3: ("GETATTR", 1810), 4: ("ACCESS", 1810.1)}
+    calls, operations = [], []
+    for number, (op, begin_s) in sent.items():
+        begin = START_NS + int(begin_s * 1000) * MILLISECOND
+        times = dict.fromkeys(("call_first_time", "call_time"), begin)
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), begin + MILLISECOND)
+        calls.append(call(number, op, 1, file=2 if op == "ACCESS" else 1, **times))
+        if op == "GETATTR":
+            operations.append(operation(number, op, file=1, status=0, ctime=1, mtime=1, size=1))
+    files = [file(1, ".", "directory"), file(2, "a", parent=1)]
+    trace = trace_of(calls=calls, operations=operations, files=files)
+    repeat(trace, "calls", 40_000, call="call + 4 * n", **LATER)
+    repeat(trace, "operations", 40_000, call="call + 4 * n")
+    return trace
+
+
 @pytest.mark.parametrize(
     ("made", "question", "number"),
     [
@@ -189,6 +207,9 @@ def shared_file() -> Trace:
         ),
         pytest.param(
             shared_file, lambda trace: cache(trace).invalidations, 40_000, id="a shared file"
+        ),
+        pytest.param(
+            mounted_again, lambda trace: cache(trace).unchanged, 79_999, id="mounts of one root"
         ),
     ],
 )

@@ -403,16 +403,26 @@ _PAUSED_MOUNTS = "select mount from paused"
 _OF_DIRECTORY = "file in (select file from files where role = 'directory')"
 
 _PAUSES = f"""
-    with mounting as (
-        select mount, file, call_time as mounted from calls where op = 'FSINFO' and not callback
+    with questions as (
+        select mount, file, call, call_time, false as mounts
+        from steps where known_time is not null and mount in ({_PAUSED_MOUNTS})
+        union all
+        select mount, file, call, call_time, true
+        from calls where op = 'FSINFO' and not callback
+    ),
+    -- A mount asks for its root, whatever was known of it before.
+    of_mounts as (
+        select call from (
+            select call, bool_or(mounts) over (
+                       partition by mount, file order by call_time
+                       range between {TOGETHER_NS - 1} preceding and {TOGETHER_NS - 1} following
+                   ) as near
+            from questions
+        ) where near
     ),
     aged_steps as (
-        -- A mount asks for its root, whatever was known of it before.
-        select *, known_time is not null and not exists (
-                   select 1 from mounting
-                   where mounting.mount = steps.mount and mounting.file = steps.file
-                         and abs(mounted - call_time) < {TOGETHER_NS}
-               ) as asked, {age_s()} as age
+        select *, known_time is not null and call not in (from of_mounts) as asked,
+               {age_s()} as age
         from steps where mount in ({_PAUSED_MOUNTS})
     ),
     stream as (

@@ -14,6 +14,7 @@ from pcapnfs import units
 from pcapnfs.analyses.captured.trust import NEARLY
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict_evidence import (
+    FROM_MEMORY,
     LARGE_SHARE,
     TITLES,
     Evidence,
@@ -115,9 +116,7 @@ def verdict(evidence: Evidence) -> Verdict:
     transfer = costs.beyond_s and min(evidence.transfer_s / costs.concurrency, costs.beyond_s)
     waiting = evidence.waiting_s / costs.concurrency
     storage = storage_of(evidence)
-    persistence = costs.persistence_s * (
-        typical_share(evidence) if storage in ("memory", "names") else 1.0
-    )
+    persistence = costs.persistence_s * (typical_share(evidence) if storage in FROM_MEMORY else 1.0)
     evidence = _with_stable(evidence, costs.persistence_s - persistence)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
@@ -328,7 +327,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     evidence = _evidence(clock)
     storage = storage_of(evidence)
     parts = clock.causes()
-    if storage in ("memory", "names"):
+    if storage in FROM_MEMORY:
         persistence = parts["persistence"] * typical_share(evidence)
         evidence = _with_stable(evidence, parts["persistence"] - persistence)
         parts["server"] += parts["persistence"] - persistence

@@ -130,6 +130,10 @@ STORAGE = {
 }
 """What stable calls look like, by its code."""
 
+FROM_MEMORY = ("memory", "names")
+"""Codes of those that usual stable calls are as fast as from memory: what the mean of others is
+beyond that is not the storage's."""
+
 
 class Evidence(Record):
     """What the sentence is made of; times in seconds."""

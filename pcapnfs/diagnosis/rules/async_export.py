@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
@@ -47,31 +48,33 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
     """Its stable calls take no longer than others, but for those that store data."""
-    storage = found.verdict and found.verdict.storage
-    data_waits = storage == "data"
-    names = storage in TITLES
+    told = _TOLD.get(found.verdict.storage or "", _OF_ALL) if found.verdict else _OF_ALL
     return Observed(
         severity="note",
-        title=TITLES.get(
-            storage or "",
-            "Changes are answered as fast as from memory: async export, or protected cache?",
-        ),
+        title=told.title,
         seen=f"The median of {units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(stable_s)}, a call that needs no storage "
-        f"{units.duration(usual_s)}."
-        + (" Those that store data (COMMIT, stable WRITEs) took longer." if data_waits else "")
-        + (
-            " Calls whose outcome is not known took longer: they may have stored data."
-            if names and not data_waits
-            else ""
-        ),
-        why=_WHY_NAMES if data_waits else _WHY_UNSEEN if names else _WHY,
-        advice=_NAMES if data_waits else (*_CHANGES[:1], *_NAMES) if names else _CHANGES,
+        f"{units.duration(usual_s)}.{told.longer}",
+        why=told.why,
+        advice=told.advice,
         confidence="possible",
         data=bound.data(found),
         frames=found.fastest,
         about=found.about,
     )
+
+
+class _Told(Record):
+    """What is said of it."""
+
+    title: str
+    """What is wrong."""
+    longer: str
+    """Which calls took longer all the same, as a sentence; empty for none."""
+    why: str
+    """Why that matters."""
+    advice: tuple[Advice, ...]
+    """What to do."""
 
 
 _WHY = (
@@ -80,12 +83,6 @@ _WHY = (
     "safe (export option async, a disk cache that says so too early), and what it has "
     "acknowledged is lost when it fails, without any client being told."
 )
-
-TITLES = {
-    "data": "Names and attributes are changed as fast as in memory, though data waits",
-    "names": "Names and attributes are changed as fast as in memory",
-}
-"""By what the storage looks like, where that is not said of all changes."""
 
 _CHANGES = (
     Advice(
@@ -121,6 +118,29 @@ _NAMES = (
         "the server's documentation whether it stores names and attributes before it answers."
     ),
 )
+
+_OF_ALL = _Told(
+    "Changes are answered as fast as from memory: async export, or protected cache?",
+    "",
+    _WHY,
+    _CHANGES,
+)
+
+_TOLD = {
+    "data": _Told(
+        "Names and attributes are changed as fast as in memory, though data waits",
+        " Those that store data (COMMIT, stable WRITEs) took longer.",
+        _WHY_NAMES,
+        _NAMES,
+    ),
+    "names": _Told(
+        "Names and attributes are changed as fast as in memory",
+        " Calls whose outcome is not known took longer: they may have stored data.",
+        _WHY_UNSEEN,
+        (*_CHANGES[:1], *_NAMES),
+    ),
+}
+"""By what the storage looks like, where that is not said of all changes."""
 
 RULE = Rule(
     id="async_export",

@@ -329,8 +329,8 @@ def about_causes(result: Comparison) -> list[str]:
         told.append(NOTHING_TOGETHER)
     elif not result.causes:
         stored = any(step.factor == "persist_s" and step.clear for step in result.steps)
-        nothing = NO_STORAGE if stored else NOTHING
-        told.append(NOTHING_TOLD if result.left_open and not stored else nothing)
+        unchanged = NOTHING_TOLD if result.left_open else NOTHING
+        told.append(NO_STORAGE if stored else unchanged)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)

@@ -167,7 +167,7 @@ def _left_out(model: Model) -> list[str]:
         _LEFT_OUT["faster" if each.part == "other" and each.time_s < 0 else each.part].format(
             time=units.duration(abs(each.time_s)),
             overlap=units.number(model.concurrency),
-            were="are" if "concurrency" in given_of(model) else "were",
+            were="are" if "concurrency" in forecasts.given(model) else "were",
         )
         for each in model.left_out
     ]
@@ -279,12 +279,7 @@ def interval(model: Model) -> str:
     """The interval of the forecast, and what it is of."""
     low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
     # What a change comes to where effects do not add up is no matter of which files were drawn.
-    return f"{low} to {high} {WITH_DOUBTS if given_of(model) else 'for 90 % of resamples'}"
-
-
-def given_of(model: Model) -> list[str]:
-    """What was given instead of measured."""
-    return [each.name for each in model.inputs if each.source == "given"]
+    return f"{low} to {high} {WITH_DOUBTS if forecasts.given(model) else 'for 90 % of resamples'}"
 
 
 def figure(model: Model, time_s: float | None) -> str:
@@ -368,7 +363,7 @@ def _beyond_the_calls(model: Model) -> list[str]:
     stable, calls = model.syncops_per_file, model.rpcs_per_file
     if stable is None or calls is None or stable <= calls:
         return []
-    given = {each.name for each in model.inputs if each.source == "given"}
+    given = forecasts.given(model)
     others = {"rpcs_per_file": "--rpcs-per-file", "syncops_per_file": "--syncops-per-file"}
     wanted = [option for name, option in others.items() if name not in given]
     all_ = f"{units.number(calls)} {'call' if calls == 1 else 'calls'} per file"

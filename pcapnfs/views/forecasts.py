@@ -131,6 +131,11 @@ def counted(number: float | None, one: str) -> str:
     return f"{units.number(number)} {one if number == 1 else one + 's'}"
 
 
+def given(model: Model) -> set[str]:
+    """The names of the inputs that were given instead of measured."""
+    return {each.name for each in model.inputs if each.source == "given"}
+
+
 def about_what_if(model: Model) -> list[str]:
     """What ranges and forecasts with streams do not hold."""
     told = []
@@ -168,8 +173,9 @@ def _unpaused(model: Model) -> str:
 
 def about_streams(model: Model) -> list[str]:
     """What a forecast with streams does not hold, where there is one."""
-    given = any(each.name == "concurrency" and each.source == "given" for each in model.inputs)
-    if not given and all(each.change != "streams" for each in model.what_if):
+    if "concurrency" not in given(model) and all(
+        each.change != "streams" for each in model.what_if
+    ):
         return []
     return [
         "The forecast with streams assumes that all of them are busy all the time. Most runs take "

@@ -41,8 +41,8 @@ NEEDS = population.Operations(TELLING)
 OWNERS = {"Linux NFSv": "Linux", "Libnfs ": "libnfs"}
 """How the names begin that clients give themselves, and the system that does so."""
 
-MACHINES = {"libnfs": "libnfs"}
-"""Machine names of AUTH_SYS that are no host's, and the system that sends them with each call."""
+LIBRARIES = ("libnfs",)
+"""Systems whose calls with AUTH_SYS have their own name in place of a host's."""
 
 KINDS = 20
 """Kinds of software that are told of each side, those of most addresses."""
@@ -148,9 +148,7 @@ _SYSTEM = " ".join(
     for begins, system in OWNERS.items()
 )
 
-_BY_MACHINE = " ".join(f"when '{name}' then '{system}'" for name, system in MACHINES.items())
-
-_SENT = f"{among('machine', MACHINES)} and not callback"
+_SENT = f"{among('machine', LIBRARIES)} and not callback"
 """SQL: a call whose credential tells the client's system."""
 
 _NAMED = f"select 1 from calls where {_SENT} limit 1"
@@ -175,7 +173,7 @@ _SAID = f"""
                coalesce(reply_frame, call_frame)
         from told where server_software is not null
         union all
-        select 'client', client, case machine {_BY_MACHINE} end, 'credential', min(call_frame)
+        select 'client', client, machine, 'credential', min(call_frame)
         from calls where {_SENT} group by client, machine
     ),
     each as (

@@ -22,6 +22,7 @@ ROOT = b"root handle."
 NOENT = 2
 NOSPC = 28
 PERM = 1
+FBIG = 27
 ENTRIES = 50
 
 
@@ -145,6 +146,28 @@ def test_a_file_system_that_fills_up(tmp_path: Path) -> None:
         talk.call(nfs3.write(b"big", number * 8192, bytes(8192)), answer)
     finding = talk.findings(tmp_path)["no_space"]
     assert re.match(r"2 calls \(WRITE\) were answered NFS3ERR_NOSPC, .*/big\.$", finding.evidence)
+
+
+@pytest.mark.parametrize(("refused", "severity"), [(20, "problem"), (19, "warning"), (9, None)])
+def test_a_file_that_becomes_too_large(refused: int, severity: str | None, tmp_path: Path) -> None:
+    """Data that mostly is not stored is a problem; else it goes by what these calls cost."""
+    talk = Talk()
+    talk.call(nfs3.create(ROOT, "big"), results.create(b"big", Fattr3(fileid=9)))
+    for number in range(40):
+        full = number >= 40 - refused
+        answer = results.write(status=FBIG) if full else results.write(count=8192, committed=0)
+        talk.call(
+            nfs3.write(b"big", number * 8192, bytes(8192), stable=0), answer, 1 if full else 9
+        )
+    findings = talk.findings(tmp_path)
+    assert ("rejected_calls" in findings) is (severity is not None)
+    if severity is not None:
+        finding = findings["rejected_calls"]
+        assert finding.severity == severity
+        assert finding.evidence.startswith(
+            f"{refused} of 40 WRITE calls were answered NFS3ERR_FBIG (the file would be larger"
+        )
+        assert finding.saving_s == pytest.approx(refused * 0.001, rel=0.01)
 
 
 @pytest.mark.parametrize("files", [10, 9])

@@ -49,6 +49,7 @@ from pcapnfs.analyses.servers import failures as _failures
 from pcapnfs.analyses.servers import in_turn as _in_turn
 from pcapnfs.analyses.servers import load as _load
 from pcapnfs.analyses.servers import refusals as _refusals
+from pcapnfs.analyses.servers import rejections as _rejections
 from pcapnfs.analyses.servers import restarts as _restarts
 from pcapnfs.analyses.servers import server_times as _server_times
 from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
@@ -110,6 +111,7 @@ READS = columns.together(
     _questions.READS,
     _recalls.READS,
     _refusals.READS,
+    _rejections.READS,
     _repeated_access.READS,
     _resent_calls.READS,
     _restarts.READS,
@@ -169,6 +171,7 @@ class Material(Record):
     questions: tuple[_questions.Questions, ...]
     recalls: tuple[_recalls.Recalls, ...]
     refusals: tuple[_refusals.Refusals, ...]
+    rejections: tuple[_rejections.Rejections, ...]
     repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
     resent_calls: tuple[_resent_calls.ResentCalls, ...]
     restarts: tuple[_restarts.Restart, ...]
@@ -301,6 +304,7 @@ def complete(
     preliminaries = ask(_preliminaries.preliminaries)
     recalls = ask(_recalls.recalls)
     refusals = ask(_refusals.refusals)
+    rejections = ask(_rejections.rejections)
     repeated_access = ask(_repeated_access.repeated_access)
     resent_calls = ask(_resent_calls.resent_calls)
     restarts = ask(_restarts.restarts)
@@ -358,6 +362,7 @@ def complete(
         questions=of_files.questions,
         recalls=recalls(),
         refusals=refusals(),
+        rejections=rejections(),
         repeated_access=repeated_access(),
         resent_calls=resent_calls(),
         restarts=restarts(),

@@ -33,7 +33,7 @@ from pcapnfs.analyses.namespace import (
     stale_handles,
     voided_names,
 )
-from pcapnfs.analyses.servers import failures, refusals, restarts
+from pcapnfs.analyses.servers import failures, refusals, rejections, restarts
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.oracles.corpus import Capture, lab_captures
@@ -86,6 +86,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     readdir.readdir: readdir.NEEDS,
     recalls.recalls: recalls.NEEDS,
     refusals.refusals: refusals.NEEDS,
+    rejections.rejections: rejections.NEEDS,
     repeated_access.repeated_access: repeated_access.NEEDS,
     restarts.restarts: restarts.NEEDS,
     returned_at_once.returned_at_once: returned_at_once.NEEDS,

@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
+from pcapnfs.record import replace
 from pcapnfs.verify import reasons
-from pcapnfs.verify.messages import Message
+from pcapnfs.verify.messages import Message, Silence
 from pcapnfs.verify.ours import Call
 from pcapnfs.verify.reasons import Pair, Situation
 
 WAITING_LIMIT = 100_000
-"""Calls without counterpart that are kept in case it comes late, and replies without a call."""
+"""Calls without counterpart that are kept in case it comes late, and replies without a call; as
+many frames in which only pcapnfs sees a message."""
 
 EXAMPLES = 5
 """Frames kept of each kind of difference."""
@@ -65,7 +68,7 @@ class Tally:
 
 def compare(
     ours: Iterable[Call],
-    theirs: Iterable[Message],
+    theirs: Iterable[Message | Silence],
     *,
     repeated: Collection[Key] = frozenset(),
     situation: Situation | None = None,
@@ -87,7 +90,11 @@ class _Comparison:
         self._ours = ours
         self._next = next(ours, None)
         self._repeated = repeated
-        self._situation = situation
+        self._ends: list[int] = []
+        """Frames, to come yet, in which messages of ours end: a heap."""
+        self._silent: set[int] = set()
+        """Those of them in which it sees none."""
+        self._situation = replace(situation, silent=self._silent)
         self._waiting: OrderedDict[Key, Call] = OrderedDict()
         """Calls of ours that tshark has not shown, by completing frame and xid."""
         self._by_xid: dict[int, list[Key]] = defaultdict(list)
@@ -103,10 +110,12 @@ class _Comparison:
         self._answers: set[Key] = set()
         """Replies to calls that tshark takes for others sent again; to it they are repetitions."""
 
-    def run(self, theirs: Iterable[Message]) -> Tally:
+    def run(self, theirs: Iterable[Message | Silence]) -> Tally:
         for message in theirs:
             self._take_ours(message.frame)
-            if message.duplicate:
+            if isinstance(message, Silence):
+                self._silence(message.frame)
+            elif message.duplicate:
                 self._duplicate(message)
             elif message.is_reply:
                 self._reply(message)
@@ -127,6 +136,9 @@ class _Comparison:
         while self._next is not None and (frame is None or self._next.call_first_frame <= frame):
             call = self._next
             self.tally.ours += 1
+            for end in (call.call_frame, call.reply_frame):
+                if end is not None:
+                    heappush(self._ends, end)
             key = call.call_frame, call.xid
             if key in self._waiting:
                 self._only_ours(call)
@@ -136,6 +148,13 @@ class _Comparison:
                 if len(self._waiting) > WAITING_LIMIT:
                     self._only_ours(self._take(next(iter(self._waiting))))
             self._next = next(self._ours, None)
+
+    def _silence(self, frame: int) -> None:
+        """Remember that tshark sees no message here, if one of ours ends here."""
+        while self._ends and self._ends[0] < frame:
+            heappop(self._ends)
+        if self._ends and self._ends[0] == frame and len(self._silent) < WAITING_LIMIT:
+            self._silent.add(frame)
 
     def _take(self, key: Key) -> Call:
         keys = self._by_xid[key[1]]

@@ -48,6 +48,10 @@ _FIELDS = (*_FRAME_FIELDS, *_MESSAGE_FIELDS)
 _SEPARATOR = ","
 """Between the values of one field; none of the fields is text, so it cannot be inside a value."""
 
+_WANTED = "rpc.msgtyp or rpc.continuation_data or tcp.segment_data"
+"""Frames with a message, and those in whose data tshark sees none: it takes them for a part of
+something that it did not see begin, or that is to end later."""
+
 _SEVERAL = "count(rpc.msgtyp) > 1"
 """Frames with more than one message."""
 
@@ -89,14 +93,21 @@ class Message(Record):
     there is none."""
 
 
+class Silence(Record):
+    """A frame with data in which tshark sees no message, nor the end of one."""
+
+    frame: int
+    """Its number."""
+
+
 def messages(
     path: Path,
     options: Sequence[str],
     *,
     last_frame: int | None = None,
     complaints: list[str] | None = None,
-) -> Iterator[Message]:
-    """Every message, in order of frames.
+) -> Iterator[Message | Silence]:
+    """Every message, and every frame with data and no message, in order of frames.
 
     Where tshark stops within a damaged file, what it says of that is added to `complaints`.
 
@@ -106,7 +117,7 @@ def messages(
     """
     limit = [] if last_frame is None else ["-c", str(last_frame)]
     wanted = [argument for field in _FIELDS for argument in ("-e", field)]
-    command = [find(), "-r", str(path), "-n", *options, *limit, "-Y", "rpc.msgtyp"]
+    command = [find(), "-r", str(path), "-n", *options, *limit, "-Y", _WANTED]
     command += ["-T", "fields", "-E", "occurrence=a", "-E", f"aggregator={_SEPARATOR}", *wanted]
     with ExitStack() as stack:
         told = stack.enter_context(tempfile.TemporaryFile())
@@ -128,6 +139,9 @@ def messages(
             anything = True
             texts = line.decode("ascii", "replace").rstrip("\r\n").split("\t")
             row = dict(zip(_FIELDS, texts, strict=True))
+            if not row["rpc.msgtyp"]:
+                yield Silence(int(row["frame.number"]))
+                continue
             if _SEPARATOR not in row["rpc.msgtyp"]:
                 fields = {field: _split(row[field]) for field in _MESSAGE_FIELDS}
                 if fields["rpc.xid"]:

@@ -8,6 +8,7 @@ name of a capture, so that a fault of the decoder is not excused by company.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from pcapnfs.operations import operation_numbers
@@ -40,6 +41,8 @@ TEXTS = {
     "long_compound": "tshark shows no more than 128 operations of a compound",
     "long_record": "the message is longer than 4 MiB, which tshark does not put together unless "
     "told (rpc.max_tcp_pdu_size)",
+    "not_recognized": "tshark sees no message at all in the frame, and takes its data for part of "
+    "another: it loses the boundaries of messages where a record's mark stands across two segments",
     "other_program": "an RPC program that has nothing to do with NFS: pcapnfs does not decode it",
     "header_cut": "the capture ends within the message's header, before the procedure: nothing "
     "says what was called",
@@ -110,6 +113,8 @@ class Situation(Record):
     """Frame and xid of replies without a call, as pcapnfs found them."""
     used_again: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of calls whose xid was that of another call, which was answered before."""
+    silent: AbstractSet[int] = frozenset()
+    """Frames in which a message of ours ends, and in which tshark sees no message."""
 
     @property
     def otherwise(self) -> str | None:
@@ -132,7 +137,7 @@ def only_ours(call: Call, situation: Situation) -> str | None:
         return "snaplen"
     if call.call_bytes > _LONGEST_RECORD_BYTES:
         return "long_record"
-    return None
+    return "not_recognized" if call.call_frame in situation.silent else None
 
 
 def only_theirs(message: Message, situation: Situation) -> str | None:
@@ -222,7 +227,9 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
         return "behind_gap"
     if situation.truncated and call.undecoded == "truncated":
         return "snaplen"
-    return "beginning_only" if call.ending and orphan is None else None
+    if call.ending and orphan is None:
+        return "beginning_only"
+    return "not_recognized" if call.reply_frame in situation.silent else None
 
 
 def _believed_otherwise(call: Call, message: Message, reply: Message) -> bool:

@@ -170,11 +170,11 @@ def verify(
 
 
 def _reporting(
-    theirs: Iterable[messages.Message],
+    theirs: Iterable[messages.Message | messages.Silence],
     packets: int,
     size: int,
     progress: Callable[[int, int], None] | None,
-) -> Iterator[messages.Message]:
+) -> Iterator[messages.Message | messages.Silence]:
     """The same messages; `progress` is told how far they have come."""
     for number, message in enumerate(theirs):
         if progress is not None and number % _OFTEN == 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pcapnfs.record import replace
 from pcapnfs.verify.compare import WAITING_LIMIT, Tally, compare
-from pcapnfs.verify.messages import Message
+from pcapnfs.verify.messages import Message, Silence
 from pcapnfs.verify.ours import Call
 from pcapnfs.verify.reasons import TEXTS, Situation
 
@@ -31,7 +31,7 @@ def found(tally: Tally) -> dict[tuple[str, str | None], list[int]]:
 
 def held(
     ours: Iterable[Call] = (OURS,),
-    theirs: Iterable[Message] = (CALL, REPLY),
+    theirs: Iterable[Message | Silence] = (CALL, REPLY),
     **situation: object,
 ) -> dict[tuple[str, str | None], list[int]]:
     return found(compare(ours, theirs, situation=Situation(**situation)))  # type: ignore[arg-type]
@@ -63,6 +63,20 @@ def test_a_status_that_tshark_does_not_tell_is_not_compared() -> None:
     tally = compare([OURS], [CALL, replace(REPLY, status=None)])
     assert found(tally) == {}
     assert "status" not in tally.compared
+
+
+def test_tshark_may_see_no_message_in_a_frame_at_all() -> None:
+    """A message is excused where tshark has nothing in the frame that completes it."""
+    for frame, reason in ((10, "not_recognized"), (9, None), (12, None)):
+        assert held(theirs=[Silence(frame)]) == {("only pcapnfs", reason): [10]}
+    for frame, reason in ((12, "not_recognized"), (11, None)):
+        assert held(theirs=[CALL, Silence(frame)]) == {("reply", reason): [10]}
+    # What it does see there is a difference of its own.
+    other = replace(CALL, frame=11)
+    assert held(theirs=[Silence(10), other]) == {
+        ("only pcapnfs", "not_recognized"): [10],
+        ("only tshark", None): [11],
+    }
 
 
 def test_a_call_of_one_side_only_is_a_difference() -> None:

@@ -13,12 +13,12 @@ import pytest
 import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
-from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3
+from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3, rpc
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.verify import ours, tool
 from pcapnfs.verify.compare import compare
-from pcapnfs.verify.messages import Message, messages
+from pcapnfs.verify.messages import Message, Silence, messages
 from pcapnfs.verify.verification import Verification, settings, verify
 from tests.decoded import MS, T
 from tests.oracles import corpus
@@ -119,14 +119,14 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def dissected() -> Iterator[list[Message]]:
+def dissected() -> Iterator[list[Message | Silence]]:
     require_tshark()
     with pcapnfs.open(str(V42), columns=ours.READS) as trace:
         yield list(messages(V42, settings(trace)))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_of_the_decoder_is_found(fault: str, dissected: list[Message]) -> None:
+def test_a_fault_of_the_decoder_is_found(fault: str, dissected: list[Message | Silence]) -> None:
     with pcapnfs.open(str(V42)) as trace:
         assert compare(ours.calls(trace), dissected).differences == {}
         ((victim,),) = trace.sql(
@@ -228,6 +228,22 @@ def test_one_xid_for_the_pieces_of_a_file_is_explained(tmp_path: Path) -> None:
     result = verified(talk.capture().write(tmp_path / "pieces.pcap"))
     assert (result.calls, result.tshark_calls, result.unexplained) == (4, 1, 0)
     assert {each.reason for each in result.differences} == {"xid_again"}
+
+
+@pytest.mark.parametrize("head", [1, 2, 3])
+def test_a_mark_that_stands_across_two_segments_is_explained(head: int, tmp_path: Path) -> None:
+    """tshark loses the message, and more of the connection; pcapnfs has all of them."""
+    records = [rpc.record(rpc.call(xid, *nfs3.getattr_(b"handle"))) for xid in (1, 2, 3)]
+    talk = Conversation().open(T)
+    talk.send("client", T + MS, b"".join(records), cuts=(len(records[0]) + head,))
+    for xid in (1, 2, 3):
+        talk.reply(xid, T + (1 + xid) * MS, nfs3.results.getattr_())
+    talk.call(4, T + 6 * MS, *nfs3.getattr_(b"handle"))
+    talk.reply(4, T + 7 * MS, nfs3.results.getattr_())
+    result = verified(talk.capture().write(tmp_path / "split.pcap"))
+    assert (result.calls, result.unexplained) == (4, 0)
+    assert result.tshark_calls < 4
+    assert {each.reason for each in result.differences} == {"not_recognized"}
 
 
 def test_standard_input_cannot_be_read_again() -> None:

@@ -119,12 +119,13 @@ def attach(
         connection.execute("set global parquet_metadata_cache = true")
         connection.execute("set validate_external_file_cache = 'NO_VALIDATION'")
     befores = _before(parts)
+    paths = _paths(connection, parts, tables)
     for table in tables:
         numbered = len(parts) > 1 and any(
             column.name == "call" and not column.nullable for column in table.columns
         )
         selects = [
-            _select(table, part, before, own=own)
+            _select(table, part, before, paths, own=own)
             + (_WANTED.format(before=before["call"]) if numbered else "")
             for part, before in zip(parts, befores, strict=True)
         ]
@@ -147,10 +148,11 @@ def gather(
     Raises:
         CaptureError: As of `attach`.
     """
-    counted = _counted(parts)
+    counted, paths = _counted(parts), _paths(connection, parts, tables)
     for table in tables:
         with _naming(connection, table, parts):
-            connection.execute(f'insert into "{table.name}" {_rows(table, parts, counted)}')
+            rows = _rows(table, parts, counted, paths)
+            connection.execute(f'insert into "{table.name}" {rows}')
 
 
 def merge(
@@ -180,22 +182,25 @@ def merge(
         highest={},
         brief=True,
     )
-    counted = _counted(parts)
+    counted, paths = _counted(parts), _paths(connection, parts, tables)
     for table in tables:
+        rows = _rows(table, parts, counted, paths)
         with _naming(connection, table, parts):
             connection.execute(
-                f"copy ({_rows(table, parts, counted)}) to {_quoted(merged.file(table.name))} "
+                f"copy ({rows}) to {_quoted(merged.file(table.name))} "
                 f"(format parquet, compression uncompressed, row_group_size {MERGED_ROWS})"
             )
     return merged
 
 
-def _rows(table: schema.Table, parts: Sequence[Stored], counted: Mapping[str, str]) -> str:
+def _rows(
+    table: schema.Table, parts: Sequence[Stored], counted: Mapping[str, str], paths: str | None
+) -> str:
     """SQL: the rows of all parts in one look at a list of files.
 
     A look at each would be planned by itself: 300 parts of 500 calls took a summary a minute.
     """
-    columns = ", ".join(_column(column, counted) for column in table.columns)
+    columns = ", ".join(_column(table, column, counted, paths) for column in table.columns)
     files = ", ".join(_literal(part.reachable(table.name)) for part in parts)
     return f"select {columns} from read_parquet([{files}])"
 
@@ -220,7 +225,7 @@ def _naming(
     except database.Error as error:
         for part in parts:
             try:
-                connection.execute(f"describe {_select(table, part, {}, own=False)}")
+                connection.execute(f"describe {_select(table, part, {}, None, own=False)}")
             except database.Error as failure:
                 if "Too many open files" in str(failure):
                     raise
@@ -286,12 +291,46 @@ _WANTED = """
 """
 
 
-def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own: bool) -> str:
+def _paths(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[Stored], tables: Sequence[schema.Table]
+) -> str | None:
+    """SQL: the path of a file, where only all parts together show several exports; None elsewhere.
+
+    As the decoder writes paths that it finds in one capture (`core/src/names/paths.rs`): each then
+    begins with its export. A part that has several exports by itself has them there already.
+    """
+    files = next((table for table in tables if table.name == "files"), None)
+    told = {column.name for column in files.columns} if files else set()
+    if files is None or len(parts) == 1 or not {"path", "export"} <= told:
+        return None
+    named = ", ".join(_literal(part.reachable("files")) for part in parts)
+    with _naming(connection, files, parts):
+        row = connection.execute(
+            f"select count(distinct export) > 1 from read_parquet([{named}])"
+        ).fetchone()
+    return _BELOW_SEVERAL if row and row[0] else None
+
+
+_BELOW_SEVERAL = """
+    case when export is null or path = export or starts_with(path, '/') then path
+         when path = '.' then export
+         else rtrim(export, '/') || '/' || path end
+"""
+
+
+def _select(
+    table: schema.Table,
+    part: Stored,
+    before: Mapping[str, int],
+    paths: str | None,
+    *,
+    own: bool,
+) -> str:
     """The SQL that reads a part's rows; `before` are the numbers of each kind in parts before."""
     if own:  # They are one part: no numbers come before its own.
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
     else:
-        columns = ", ".join(_column(column, before) for column in table.columns)
+        columns = ", ".join(_column(table, column, before, paths) for column in table.columns)
     rows = (
         f", explicit_cardinality = {CARDINALITY_FACTOR * part.meta.calls}"
         if table.name == "calls"
@@ -300,8 +339,12 @@ def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own
     return f"select {columns} from read_parquet({_literal(part.reachable(table.name))}{rows})"
 
 
-def _column(column: schema.Column, before: Mapping[str, int | str]) -> str:
+def _column(
+    table: schema.Table, column: schema.Column, before: Mapping[str, int | str], paths: str | None
+) -> str:
     """A column with the type that it has in a table; numbers are counted on from SQL's."""
+    if paths is not None and (table.name, column.name) == ("files", "path"):
+        return f'{paths} as "path"'
     moved = before.get(NUMBERS.get(column.name, ""), 0)
     value = f'"{column.name}" + {moved}' if moved else f'"{column.name}"'
     return f'cast({value} as {column.sql}) as "{column.name}"'

@@ -31,6 +31,7 @@ from pcapnfs import (
 )
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
+from pcapnfs.columns import together as all_of
 from pcapnfs.decoding import Progress
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.trace import ROW_GROUP, Trace, let_go
@@ -128,7 +129,11 @@ def open(
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())
+    own = not any(map(store.is_trace, named))
     if columns is not None:
+        if not own and "path" in columns.get("files", ()):
+            # Whether paths begin with it goes by the exports of all parts.
+            columns = all_of(columns, {"files": frozenset({"export"})})
         tables = tuple(schema.narrow(tables, columns))
     asked = _Asked(
         named,
@@ -137,7 +142,7 @@ def open(
         tables,
         limit,
         demanded=memory is not None,
-        own=not any(map(store.is_trace, named)),
+        own=own,
         bytes=_plain_bytes(named),
         progress=progress,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READS = columns.of(
     calls="call client callback",
     operations="call position op file requested offset",
-    files="file identity role path",
+    files="file identity role path export",
 )
 """The columns that the queries here read."""
 
@@ -125,7 +125,7 @@ _MOVED = f"""
            bool_or(pieces > 0 and pieces >= {MOSTLY} * calls)
     from sums join (
         -- A path may have kilobytes: none goes into the join.
-        select file, hash(path) as place from files
+        select file, hash({paths.BELOW}) as place from files
         where file = identity and role not in ('pseudo', 'absent', 'untold')
     ) using (file)
     group by all

@@ -75,7 +75,7 @@ READS = columns.together(
         calls="call client server connection callback program version protocol op flavor srt "
         "call_first_time reply_time transmissions stability file",
         operations="op requested committed",
-        files="file identity role path listed_only",
+        files="file identity role path export listed_only",
         connections="connection transport",
     ),
 )
@@ -316,7 +316,7 @@ def _files(trace: Trace) -> Kept[FileCost]:
         files = found["file"]
         place = dict(zip(files.tolist(), range(len(files)), strict=True))
         numbers = [found[name] for name in ("calls", "stable", "time")]
-        by_path = groupby(paths.ordered(cursor, files), itemgetter(0))
+        by_path = groupby(paths.ordered(cursor, files, paths.BELOW), itemgetter(0))
         return Kept(
             (path, *(int(each[[place[file] for _, file in of_path]].sum()) for each in numbers))
             for path, of_path in ((path, list(of_path)) for path, of_path in by_path)

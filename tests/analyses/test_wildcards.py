@@ -29,6 +29,27 @@ from pcapnfs.analyses.asking import wildcards
 )
 def test_patterns_choose(pattern: str, path: str, chosen: bool) -> None:
     with duckdb.connect() as database:
-        query = f"select {wildcards.LIKE_PATTERN} from (select $path as path)"
+        query = f"select {wildcards.LIKE_PATTERN} from (select $path as path, '/x' as export)"
         given = {"path": path, "pattern": wildcards.text(pattern)}
         assert database.execute(query, given).fetchall() == [(chosen,)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "chosen"),
+    [
+        ("src/*", "/home/a/src/main.c", True),
+        ("/home/a/src/*", "/home/a/src/main.c", True),
+        ("main.c", "/home/a/src/main.c", True),
+        ("a/src/*", "/home/a/src/main.c", False),
+        ("src/*", "/home/abc/src/main.c", False),
+    ],
+)
+def test_patterns_choose_below_the_export_and_with_it(
+    pattern: str, path: str, chosen: bool
+) -> None:
+    """As where a capture shows several exports."""
+    with duckdb.connect() as database:
+        for export in ("/home/a", "/home/a/"):
+            query = f"select {wildcards.LIKE_PATTERN} from (select $path as path, $of as export)"
+            given = {"path": path, "pattern": wildcards.text(pattern), "of": export}
+            assert database.execute(query, given).fetchall() == [(chosen,)]

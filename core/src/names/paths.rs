@@ -1,8 +1,10 @@
 //! Objects → paths, at the end of a decode when all names are known.
 //!
 //! A path is relative to the export, or to the directory that MOUNT gave out, where the capture
-//! shows it: a reader thinks of `d00/file`, the server's own name space comes on top. NFSv4 has no
-//! MOUNT; there the export begins where the file system changes on the way down from the root.
+//! shows it: a reader thinks of `d00/file`, the server's own name space comes on top. Where it shows
+//! several exports (homes that are mounted one by one, say), a path begins with its own, or half of
+//! them would look alike. NFSv4 has no MOUNT; there the export begins where the file system changes
+//! on the way down from the root.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,8 +17,8 @@ use crate::nfs::types::FileType;
 /// Deepest path that is followed; beyond it the parents form a cycle.
 pub(super) const DEPTH_LIMIT: usize = 256;
 
-/// Bytes of names up to which a path is followed, those of one name at least: what Linux takes for a path
-/// at most. Beyond it a few directories with long names, in one another, would give each file in them a
+/// Bytes of names up to which a path is followed, those of one name at least, and of an export that stands
+/// before it: what Linux takes for a path at most. Beyond it a few directories with long names, in one another, would give each file in them a
 /// path many times as long as all that the capture told of it.
 const LENGTH_LIMIT: usize = 4096;
 
@@ -62,8 +64,8 @@ impl Role {
 /// Where an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'p> {
-    /// Path below `export`; absolute in the pseudo file system; else below a `[short handle]`. Names are
-    /// in it as they are: [`text`] makes it one.
+    /// Path below `export`, or with it where there are several; absolute in the pseudo file system; else
+    /// below a `[short handle]`. Names are in it as they are: [`text`] makes it one.
     pub path: &'p [u8],
     /// The export or mounted directory.
     pub export: Option<&'p [u8]>,
@@ -77,6 +79,8 @@ pub struct Paths {
     exports: Vec<bool>,
     /// Objects above an export.
     pseudo: Vec<bool>,
+    /// There are exports of different paths: those of objects begin with theirs.
+    several: bool,
     /// How the paths in directories begin, each at the place that its number gives: a listing, or work
     /// in a few directories, makes their children neighbours.
     beginnings: Vec<Option<(FileId, Climbed)>>,
@@ -90,6 +94,7 @@ struct Tree<'n> {
     /// As of [`Paths`].
     exports: &'n [bool],
     pseudo: &'n [bool],
+    several: bool,
 }
 
 /// A path, and the export that it is below.
@@ -107,7 +112,7 @@ impl Paths {
     pub fn new(names: &Names) -> Self {
         let files = names.files();
         let mut exports = vec![false; files.len()];
-        let tree = Tree { names, exports: &[], pseudo: &[] };
+        let tree = Tree { names, exports: &[], pseudo: &[], several: false };
         let crosses: Vec<bool> = files.iter().map(|file| tree.crosses(file)).collect();
         let mut above = vec![false; files.len()];
         for (file, _) in files.iter().zip(&crosses).filter(|(_, crosses)| **crosses) {
@@ -130,14 +135,16 @@ impl Paths {
                 set(&mut exports, id as FileId);
             }
         }
+        let several =
+            Tree { names, exports: &exports, pseudo: &pseudo, several: false }.has_several_exports();
         let beginnings = iter::repeat_with(|| None).take(BEGINNINGS).collect();
-        Self { exports, pseudo, beginnings, last: Climbed::default() }
+        Self { exports, pseudo, several, beginnings, last: Climbed::default() }
     }
 
     /// Where an object is; `names` are those that the exports were found in.
     pub fn locate(&mut self, names: &Names, id: FileId) -> Location<'_> {
-        let Self { exports, pseudo, beginnings, last } = self;
-        let tree = Tree { names, exports, pseudo };
+        let Self { exports, pseudo, several, beginnings, last } = self;
+        let tree = Tree { names, exports, pseudo, several: *several };
         let Some(file) = names.file(id) else {
             return Location { path: &[], export: None, role: Role::Unknown };
         };
@@ -184,11 +191,18 @@ impl<'n> Tree<'n> {
         let top = self.climb(id, &mut below);
         path.clear();
         if self.is_export(top) {
+            let export = self.export_path(top);
+            if self.several && export.len() <= LENGTH_LIMIT {
+                path.extend_from_slice(&export);
+                if !below.is_empty() && !path.ends_with(b"/") {
+                    path.push(b'/');
+                }
+            }
             join(&below, path);
             if path.is_empty() {
                 path.push(b'.');
             }
-            return Some(self.export_path(top));
+            return Some(export);
         }
         match self.names.handle(top) {
             _ if self.names.mounted_as(top).is_some() => {}
@@ -220,6 +234,13 @@ impl<'n> Tree<'n> {
             at = parent;
         }
         at
+    }
+
+    /// Whether not all exports have the same path.
+    fn has_several_exports(&self) -> bool {
+        let marked = self.exports.iter().enumerate().filter(|(_, marked)| **marked);
+        let mut found = marked.map(|(id, _)| self.export_path(id as FileId));
+        found.next().is_some_and(|first| found.any(|other| other != first))
     }
 
     fn export_path(&self, export: FileId) -> Vec<u8> {

@@ -74,6 +74,24 @@ fn a_file_created_below_a_mounted_directory_has_its_path_below_the_export() {
 }
 
 #[test]
+fn with_several_exports_a_path_begins_with_its_own() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/home/a/");
+    mount(&mut names, b"again", b"/home/a/");
+    let mine = one(&mut names, create(b"root", b"f", Some(b"mine")));
+    assert_eq!(path(&names, mine.file).0, "f");
+    mount(&mut names, b"other", b"/home/b");
+    let theirs = one(&mut names, create(b"other", b"f", Some(b"theirs")));
+    assert_eq!(path(&names, mine.file), ("/home/a/f".into(), Some("/home/a/".into()), Role::File));
+    assert_eq!(path(&names, theirs.file), ("/home/b/f".into(), Some("/home/b".into()), Role::File));
+    let root = names.find(0, b"other");
+    assert_eq!(path(&names, root), ("/home/b".into(), Some("/home/b".into()), Role::Directory));
+    // What is below no export that is known stays below its handle.
+    let strange = one(&mut names, create(b"nowhere", b"f", Some(b"strange")));
+    assert!(path(&names, strange.file).0.starts_with("[0x"));
+}
+
+#[test]
 fn a_name_looked_for_in_vain_becomes_the_file_that_takes_it() {
     let mut names = Names::default();
     let missed = one(&mut names, by_name("LOOKUP", b"dir", b"f", NOENT));
@@ -241,6 +259,17 @@ fn an_nfsv4_export_begins_where_the_file_system_changes() {
     assert_eq!(path(&names, find(b"srv")), ("/srv".into(), None, Role::Pseudo));
     assert_eq!(path(&names, find(b"x")), (".".into(), Some("/srv/x".into()), Role::Directory));
     assert_eq!(path(&names, find(b"dir")), ("d00".into(), Some("/srv/x".into()), Role::Directory));
+}
+
+#[test]
+fn paths_below_two_nfsv4_exports_begin_with_theirs() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"srv", b"srv", 7), (b"x", b"x", 9), (b"d00", b"dir", 9)]);
+    descend(&mut names, &[(b"srv", b"srv", 7), (b"y", b"y", 11), (b"d00", b"other", 11)]);
+    let find = |handle: &[u8]| path(&names, names.find(0, handle)).0;
+    assert_eq!([find(b"root"), find(b"srv")], ["/", "/srv"]);
+    assert_eq!([find(b"x"), find(b"dir")], ["/srv/x", "/srv/x/d00"]);
+    assert_eq!([find(b"y"), find(b"other")], ["/srv/y", "/srv/y/d00"]);
 }
 
 #[test]

@@ -399,7 +399,7 @@ table! { FILES FilesBatch "files" "An object that the capture names by handle, o
         size             U64  true  "bytes" "Size when last seen."
         parent           U32  true  ""      "The directory that holds it, as last seen."
         name             Text true  ""      "Its name there."
-        path             Text false ""      "Path below the export where its root is known; else absolute in the server's name space, or below a [short handle]."
+        path             Text false ""      "Path below the export where its root is known, and with the export before it where the capture shows several; else absolute in the server's name space, or below a [short handle]."
         export           Text true  ""      "The export, or mounted directory, that path is below."
         role             Name false ""      "file, directory, other, unknown, absent (a name that was not found), untold (a name of which no reply tells whether it is there), pseudo (above an export)."
         listed_only      Bool false ""      "Known from listings alone: no call addressed it by handle or name."

@@ -36,7 +36,15 @@ TOGETHER = 100_000
 
 HELD = 1_000
 """Paths that are fetched at a time; of more files than that, all paths are looked at. One has 4,096
-bytes and a name more, or four times as many where each byte is none of UTF-8."""
+bytes, a name and an export more, or four times as many where each byte is none of UTF-8."""
+
+BELOW = """
+    case when path = export then '.'
+         when starts_with(path, rtrim(export, '/') || '/') and starts_with(path, '/')
+         then substr(path, length(rtrim(export, '/')) + 2) else path end
+"""
+"""SQL: the path of a row of `files` below its export, also where the capture shows several exports,
+so that paths begin with theirs."""
 
 HASHED = "(select file, hash(path) as place from files)"
 """SQL: a number for the path of each file, to group by."""

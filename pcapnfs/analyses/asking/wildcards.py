@@ -2,20 +2,21 @@ r"""Names and paths chosen by a shell's pattern.
 
 Takes a pattern; gives the SQL that holds it against a row of `files`, and the text for it. `*`, `?`
 and `[…]` are those of a shell, but that `*` also stands for slashes; a pattern without a slash is
-held against names, one with a slash against paths.
+held against names, one with a slash against paths, below the export or with it.
 """
 
 from __future__ import annotations
 
 import re
 
+from pcapnfs.analyses.asking import paths
 from pcapnfs.text import ELLIPSIS
 
-LIKE_PATTERN = """
-    (case when contains($pattern, '/') then path
-          else parse_filename(path, false, 'forward_slash') end) glob $pattern
+LIKE_PATTERN = f"""
+    case when contains($pattern, '/') then path glob $pattern or ({paths.BELOW}) glob $pattern
+         else parse_filename(path, false, 'forward_slash') glob $pattern end
 """
-"""SQL: whether a row that has a `path` is chosen by `$pattern`, a text that `text` gives."""
+"""SQL: whether a row with a `path` and an `export` is chosen by `$pattern`, which `text` gives."""
 
 _LITERAL_BACKSLASH = re.compile(r"\\(?![*?\[\]\\])")
 

@@ -33,7 +33,7 @@ READS = columns.together(
         calls="call client server version op call_first_frame call_frame reply_frame "
         "call_first_time call_time reply_time srt transmissions rpc_status status stability",
         operations="call op executed status file count change attributes",
-        files="role path listed_only",
+        files="role path export listed_only",
         entries="call file change",
     ),
 )

@@ -189,7 +189,8 @@ def _tables(by: By) -> dict[str, str]:
 
 
 _DIRECTORY = """
-    case when path in ('.', '/') or not contains(path, '/') then '.'
+    case when path = export then path
+         when path in ('.', '/') or not contains(path, '/') then '.'
          when starts_with(path, '/') and not contains(path[2:], '/') then '/'
          else regexp_replace(path, '/[^/]*$', '') end
 """

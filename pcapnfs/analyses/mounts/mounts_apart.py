@@ -18,7 +18,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, text
-from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking import given, paths
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.captured import traffic
@@ -319,7 +319,7 @@ _COUNTED = f"""
     named as (
         select system, any_value(export) as export, any_value(major) as major,
                arg_min(path, (length(path), path)) as top
-        from files join systems using (file)
+        from (select file, export, {paths.BELOW} as path from files) join systems using (file)
         where system in (select system from counted)
         group by system
     )

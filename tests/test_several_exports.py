@@ -1,0 +1,104 @@
+"""Two shares of one server, with files of the same names: none is taken for the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs import opening
+from pcapnfs.analyses.by_file import perfile
+from pcapnfs.decoding import decode
+from pcapnfs.synth.builder import Conversation, mount3, nfs3
+from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
+from tests.decoded import MS, T
+
+pytest.importorskip("pcapnfs._core")
+
+A, B = "/export/a", "/export/b"
+
+
+def captured(file: Path, exports: Sequence[str], srt_ms: int = 1) -> str:
+    """Each export is mounted, its root looked at, and `src/f` made and written in it."""
+    mounting = Conversation(client_port=801, server_port=20048).open(T)
+    talk = Conversation(client_port=802)
+    now = T + 100 * MS
+    xid = 0
+    for number, export in enumerate(exports):
+        fsid = 70 + number
+        root, src, made = (f"{name} {number}".encode() for name in ("root", "source", "file"))
+        mounting.call(number + 1, T + (number + 1) * MS, *mount3.mnt(export))
+        mounting.reply(number + 1, T + (number + 1) * MS + MS // 2, mount3.mnt_reply(root))
+        top, inner = (Fattr3(type=NF3DIR, fileid=fileid, fsid=fsid) for fileid in (2, 3))
+        for request, answer in (
+            (nfs3.getattr_(root), results.getattr_(top)),
+            (nfs3.lookup(root, "src"), results.lookup(src, inner)),
+            (nfs3.create(src, "f"), results.create(made, Fattr3(fileid=4, fsid=fsid))),
+            (nfs3.write(made, 0, bytes(512)), results.write(count=512)),
+        ):
+            xid += 1
+            talk.call(xid, now, *request)
+            talk.reply(xid, now + srt_ms * MS, answer)
+            now += (srt_ms + 1) * MS
+    return str((mounting.capture() + talk.capture()).write(file))
+
+
+def test_paths_begin_with_the_export(tmp_path: Path) -> None:
+    with pcapnfs.open(captured(tmp_path / "two.pcap", [A, B])) as trace:
+        files = pcapnfs.perfile(trace).files
+        assert {file.path for file in files} == {
+            each for export in (A, B) for each in (export, f"{export}/src", f"{export}/src/f")
+        }
+        assert {file.export for file in files} == {A, B}
+        groups = pcapnfs.pergroup(trace, by="directory").groups
+        assert {(each.group, each.files) for each in groups} == {
+            (A, 2), (f"{A}/src", 1), (B, 2), (f"{B}/src", 1),
+        }  # fmt: skip
+        for pattern, found in (("src/f", 2), (f"{A}/src/*", 1), ("f", 2)):
+            assert len(pcapnfs.perfile(trace, match=pattern).files) == found
+        for wanted in (f"{B}/src/f", "b/src/f"):
+            (told,) = pcapnfs.sequence(trace, file=wanted).files
+            assert (told.path, told.export) == (f"{B}/src/f", B)
+
+
+def test_a_single_export_does_not_stand_before_its_paths(tmp_path: Path) -> None:
+    with pcapnfs.open(captured(tmp_path / "one.pcap", [A])) as trace:
+        assert {file.path for file in pcapnfs.perfile(trace).files} == {".", "src", "src/f"}
+        groups = pcapnfs.pergroup(trace, by="directory").groups
+        assert {(each.group, each.files) for each in groups} == {(".", 2), ("src", 1)}
+
+
+def test_the_same_export_of_two_clients_is_one(tmp_path: Path) -> None:
+    with pcapnfs.open(captured(tmp_path / "same.pcap", [A, A])) as trace:
+        assert {file.path for file in pcapnfs.perfile(trace).files} == {".", "src", "src/f"}
+
+
+@pytest.mark.parametrize("way", ["views", "gathered", "merged"])
+def test_so_do_those_of_traces_that_show_one_each(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are read as they are, into the database, or into files."""
+    if way == "merged":
+        monkeypatch.setattr(opening, "IN_MEMORY_BYTES", 0)
+    traces = []
+    for name, exports in (("a", [A]), ("b", [B]), ("both", [A, B])):
+        traces.append(tmp_path / f"{name}.nfstrace")
+        decode([captured(tmp_path / f"{name}.pcap", exports)], traces[-1])
+    columns = None if way == "views" else perfile.READS
+    told = {each for export in (A, B) for each in (export, f"{export}/src", f"{export}/src/f")}
+    for together in (traces[:2], traces):
+        with pcapnfs.open(list(map(str, together)), columns=columns) as trace:
+            assert {file.path for file in pcapnfs.perfile(trace).files} == told
+    with pcapnfs.open(str(traces[0]), columns=columns) as trace:
+        assert {file.path for file in pcapnfs.perfile(trace).files} == {".", "src", "src/f"}
+
+
+def test_files_are_compared_by_their_paths_below_the_export(tmp_path: Path) -> None:
+    before = captured(tmp_path / "before.pcap", [A, B], srt_ms=9)
+    after = captured(tmp_path / "after.pcap", ["/vol/new"])
+    with pcapnfs.open(before) as one, pcapnfs.open(after) as other:
+        files = pcapnfs.compare(one, other).files
+    assert (files.both, files.only_before, files.only_after) == (3, 0, 0)
+    assert {each.path: each.calls_before for each in files.files} == {".": 2, "src": 2, "src/f": 4}

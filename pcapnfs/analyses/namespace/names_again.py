@@ -18,8 +18,8 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import changed_directories
 from pcapnfs.analyses.times import shares
-from pcapnfs.operations import modifying_operations
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -111,7 +111,8 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
     cursor.execute(_MOUNTS)
     if cursor.execute("select 1 from looking limit 1").fetchone() is None:
         return False
-    cursor.execute(_again())
+    changed_directories.register(trace)
+    cursor.execute(_AGAIN)
     return cursor.execute("select 1 from again limit 1").fetchone() is not None
 
 
@@ -131,57 +132,50 @@ _MOUNTS = f"""
 """
 
 
-def _again() -> str:
-    """SQL: fills the table `again`."""
-    return f"""
-        insert into again
-        with found as materialized (
-            select mount, directory, file, call, call_time,
-                   lag(reply_time) over (
-                       partition by mount, directory, file order by call_time, call) as before
-            from calls
-            where op = 'LOOKUP' and status = 0 and not callback and file is not null
-                  and directory is not null and reply_time is not null
-                  and mount in (select mount from looking)
-        ),
-        changing as (
-            select call, unnest([directory, target_directory]) as directory from operations
-            where {among("op", modifying_operations())} and executed
-                  and {among("stability", ("stable", "unstable_write", "unknown"))}
-        ),
-        -- As a rule these are few: what changed is looked up for them alone.
-        shortly as (
-            select * from found
-            where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
-        ),
-        own as materialized (
-            select mount, changing.directory, call_time,
-                   max(coalesce(reply_time, {NEVER_NS})) over (
-                       partition by mount, changing.directory order by call_time, call) as until
-            from changing join calls using (call)
-            where not callback and changing.directory in (select directory from shortly)
-        ),
-        others as (
-            select mount, file as directory, reply_time as moment
-            from learned
-            where finding in ('other'::finding, 'unknown'::finding)
-                  and file in (select directory from shortly)
-        ),
-        unchanged as (
-            select call, own.until is null as needless
-            from shortly asof left join own
-                 on shortly.mount = own.mount and shortly.directory = own.directory
-                    and shortly.call_time >= own.call_time
-                 asof left join others
-                 on shortly.mount = others.mount and shortly.directory = others.directory
-                    and shortly.call_time >= others.moment
-            where coalesce(own.until < before, true) and coalesce(moment < before, true)
-        )
-        select mount, directory, file, call, call_time, coalesce(needless, false),
-               needless is not null
-        from found left join unchanged using (call)
-    """
-
+_AGAIN = f"""
+    insert into again
+    with found as materialized (
+        select mount, directory, file, call, call_time,
+               lag(reply_time) over (
+                   partition by mount, directory, file order by call_time, call) as before
+        from calls
+        where op = 'LOOKUP' and status = 0 and not callback and file is not null
+              and directory is not null and reply_time is not null
+              and mount in (select mount from looking)
+    ),
+    -- As a rule these are few: what changed is looked up for them alone.
+    shortly as (
+        select * from found
+        where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
+    ),
+    own as materialized (
+        select mount, changed.directory, call_time,
+               max(coalesce(reply_time, {NEVER_NS})) over (
+                   partition by mount, changed.directory order by call_time, call) as until
+        from {changed_directories.TABLE} as changed join calls using (call)
+        where not callback and changed.directory in (select directory from shortly)
+    ),
+    others as (
+        select mount, file as directory, reply_time as moment
+        from learned
+        where finding in ('other'::finding, 'unknown'::finding)
+              and file in (select directory from shortly)
+    ),
+    unchanged as (
+        select call, own.until is null as needless
+        from shortly asof left join own
+             on shortly.mount = own.mount and shortly.directory = own.directory
+                and shortly.call_time >= own.call_time
+             asof left join others
+             on shortly.mount = others.mount and shortly.directory = others.directory
+                and shortly.call_time >= others.moment
+        where coalesce(own.until < before, true) and coalesce(moment < before, true)
+    )
+    select mount, directory, file, call, call_time, coalesce(needless, false),
+           needless is not null
+    from found left join unchanged using (call)
+"""
+"""Fills the table `again`."""
 
 _TOOK = f"""
     select mount, count(*) as lookups, {spared.columns("spared")}

@@ -27,10 +27,9 @@ from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.namespace import former_names, listings
+from pcapnfs.analyses.namespace import changed_directories, former_names, listings
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NEVER_NS
 from pcapnfs.analyses.times import shares
-from pcapnfs.operations import modifying_operations
 from pcapnfs.programs import NFS, NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _change_ids.READS,
+    changed_directories.READS,
     listings.READS,
     former_names.READS,
     shares.READS,
@@ -48,7 +48,6 @@ READS = columns.together(
     columns.of(
         calls="call mount callback program version op status call_frame call_time reply_time file "
         "directory",
-        operations="call op executed stability directory target_directory",
         files="file parent name path role",
         entries="call position name file",
     ),
@@ -99,6 +98,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedN
     cursor.execute(_CHANGED)
     if not any_changed(cursor):
         return ()
+    changed_directories.register(trace)
     former_names.register(trace)
     shares.register(trace)
     for statement in (_LOOKED_UP, _TOLD, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
@@ -184,17 +184,12 @@ _KNOWN = """
 
 _VOIDED = f"""
     create temp table names_voided as
-    with changing as (
-        select call, unnest([directory, target_directory]) as directory from operations
-        where {among("op", modifying_operations())} and executed
-              and {among("stability", ("stable", "unstable_write", "unknown"))}
-    ),
-    own as materialized (
-        select mount, changing.directory, call_time,
+    with own as materialized (
+        select mount, own.directory, call_time,
                max(coalesce(reply_time, {NEVER_NS})) over (
-                   partition by mount, changing.directory order by call_time, call) as until
-        from changing join calls using (call)
-        where not callback and changing.directory in (select directory from changed_by_others)
+                   partition by mount, own.directory order by call_time, call) as until
+        from {changed_directories.TABLE} as own join calls using (call)
+        where not callback and own.directory in (select directory from changed_by_others)
     )
     select known.mount, known.directory, name, file, known.call, call_frame, known.call_time,
            known.reply_time, opened, asks_at_open, listing, told, moment

@@ -258,7 +258,7 @@ _AFTER = f"""
     select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
            asked.reply_time, opened, told.reply_time as told_time, told.call as listing, untyped,
            opened or version < 4 and (asked.mount, asked.file) in (from used) as asks_at_open
-    from asked asof join told
+    from asked asof join (from told semi join asked using (mount, directory, name)) as told
          on asked.mount = told.mount and asked.directory = told.directory
             and asked.name = told.name and asked.call_{{order}} >= told.reply_{{order}}
          asof left join cut

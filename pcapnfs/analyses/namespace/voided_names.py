@@ -101,7 +101,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedN
     changed_directories.register(trace)
     former_names.register(trace)
     shares.register(trace)
-    for statement in (_LOOKED_UP, _TOLD, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
+    for statement in (_TOLD, _LOOKED_UP, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
         cursor.execute(statement)
     walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
     many = parts.number(trace, entries=False)
@@ -149,24 +149,27 @@ by its name, without a LOOKUP."""
 
 # Tables, since DuckDB then knows how many rows these have: it would compare each of them with each
 # of the others.
-_LOOKED_UP = f"""
-    create temp table names_looked_up as
-    select mount, {former_names.DIRECTORY} as directory,
-           {former_names.NAME} as name, file, call, call_frame, call_time,
-           reply_time, role = 'directory' as opened, version < 4 or opened as asks_at_open
-    from {former_names.CALLS}
-    where op = 'LOOKUP' and status = 0 and not callback and program = {NFS}
-          and reply_time is not null
-          and {former_names.DIRECTORY}
-              in (select directory from changed_by_others)
-"""
-
 _TOLD = f"""
     create temp table names_told as
     select mount, listings.directory, name, listings.call as listing, reply_time, plus
     from entries join {listings.TABLE} as listings using (call, position)
     where listings.directory in (select directory from changed_by_others)
           and name not in ('.', '..') and reply_time is not null
+"""
+
+_LOOKED_UP = f"""
+    create temp table names_looked_up as
+    with looked_up as (
+        select mount, {former_names.DIRECTORY} as directory,
+               {former_names.NAME} as name, file, call, call_frame, call_time,
+               reply_time, role = 'directory' as opened, version < 4 or opened as asks_at_open
+        from {former_names.CALLS}
+        where op = 'LOOKUP' and status = 0 and not callback and program = {NFS}
+              and reply_time is not null
+              and {former_names.DIRECTORY}
+                  in (select directory from changed_by_others)
+    )
+    from looked_up semi join names_told using (mount, directory, name)
 """
 
 # The names are those of the listing, as in listing_costs: the last one that told a name decides
@@ -177,7 +180,9 @@ _KNOWN = """
            greatest(names_told.reply_time, lag(looked_up.reply_time) over (
                partition by looked_up.mount, looked_up.directory, looked_up.name
                order by call_time, call)) as known_time
-    from names_looked_up as looked_up asof join names_told
+    from names_looked_up as looked_up asof join (
+             from names_told semi join names_looked_up using (mount, directory, name)
+         ) as names_told
          on looked_up.mount = names_told.mount and looked_up.directory = names_told.directory
             and looked_up.name = names_told.name and looked_up.call_time >= names_told.reply_time
 """

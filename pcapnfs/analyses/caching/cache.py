@@ -28,7 +28,7 @@ from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.mounts import mounts_apart as _mounts_apart
 from pcapnfs.analyses.mounts.mount_options import Mount
 from pcapnfs.analyses.mounts.mounts_apart import apart
-from pcapnfs.analyses.namespace import changed_directories
+from pcapnfs.analyses.namespace import changed_directories, listings
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ READS = columns.together(
     _mounts_apart.READS,
     _untold.READS,
     changed_directories.READS,
+    listings.READS,
     moves.READS,
     traffic.READS,
     population.OPERATIONS_READS,

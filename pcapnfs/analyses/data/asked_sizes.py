@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
-from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.data.moves import MOVING
@@ -45,16 +44,14 @@ def asked_sizes(
         cursor: A connection to it.
         pairs: Where the connection has parts of pairs in place of mounts: the mount of each part.
     """
-    asked = [
-        query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
-    ]
-    if asked:
+    found = []
+    if LISTED.met(trace):
+        listings.register(trace)
+        found.append(ByMount.of_query(cursor, _LISTINGS))
+    if MOVED.met(trace):
         moves.register(trace)
-        cursor.execute(_SIZED)
-    return (
-        *(ByMount.of_query(cursor, query) for query in asked),
-        ByMount.of_named(_of_parts(_limits(trace), pairs or {})),
-    )
+        found.append(ByMount.of_query(cursor, _TRANSFERS))
+    return *found, ByMount.of_named(_of_parts(_limits(trace), pairs or {}))
 
 
 def _of_parts(
@@ -78,30 +75,14 @@ def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
 WRITE = moves.KINDS.index("WRITE")
 """The place of a WRITE among the moves."""
 
-_SIZED = f"""
-    create temp table sized as
-    with asking as materialized (
-        select call, position, file, what, reading, false as listing, requested, "offset",
-               unstable_asked as unstable, null as cookie, null as operation, null as plus
-        from {moves.TABLE} where what < {moves.COMMIT}
-        union all
-        select call, position, file, what, false, false, null, null, null, null, null, null
-        from {moves.TABLE} where what = {moves.COMMIT} and executed and status = 0
-        union all
-        select call, position, file, null, false, true, requested, null, null, cookie, op, plus
-        from operations where {among("op", LISTING)}
-    )
-    select mount, version, call_time, call_frame, asking.*
-    from asking join calls using (call) where not callback
-"""
-"""Operations that say how much they ask for, and COMMITs."""
-
+# The mount is that of the connection's calls: it may have parts of pairs.
 _LISTINGS = f"""
     with listings as (
-        select * replace ({listings.with_attributes("operation", "version")} as plus),
-               row_number() over (partition by mount, file
+        select calls.mount, plus, cookie, requested, call_time, call_frame,
+               row_number() over (partition by calls.mount, told.directory
                                   order by call_time, call_frame, call, position) as nth
-        from sized where listing and version >= 3
+        from {listings.TABLE} as told join (select call, mount from calls) as calls using (call)
+        where version >= 3
     )
     select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
            count(*) filter (plus) as listings_plus,
@@ -112,13 +93,24 @@ _LISTINGS = f"""
 """
 
 _TRANSFERS = f"""
-    with transfers as (
+    with asking as materialized (
+        select call, position, file, what, reading, requested, "offset",
+               unstable_asked as unstable
+        from {moves.TABLE} where what < {moves.COMMIT} and requested is not null
+        union all
+        select call, position, file, what, false, null, null, null
+        from {moves.TABLE} where what = {moves.COMMIT} and executed and status = 0
+    ),
+    sized as (
+        select mount, call_time, call_frame, asking.*
+        from asking join calls using (call) where not callback
+    ),
+    transfers as (
         select mount, file, call_time, call_frame, reading, requested, unstable,
                "offset"::hugeint + requested = lead("offset") over next
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued,
                requested = lead(requested) over next as as_large
         from sized
-        where not listing and (requested is not null or what = {moves.COMMIT})
         -- A COMMIT is in the way of the WRITEs before and behind it.
         window next as (partition by mount, file, if(what = {moves.COMMIT}, {WRITE}, what)
                         order by call_time, call_frame, call, position)

@@ -64,7 +64,8 @@ def take_back(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     if silent_calls.any_silent(trace):
         cursor.execute(_unanswered())
     cursor.execute(_UNASKED)
-    cursor.execute(_failed())
+    if population.Operations(modifying_operations(), statuses=UNCLEAR).met(trace):
+        cursor.execute(_failed())
     whose_changes.review(trace, cursor, raw=told.RAW, modifying=MODIFYING)
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:

@@ -124,11 +124,14 @@ class MountOutcome(Record):
 def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
     """Put together, for each client, server and kind, the first first."""
     refused, walked = REFUSED_BY_STATUS.met(trace), ENDED.met(trace) and WALKED.met(trace)
-    mounted = MOUNTED.met(trace)
-    if not (refused or walked or LOOKED_FOR.met(trace) or mounted):
+    mounted, looked_for = MOUNTED.met(trace), LOOKED_FOR.met(trace)
+    if not (refused or walked or looked_for or mounted):
         return ()
     met = _MET.format(
-        walks=_WALKS if walked else _NO_WALKS, any_refused=refused, any_mounted=mounted
+        walks=_WALKS if walked else _NO_WALKS,
+        any_refused=refused,
+        any_sought=looked_for,
+        any_mounted=mounted,
     )
     with closing(trace.cursor()) as cursor:
         cursor.execute(met)
@@ -194,7 +197,8 @@ _REFUSED = f"""
                false as of_files
         from (
                  select * from calls
-                 where program = {PORTMAPPER} and {among("op", FINDING)} and not callback
+                 where {{any_sought}} and program = {PORTMAPPER} and {among("op", FINDING)}
+                       and not callback
                        and rpc_status = 'SUCCESS' and undecoded is null
              ) as calls join (
                  select operations.call, text from operations where text is not null
@@ -244,12 +248,11 @@ _FOR_FILES = f"""program = {NFS} and protocol like '4.%' and not callback
 # Only the last call for a file can end a mount: who goes on has reached what it looked for, or
 # goes without. Unless it begins at the root again, and ends in the same way: then each was a mount.
 _WALKS = f"""
-    latest as (
-        select mount, max(call_time) as call_time from calls where {_FOR_FILES} group by mount
-    ),
     ends as (
-        select distinct client, server from calls semi join latest using (mount, call_time)
-        where {_FOR_FILES} and {among("coalesce(status_name, rpc_status)", ENDS)}
+        select any_value(client) as client, any_value(server) as server from calls
+        where {_FOR_FILES} group by mount
+        having max(call_time) = max(call_time)
+                   filter ({among("coalesce(status_name, rpc_status)", ENDS)})
     ),
     walked as materialized (
         select call, client, server, op, protocol, flavor, call_frame, call_time, reply_time, file,

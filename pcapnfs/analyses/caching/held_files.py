@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.by_mount import ByMount
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 
 if TYPE_CHECKING:
@@ -37,13 +38,13 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> ByMount:
 _UNASKED = "create temp table unasked (mount uinteger, file uinteger, call ubigint)"
 
 # With a table of these DuckDB knows how many there are.
-_CHANGES = """
+_CHANGES = f"""
     create temp table delegation_changes as
     select mount, operations.file, operations.op = 'OPEN' as granted,
            case operations.op when 'OPEN' then call_time else reply_time end as moment
     from operations join calls using (call)
     where not callback and operations.file is not null and reply_time is not null
-          and operations.status = 0
+          and operations.status = 0 and {among("operations.op", NEEDS.ops)}
           and (operations.op = 'DELEGRETURN' or operations.op = 'OPEN'
                and (delegation like 'READ%' or delegation like 'WRITE%'))
 """

@@ -158,7 +158,7 @@ _QUESTIONS = f"""
         select *, false from asked anti join opening using (mount)
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
-    timed as (
+    timed as materialized (
         select mount, file, call_frame, share, pause, directory,
                age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}

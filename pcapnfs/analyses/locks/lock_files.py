@@ -118,14 +118,19 @@ def _register(trace: Trace) -> None:
 
 _STEPS = f"""
     create table lock_file_tries as
-    with made as (
-        select mount, client, server, operations.op, operations.directory, operations.name, call,
+    with tried as materialized (
+        select call, op, directory, name, status = {EXIST} as refused from operations
+        where {among("op", MAKES)} and status in (0, {EXIST})
+              and directory is not null and name is not null
+    ),
+    made as (
+        select mount, client, server, tried.op, tried.directory, name, call,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
-               operations.status = {EXIST} as refused
-        from operations join calls using (call)
-        where {among("operations.op", MAKES)} and operations.status in (0, {EXIST})
-              and not callback and operations.directory is not null
-              and operations.name is not null
+               refused
+        from tried semi join (select * from tried where refused) as refusing
+                   using (op, directory, name)
+             join calls using (call)
+        where not callback
     ),
     contended as (select distinct mount, op, directory, name from made where refused),
     steps as (

@@ -197,11 +197,14 @@ _NAMED = """
 _TOUCHED = """
     create temp table touched as
     with told as (
-        select call, op, operations.status, executed, file as child,
-               unnest(list_distinct([file, directory, target_directory])) as file
-        from operations
-        where file in (select file from named) or directory in (select file from named)
-              or target_directory in (select file from named)
+        select call, op, status, executed, file as child, file
+        from operations where file in (select file from named)
+        union
+        select call, op, status, executed, file, directory
+        from operations where directory in (select file from named)
+        union
+        select call, op, status, executed, file, target_directory
+        from operations where target_directory in (select file from named)
     )
     select call, op, executed or told.status is null as executed, identity,
            file is not distinct from child as itself

@@ -72,6 +72,11 @@ pub(super) struct Chunk {
     range: Option<Range>,
 }
 
+/// Where more than one in so many rows is NULL, the numbers of a file that is soon gone are words of a
+/// dictionary, each once and in their order. DuckDB copies numbers that are all there, but looks at row
+/// after row where some are NULL; of places in a dictionary it unpacks those that are there.
+const SPARSE: usize = 2;
+
 /// How the values of a page are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -243,12 +248,19 @@ impl Chunk {
             encoding = Encoding::Steps;
             plain.clear();
         }
-        let dictionary = self.dictionary.filter(|dictionary| dictionary.keys.length > 0).map(|dictionary| {
+        let mut dictionary =
+            self.dictionary.filter(|dictionary| dictionary.keys.length > 0).map(|dictionary| {
+                encoding = Encoding::Words;
+                let words = dictionary.places.len();
+                put_keys(&mut data, &dictionary.keys.finish(), words);
+                (dictionary.page, words)
+            });
+        let count = self.rows - self.nulls;
+        if !narrow && self.range.is_some() && self.nulls > self.rows / SPARSE {
             encoding = Encoding::Words;
-            let words = dictionary.places.len();
-            put_keys(&mut data, &dictionary.keys.finish(), words);
-            (dictionary.page, words)
-        });
+            put_keys(&mut data, &[(0..count as u32).collect()], count);
+            dictionary = Some((std::mem::take(&mut plain).concat(), count));
+        }
         if self.kind == Kind::Bool {
             let bools = self.bools.finish();
             data.extend(bools.inner().as_slice().iter().take(bools.len().div_ceil(8)));
@@ -472,7 +484,7 @@ mod tests {
     use arrow_array::{DictionaryArray, StringArray, UInt32Array};
     use arrow_buffer::BooleanBuffer;
 
-    use super::{Chunk, Dictionary, Range, put_keys, put_levels};
+    use super::{Chunk, Dictionary, Encoding, Range, put_keys, put_levels};
 
     fn keys(keys: &[u32], words: usize) -> Vec<u8> {
         let mut page = Vec::new();
@@ -568,6 +580,29 @@ mod tests {
                     rows.iter().flat_map(lengths).collect::<Vec<u8>>()
                 );
             }
+        }
+    }
+
+    #[test]
+    fn sparse_numbers_that_are_soon_gone_are_words_in_their_order() {
+        let column = crate::table::schema::CALLS.columns.iter().find(|column| column.name == "slot").unwrap();
+        let finished = |given: &[Option<u32>], narrow| {
+            let mut chunk = Chunk::new(column);
+            assert!(chunk.append(&UInt32Array::from(given.to_vec())));
+            chunk.finish(narrow)
+        };
+        let sparse = [None, Some(70), None, None, Some(7), None, Some(70), None];
+        let pages = finished(&sparse, false);
+        let words: Vec<u8> = [70_u32, 7, 70].iter().flat_map(|number| number.to_le_bytes()).collect();
+        assert_eq!((pages.encoding, pages.dictionary), (Encoding::Words, Some((words, 3))));
+        // The levels, then 0, 1 and 2 in two bits each.
+        assert_eq!(pages.data, [2, 0, 0, 0, 0x03, 0b0101_0010, 2, 0x03, 0b10_0100, 0]);
+        assert!(pages.plain.is_empty());
+        assert_eq!(finished(&sparse, true).dictionary, None);
+        // Neither where half of them are there, nor where none is.
+        for given in [[None, Some(7)], [None, None]] {
+            let pages = finished(&given, false);
+            assert_eq!((pages.encoding, pages.dictionary), (Encoding::Plain, None));
         }
     }
 

@@ -80,6 +80,8 @@ def lock_files(trace: Trace) -> tuple[LockFiles, ...]:
     if not NEEDS.met(trace):
         return ()
     _register(trace)
+    if not trace.rows("select 1 from lock_file_tries limit 1"):
+        return ()
     with closing(trace.cursor()) as cursor:
         asked = {"names": FILES_SHOWN, "examples": EXAMPLES}
         rows = list(by_name(cursor.execute(_WAITED, asked)))

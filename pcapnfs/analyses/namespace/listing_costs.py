@@ -158,7 +158,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         if any_plain:
             _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
-        cursor.execute(_UNTYPED)
+        cursor.execute(_UNTYPED, {"plain": any_plain})
         most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
         found = paths.most(cursor, most, PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
@@ -302,7 +302,7 @@ _UNTYPED = f"""
     openings as (
         select mount, file as directory, call_time
         from calls semi join walked on calls.mount = walked.mount and file = walked.directory
-        where op = 'GETATTR' and not callback and program = {NFS}
+        where $plain and op = 'GETATTR' and not callback and program = {NFS}
     ),
     visits as (
         select after.*, openings.call_time as opened_time
@@ -330,7 +330,7 @@ _UNTYPED = f"""
     ),
     used as (
         select distinct mount, file from calls
-        where not callback and op not in ('GETATTR', 'LOOKUP')
+        where $plain and not callback and op not in ('GETATTR', 'LOOKUP')
               and file in (select file from visits)
     )
     select mount, call, call_frame, share, pause

@@ -199,10 +199,13 @@ _CONNECTIONS = """
 """
 
 _CALLS = """
-    select client, server, count(*), count(srt), quantile_disc(srt, 0.05) filter (srt > 0),
-           quantile_disc(srt, 0.25) filter (srt > 0)
-    from calls where not callback
-    group by client, server order by 3 desc, client, server
+    with counted as (
+        select client, server, count(*) as calls, count(srt) as replies,
+               quantile_disc(srt, [0.05, 0.25]) filter (srt > 0) as low
+        from calls where not callback group by client, server
+    )
+    select client, server, calls, replies, low[1], low[2]
+    from counted order by calls desc, client, server
 """
 
 _GAPS = f"""

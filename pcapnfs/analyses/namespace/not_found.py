@@ -225,27 +225,22 @@ _MADE_AS = "case when op = 'RENAME' then new_name else name end"
 # Without a reply, only an OPEN by handle is about an object and has no name.
 _MAYBE_MADE = f"""
     create temp table maybe_made as
-    with made as materialized (
-        select call, {_MADE_IN} as directory, {_MADE_AS} as name, status,
-               case when status is null then file is null or name is not null
-                    else stability in ('stable', 'unknown') end as maybe
-        from operations
+    with made as (
+        select call, {_MADE_IN} as directory, {_MADE_AS} as name from operations
         where {among("op", MAKES)}
+              and case when status not in (0, {NOENT}) and {_MADE_IN} is not null
+                            and {_MADE_AS} is not null then true
+                       when status is null then file is null or name is not null
+                       else stability in ('stable', 'unknown')
+                            and ({_MADE_IN} is null or {_MADE_AS} is null) end
     ),
     hidden as (
         select call, null::uinteger as directory, null::varchar as name from calls
         where op = 'COMPOUND' and stability = 'unknown' and coalesce(status, 0) = 0 and not callback
-        union all
-        select call, directory, name from made
-        where maybe and (status is null or directory is null or name is null)
-    ),
-    refused as (
-        select call, directory, name from made
-        where status not in (0, {NOENT}) and directory is not null and name is not null
     )
     select case when directory is null then server end as server, directory,
            case when directory is not null then name end as name, max(call) as call
-    from (from hidden union all from refused) join (select call, server from calls) using (call)
+    from (from hidden union all from made) join (select call, server from calls) using (call)
     group by all
 """
 """The last operation that may have made a name in a directory, any name there if none is told, any

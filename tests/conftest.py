@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pcapnfs.__main__ import NEW_OBJECTS
 from pcapnfs.cli.app import UNUSED
@@ -27,6 +28,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 for name in UNUSED:
     if importlib.util.find_spec(name) is None:
         sys.modules[name] = None  # type: ignore[assignment]  # As the import system has it.
+
+# A machine may be busy with something else for a while: how long an example takes says nothing.
+settings.register_profile(
+    "patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 # Thousands of tests stay in memory as long as their process: too much to look through so often.
 gc.set_threshold(NEW_OBJECTS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcapnfs.analyses.forecasts.measuring import measure
@@ -359,7 +359,7 @@ def anything(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(anything())
 def test_whatever_clients_do_the_verdict_agrees_with_the_budget(rows: list[Row]) -> None:
     with trace_of(calls=rows, files=[file(1, "a")]) as trace:

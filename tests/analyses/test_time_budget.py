@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcapnfs.analyses.captured import clocks_apart
@@ -289,7 +289,7 @@ def naive(drawn: list[Drawn], client: int) -> dict[str, Fraction]:
     return booked
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 # Of more calls, some less than nothing long tell that the clocks of the directions are apart.
 @given(st.lists(DRAWN, min_size=1, max_size=clocks_apart.FEW - 1))
 def test_every_nanosecond_is_in_the_row_of_its_definition(drawn: list[Drawn]) -> None:

@@ -15,9 +15,7 @@ from pcapnfs import walks
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.mounts import mount_evidence
 
-FEW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 SECOND = 1_000_000_000
 

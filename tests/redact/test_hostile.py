@@ -296,9 +296,7 @@ def _places() -> Iterator[list[bytes]]:
     yield from PLACES.values()
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     frames=st.lists(
         st.sampled_from([frame for frames in _places() for frame in frames]), max_size=6

@@ -25,7 +25,7 @@ def held(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("held")
 def test_rows_come_back() -> None:
     @given(ROWS)
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     def come_back(rows: list[tuple[str, int]]) -> None:
         kept = spilled.Kept(iter(rows))
         assert list(kept) == rows

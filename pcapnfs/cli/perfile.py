@@ -53,7 +53,7 @@ def perfile(
         typer.Option("--sort", metavar="COLUMN", help=f"Sort by {_NAMED}."),
     ] = "time",
     by: Annotated[
-        Literal["directory", "client", "uid", "extension"] | None,
+        Literal["directory", "export", "client", "uid", "extension"] | None,
         typer.Option("--by", help="Show sums for groups of files instead.", show_default=False),
     ] = None,
     match: Annotated[

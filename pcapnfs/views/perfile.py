@@ -57,6 +57,7 @@ _GROUP_COLUMNS = (
 )
 
 _NO_GROUP = {
+    "export": "(export not known)",
     "extension": "(no extension)",
     "uid": "(no user)",
 }
@@ -64,6 +65,7 @@ _NO_GROUP = {
 
 _GROUPS = {
     "directory": ("directory", "directories"),
+    "export": ("export", "exports"),
     "client": ("client", "clients"),
     "uid": ("user", "users"),
     "extension": ("extension", "extensions"),

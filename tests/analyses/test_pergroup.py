@@ -61,6 +61,28 @@ def test_groups_by_directory(trace: Trace) -> None:
     assert (found["."].errors, found["."].revalidations) == (1, 1)
 
 
+def test_groups_by_export_as_it_is_mounted() -> None:
+    files = [
+        file(1, "/home/a/f", export="/home/a"),
+        file(2, "/home/b/f", export="/home/b"),
+        file(3, "/home/b", "directory", export="/home/b"),
+        file(4, "/home/b/f", export="/home/b", server="fd00::1"),
+        file(5, "[0x12345678]/f"),
+    ]
+    calls = [call(number, "READ", number, file=number) for number in range(1, 6)]
+    with trace_of(files=files, calls=calls) as trace:
+        found = pergroup(trace, "export").groups
+        assert [(each.group, each.files, each.calls) for each in found] == [
+            ("10.0.0.1:/home/b", 2, 2),
+            (None, 1, 1),
+            ("[fd00::1]:/home/b", 1, 1),
+            ("10.0.0.1:/home/a", 1, 1),
+        ]
+        assert [each.group for each in pergroup(trace, "export", top=1).groups] == [
+            "10.0.0.1:/home/b"
+        ]
+
+
 def test_groups_by_extension_in_small_letters(trace: Trace) -> None:
     assert {name: each.calls for name, each in costs(trace, "extension").items()} == {
         "c": 3,
@@ -87,7 +109,7 @@ def test_totals_hold_every_call_once_whatever_matches(trace: Trace) -> None:
 
 
 def test_refuses_unknown_groups(trace: Trace) -> None:
-    with pytest.raises(UsageError, match="grouped by directory, client, uid, extension"):
+    with pytest.raises(UsageError, match="grouped by directory, export, client, uid, extension"):
         pergroup(trace, "moon")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="negative"):
         pergroup(trace, "uid", top=-1)

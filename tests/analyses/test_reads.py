@@ -209,7 +209,8 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "pergroup": (
         pergroup.READS,
         lambda trace: [
-            pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
+            pergroup.pergroup(trace, by)
+            for by in ("directory", "export", "client", "uid", "extension")
         ],
     ),
     "preliminaries": (preliminaries.READS, preliminaries.preliminaries),

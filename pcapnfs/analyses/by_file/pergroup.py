@@ -34,19 +34,20 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.asking.named_rows import Row
     from pcapnfs.trace import Trace
 
-READS = columns.together(costs.READS, columns.of(calls="client uid"))
+READS = columns.together(costs.READS, columns.of(calls="client uid", files="server"))
 """The columns that the queries here read."""
 
-By = Literal["directory", "client", "uid", "extension"]
+By = Literal["directory", "export", "client", "uid", "extension"]
 """What files, or the calls on them, are grouped by."""
 
 
 class GroupCost(Record):
-    """The files of a directory or of an extension, or the calls of a client or of a user."""
+    """The files of a directory, an export or an extension, or the calls of a client or a user."""
 
     group: str | None
-    """Path of the directory, address of the client, number of the user, or extension in small
-    letters, without its point; None for files without extension and calls without user."""
+    """Path of the directory, address of the server and export as in `10.0.0.1:/home`, address of
+    the client, number of the user, or extension in small letters, without its point; None for files
+    without extension or below no export that is known, and for calls without user."""
     files: int
     """Files with calls in the group. One that several clients or users called is in several."""
     calls: int
@@ -83,7 +84,7 @@ class PerGroup(Record):
     """The groups, and totals in which every call of a client is counted once."""
 
     by: str
-    """What files are grouped by: `directory`, `client`, `uid` or `extension`."""
+    """What files are grouped by: `directory`, `export`, `client`, `uid` or `extension`."""
     groups: Sequence[GroupCost]
     """The groups shown, longest time first."""
     group_count: int
@@ -126,8 +127,8 @@ def pergroup(
     with closing(trace.cursor()) as cursor:
         prepare(cursor, _tables(by), {"placed": selection.parameters()})
         cursor.execute(_STANDING)
-        tied = cursor.execute(_TIED).fetchnumpy()["example"] if by == "directory" else ()
-        paths.number(cursor, "by_path", tied, _DIRECTORY)
+        tied = cursor.execute(_TIED).fetchnumpy()["example"] if by in _NAMED else ()
+        paths.number(cursor, "by_path", tied, _NAMED.get(by, "path"))
         cursor.execute(
             f"""
             create temp table shown as
@@ -150,13 +151,13 @@ def pergroup(
 
 def _shown(cursor: duckdb.DuckDBPyConnection, by: By) -> Iterator[GroupCost]:
     """The groups that are told, in their order."""
-    if by != "directory":
+    if by not in _NAMED:
         rows = named_rows.each(cursor.execute("from shown"), paths.HELD)
         yield from (_group_cost(row, row["member"]) for row in rows)
         return
     files = cursor.execute("select example from shown").fetchnumpy()["example"]
-    for row, directory in paths.in_order(cursor, "from shown", files, _DIRECTORY):
-        yield _group_cost(row, directory)
+    for row, name in paths.in_order(cursor, "from shown", files, _NAMED[by]):
+        yield _group_cost(row, name or None)
 
 
 def _tables(by: By) -> dict[str, str]:
@@ -196,18 +197,29 @@ _DIRECTORY = """
 """
 """SQL: the directory that a file is in."""
 
+_EXPORT = """
+    case when export is null then ''
+         when contains(server, ':') then '[' || server || ']:' || export
+         else server || ':' || export end
+"""
+"""SQL: the export that a file is in, as it is mounted; empty where it is not known."""
+
+_NAMED: Mapping[By, str] = {"directory": _DIRECTORY, "export": _EXPORT}
+"""SQL: by what a file names its group, where that may be long."""
+
 _OF_FILE: Mapping[By, str] = {
-    "directory": f"hash({_DIRECTORY})::varchar",
+    **{by: f"hash({name})::varchar" for by, name in _NAMED.items()},
     "extension": """
         nullif(lower(regexp_extract(
             parse_filename(path, false, 'forward_slash'), '^.+[.]([^.]{1,16})$', 1)), '')
     """,
 }
-"""What each file is grouped under, where that is part of its path. Directories are compared by
-numbers that are made of their paths; of a file of each, the path is asked for in the end."""
+"""What each file is grouped under, where that is part of its path. Directories and exports are
+compared by numbers that are made of their names; of a file of each, it is asked for in the end."""
 
 _GROUP: Mapping[By, str] = {
     "directory": "of_file",
+    "export": "of_file",
     "client": "client",
     "uid": "uid::varchar",
     "extension": "of_file",

@@ -10,9 +10,11 @@ import pytest
 import pcapnfs
 from pcapnfs import opening
 from pcapnfs.analyses.by_file import perfile
+from pcapnfs.comparison.side import gather
 from pcapnfs.decoding import decode
 from pcapnfs.synth.builder import Conversation, mount3, nfs3
 from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
+from pcapnfs.synth.builder.nfs3.results import Entry
 from tests.decoded import MS, T
 
 pytest.importorskip("pcapnfs._core")
@@ -34,6 +36,7 @@ def captured(file: Path, exports: Sequence[str], srt_ms: int = 1) -> str:
         top, inner = (Fattr3(type=NF3DIR, fileid=fileid, fsid=fsid) for fileid in (2, 3))
         for request, answer in (
             (nfs3.getattr_(root), results.getattr_(top)),
+            (nfs3.readdir(root), results.readdir([Entry(fileid=3, name="src", cookie=1)])),
             (nfs3.lookup(root, "src"), results.lookup(src, inner)),
             (nfs3.create(src, "f"), results.create(made, Fattr3(fileid=4, fsid=fsid))),
             (nfs3.write(made, 0, bytes(512)), results.write(count=512)),
@@ -99,6 +102,7 @@ def test_files_are_compared_by_their_paths_below_the_export(tmp_path: Path) -> N
     before = captured(tmp_path / "before.pcap", [A, B], srt_ms=9)
     after = captured(tmp_path / "after.pcap", ["/vol/new"])
     with pcapnfs.open(before) as one, pcapnfs.open(after) as other:
+        assert gather(one).listed == gather(other).listed == {"."}
         files = pcapnfs.compare(one, other).files
     assert (files.both, files.only_before, files.only_after) == (3, 0, 0)
-    assert {each.path: each.calls_before for each in files.files} == {".": 2, "src": 2, "src/f": 4}
+    assert {each.path: each.calls_before for each in files.files} == {".": 4, "src": 2, "src/f": 4}

@@ -40,7 +40,7 @@ from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -157,7 +157,8 @@ class Side(Record):
     plain_lookups: int
     """LOOKUPs of entries that followed listings without attributes."""
     listed: frozenset[str]
-    """Paths of directories that were listed: those that took longest, up to `LISTED`."""
+    """Paths of directories that were listed, below their exports: those that took longest, up to
+    `LISTED`."""
     largest_listing_bytes: int | None
     """The most that a listing asked for, bytes; None without one."""
 
@@ -211,9 +212,15 @@ def gather(trace: Trace) -> Side:
         plus_listings=listed.readdirplus_calls or 0,
         plain_entries=_plain_entries(listed),
         plain_lookups=listed.after_plain.lookups if listed.after_plain else 0,
-        listed=frozenset(directory.path for directory in listed.shown),
+        listed=_below(trace, (directory.file for directory in listed.shown)),
         largest_listing_bytes=listed.largest_request_bytes,
     )
+
+
+def _below(trace: Trace, files: Iterable[int]) -> frozenset[str]:
+    """The paths of a few files below their exports: those of the other side may have others."""
+    with closing(trace.cursor()) as cursor:
+        return frozenset(path for _, path in paths.each(cursor, list(files), paths.BELOW))
 
 
 def _of_each(measured: Measurement, habits: Mapping[str, Habits]) -> Mapping[str, Habits]:

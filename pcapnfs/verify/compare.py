@@ -113,6 +113,8 @@ class _Comparison:
     def run(self, theirs: Iterable[Message | Silence]) -> Tally:
         for message in theirs:
             self._take_ours(message.frame)
+            while self._ends and self._ends[0] < message.frame:
+                heappop(self._ends)
             if isinstance(message, Silence):
                 self._silence(message.frame)
             elif message.duplicate:
@@ -151,8 +153,6 @@ class _Comparison:
 
     def _silence(self, frame: int) -> None:
         """Remember that tshark sees no message here, if one of ours ends here."""
-        while self._ends and self._ends[0] < frame:
-            heappop(self._ends)
         if self._ends and self._ends[0] == frame and len(self._silent) < WAITING_LIMIT:
             self._silent.add(frame)
 

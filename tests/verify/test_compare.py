@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pcapnfs.record import replace
-from pcapnfs.verify.compare import WAITING_LIMIT, Tally, compare
+from pcapnfs.verify.compare import WAITING_LIMIT, Tally, _Comparison, compare
 from pcapnfs.verify.messages import Message, Silence
 from pcapnfs.verify.ours import Call
 from pcapnfs.verify.reasons import TEXTS, Situation
@@ -77,6 +77,28 @@ def test_tshark_may_see_no_message_in_a_frame_at_all() -> None:
         ("only pcapnfs", "not_recognized"): [10],
         ("only tshark", None): [11],
     }
+
+
+def test_of_frames_in_which_messages_end_those_to_come_are_held() -> None:
+    """However many there were: calls and messages stream by."""
+    xids = range(1000)
+    ours = [
+        replace(OURS, xid=xid, call_first_frame=2 * xid, call_frame=2 * xid,
+                reply_first_frame=2 * xid + 1, reply_frame=2 * xid + 1)
+        for xid in xids
+    ]  # fmt: skip
+    held_at_most = 0
+    comparison = _Comparison(iter(ours), frozenset(), Situation())
+
+    def theirs() -> Iterator[Message]:
+        nonlocal held_at_most
+        for xid in xids:
+            yield replace(CALL, xid=xid, frame=2 * xid)
+            yield replace(REPLY, xid=xid, frame=2 * xid + 1, call_frame=2 * xid)
+            held_at_most = max(held_at_most, len(comparison._ends))
+
+    assert found(comparison.run(theirs())) == {}
+    assert held_at_most == 1
 
 
 def test_a_call_of_one_side_only_is_a_difference() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import opening
+from pcapnfs.analyses.asking import lookup
 from pcapnfs.analyses.by_file import perfile
 from pcapnfs.comparison.side import gather
 from pcapnfs.decoding import decode
@@ -16,13 +17,14 @@ from pcapnfs.synth.builder import Conversation, mount3, nfs3
 from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
 from pcapnfs.synth.builder.nfs3.results import Entry
 from tests.decoded import MS, T
+from tests.unit.rows import call, file, trace_of
 
 pytest.importorskip("pcapnfs._core")
 
 A, B = "/export/a", "/export/b"
 
 
-def captured(file: Path, exports: Sequence[str], srt_ms: int = 1) -> str:
+def captured(path: Path, exports: Sequence[str], srt_ms: int = 1) -> str:
     """Each export is mounted, its root looked at, and `src/f` made and written in it."""
     mounting = Conversation(client_port=801, server_port=20048).open(T)
     talk = Conversation(client_port=802)
@@ -45,7 +47,7 @@ def captured(file: Path, exports: Sequence[str], srt_ms: int = 1) -> str:
             talk.call(xid, now, *request)
             talk.reply(xid, now + srt_ms * MS, answer)
             now += (srt_ms + 1) * MS
-    return str((mounting.capture() + talk.capture()).write(file))
+    return str((mounting.capture() + talk.capture()).write(path))
 
 
 def test_paths_begin_with_the_export(tmp_path: Path) -> None:
@@ -64,6 +66,23 @@ def test_paths_begin_with_the_export(tmp_path: Path) -> None:
         for wanted in (f"{B}/src/f", "b/src/f"):
             (told,) = pcapnfs.sequence(trace, file=wanted).files
             assert (told.path, told.export) == (f"{B}/src/f", B)
+
+
+def test_a_file_is_found_below_its_export_before_others_that_end_so() -> None:
+    """By the path of now and by a former one."""
+    files = [
+        file(1, f"{A}/src/f", export=A),
+        file(2, f"{A}/old/src/f", export=A),
+        file(3, f"{B}/src/f", export=B),
+        file(4, f"{A}/src", "directory", export=A),
+        file(5, f"{A}/kept", export=A),
+    ]
+    calls = [call(number, "READ", 1, file=number) for number in range(1, 6)]
+    names = [{"call": 1, "position": 0, "directory": 4, "name": "was", "file": 5}]
+    with trace_of(files=files, calls=calls, names=names) as trace:
+        assert lookup.named(trace, "src/f") == (1, 3)
+        assert lookup.named(trace, f"{B}/src/f") == (3,)
+        assert lookup.named(trace, "src/was") == lookup.named(trace, f"{A}/src/was") == (5,)
 
 
 def test_a_single_export_does_not_stand_before_its_paths(tmp_path: Path) -> None:

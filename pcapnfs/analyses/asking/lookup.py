@@ -41,15 +41,21 @@ _SHORT_HANDLE = re.compile(r"\[?0x([0-9a-f]{8})\]?", re.IGNORECASE)
 _HANDLE = re.compile(r"(?:0x)?((?:[0-9a-f]{2}){4,128})", re.IGNORECASE)
 _ROWS_AT_A_TIME = 100_000
 
-_BY_PATH = (
-    "path = $wanted or path = ltrim($wanted, '/') or path = regexp_replace($wanted, '^[.]/', '') "
-    "or rtrim(export, '/') || '/' || path = $wanted or (path = '.' and export = $wanted)"
-)
-_BY_FORMER_PATH = """
+_BY_PATH = f"""
+    path = $wanted
+    or ({paths.BELOW}) in ($wanted, ltrim($wanted, '/'), regexp_replace($wanted, '^[.]/', ''))
+    or rtrim(export, '/') || '/' || path = $wanted or (path = '.' and export = $wanted)
+"""
+_BY_FORMER_PATH = f"""
     file in (
         select names.file
         from names semi join (
-            select file as directory from files
+            select file as directory
+            from (
+                select file, path from files
+                union all
+                select file, {paths.BELOW} as path from files where path like '/%'
+            )
             where (case when path = '.' then '' else path || '/' end)
                   || parse_filename($wanted, false, 'forward_slash')
                   in ($wanted, ltrim($wanted, '/'))

@@ -76,3 +76,23 @@ def test_what_others_tell_or_programs_provoke_is_none_of_it() -> None:
     ]
     with trace_of(calls=calls) as trace:
         assert rejections(trace) == ()
+
+
+def test_a_listing_is_rejected_as_other_calls_are_but_where_there_is_none_of_its_kind() -> None:
+    calls = [
+        rejected(1, "READDIRPLUS", "NFS3ERR_TOOSMALL", file=1),
+        rejected(2, "READDIRPLUS", "NFS3ERR_NOTSUPP", file=1),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        (found,) = rejections(trace)
+    assert (found.kind, found.calls, found.of) == ("limit", 1, 2)
+
+
+def test_calls_of_other_programs_have_operations_of_the_same_names() -> None:
+    calls = [
+        rejected(1, "LOCK", "NFS4ERR_LOCK_RANGE", file=2),
+        call(2, "LOCK", 1, file=2, program=100021),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        (found,) = rejections(trace)
+    assert (found.calls, found.of) == (1, 1)

@@ -23,6 +23,20 @@ def among(column: str, values: Iterable[str]) -> str:
     return f"list_contains([{listed}], {column})"
 
 
+def kind(column: str, kinds: Mapping[str, Iterable[str]], before: str = "") -> str:
+    """SQL: the kind that a text is of; NULL for others.
+
+    Args:
+        column: A column of texts.
+        kinds: The texts of each kind, without quotes.
+        before: Branches that come before.
+    """
+    cases = " ".join(
+        f"when {among(column, values)} then '{kind}'" for kind, values in kinds.items()
+    )
+    return f"case {before} {cases} end"
+
+
 def number(column: str, numbers: Mapping[str, int]) -> str:
     """SQL: the number of a text, below 256; NULL for others.
 

@@ -17,7 +17,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
-from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.texts import among, kind
 from pcapnfs.analyses.captured.untold import UNPLACED
 from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
@@ -162,14 +162,6 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
     )
 
 
-def _kind() -> str:
-    """SQL: the kind of a call, by its status."""
-    cases = " ".join(
-        f"when {among('answer', names)} then '{kind}'" for kind, names in KINDS.items()
-    )
-    return f"case {cases} end"
-
-
 # What was cut, lost or sealed before it tells its file, or its status, may have reached one.
 _MAY_REACH = f"""(reply_time is not null and coalesce(rpc_status, 'SUCCESS') = 'SUCCESS'
                and (status = 0 or status is null and undecoded is not null)
@@ -182,7 +174,7 @@ _ASKED = f"""op || ' ' || case when protocol <> 'other' then protocol when progr
 
 _REFUSED = f"""
     refused as (
-        select call, client, server, {_kind()} as kind, answer, {_ASKED} as asked,
+        select call, client, server, {kind("answer", KINDS)} as kind, answer, {_ASKED} as asked,
                call_frame, call_time, reply_time, file, directory, flavor,
                program = {NFS} as of_files
         from (

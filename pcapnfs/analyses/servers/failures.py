@@ -14,7 +14,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
-from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.texts import among, kind
 from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
 from pcapnfs.record import Record
 
@@ -149,11 +149,8 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
 
 def _kind() -> str:
     """SQL: the kind of a call, by its status."""
-    cases = " ".join(
-        f"when {among('status_name', names)} then '{kind}'" for kind, names in KINDS.items()
-    )
     session = f"status_name = 'NFS4ERR_NOSPC' and {among('op', SESSIONS)}"
-    return f"case when {session} then 'session' {cases} end"
+    return kind("status_name", KINDS, before=f"when {session} then 'session'")
 
 
 def _most(value: str, limit: str) -> str:

@@ -14,7 +14,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
-from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.texts import among, kind
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -70,9 +70,9 @@ section 15.1, RFC 8276 section 8.3, RFC 5531 section 9)."""
 STATUSES = tuple(name for names in KINDS.values() for name in names)
 """All of them."""
 
-TOLD_ELSEWHERE = "READDIRPLUS"
-"""A server that does not support it makes clients list without attributes, which `listings` know
-(RFC 1813 section 3.3.17)."""
+TOLD_ELSEWHERE = "op = 'READDIRPLUS' and status_name = 'NFS3ERR_NOTSUPP'"
+"""SQL: a server that has no READDIRPLUS makes clients list without attributes, which `listings`
+know (RFC 1813 section 3.3.17)."""
 
 NEEDS = population.Calls(names=STATUSES)
 """Without a call that was answered so there is none."""
@@ -144,34 +144,27 @@ def _times(cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, float]]:
     return times
 
 
-def _kind() -> str:
-    """SQL: the kind of a status."""
-    cases = " ".join(
-        f"when {among('status', names)} then '{kind}'" for kind, names in KINDS.items()
-    )
-    return f"case {cases} end"
-
-
 _REJECTED = f"""
     create temp table rejected as
     select *, dense_rank() over (order by client, server, op, kind) as number
     from (
-        select *, {_kind()} as kind
+        select *, {kind("status", KINDS)} as kind
         from (
             select call, client, server, op, coalesce(status_name, rpc_status) as status,
                    stability, call_frame, coalesce(file, directory) as object
             from calls
             where {among("coalesce(status_name, rpc_status)", STATUSES)} and not callback
                   and reply_time is not null and program in {NFS_PROGRAMS}
-                  and op <> '{TOLD_ELSEWHERE}'
+                  and not coalesce({TOLD_ELSEWHERE}, false)
         )
     )
 """
 
-_BY_OPERATION = """
+_BY_OPERATION = f"""
     with made as (
         select client, server, op, count(*) as calls from calls
         where op in (select op from rejected) and not callback and reply_time is not null
+              and program in {NFS_PROGRAMS}
         group by client, server, op
     ),
     told as (

@@ -308,14 +308,15 @@ def _paths(
         row = connection.execute(
             f"select count(distinct export) > 1 from read_parquet([{named}])"
         ).fetchone()
-    return _BELOW_SEVERAL if row and row[0] else None
+    return _WITH_EXPORT if row and row[0] else None
 
 
-_BELOW_SEVERAL = """
+_WITH_EXPORT = """
     case when export is null or path = export or starts_with(path, '/') then path
          when path = '.' then export
          else rtrim(export, '/') || '/' || path end
 """
+"""SQL: the path of a row of files with its export before it, also where it stands there already."""
 
 
 def _select(

@@ -18,8 +18,8 @@ use crate::nfs::types::FileType;
 pub(super) const DEPTH_LIMIT: usize = 256;
 
 /// Bytes of names up to which a path is followed, those of one name at least, and of an export that stands
-/// before it: what Linux takes for a path at most. Beyond it a few directories with long names, in one another, would give each file in them a
-/// path many times as long as all that the capture told of it.
+/// before it: what Linux takes for a path at most. Beyond it a few directories with long names, in one
+/// another, would give each file in them a path many times as long as all that the capture told of it.
 const LENGTH_LIMIT: usize = 4096;
 
 /// Directories of which it is kept how the paths in them begin.

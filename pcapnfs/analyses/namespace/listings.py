@@ -54,17 +54,6 @@ _ASKS_NO_TYPE = "not contains('2367abef', substr(attributes, 8, 1))"
 """SQL: an NFSv4 bitmap lacks the type, bit 1 of its first word, whose eighth digit has bits 0 to 3;
 NULL when it is unknown."""
 
-
-def with_attributes(op: str, version: str) -> str:
-    """SQL: whether a listing asks for attributes; NULL when that is unknown.
-
-    Args:
-        op: The operation: READDIRPLUS does, READDIR of NFSv4 where its `plus` says so.
-        version: The version of NFS.
-    """
-    return f"case when {op} = 'READDIRPLUS' then true when {version} < 4 then false else plus end"
-
-
 USED = """
     select mount, file, call_time from calls where not callback
     union all
@@ -90,7 +79,9 @@ _ASKED = f"""
 _LISTINGS = f"""
     create table {TABLE} as
     select asked.call, position, mount, version, asked.directory,
-           {with_attributes("asked.op", "version")} as plus,
+           -- READDIR of NFSv4 says so by its attributes.
+           case when asked.op = 'READDIRPLUS' then true when version < 4 then false else plus end
+               as plus,
            asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
            unsupported, cookie, entries, requested, call_frame, call_time, reply_frame, reply_time,
            case when calls.op = asked.op then srt end as srt,

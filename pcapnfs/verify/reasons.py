@@ -137,7 +137,10 @@ def only_ours(call: Call, situation: Situation) -> str | None:
         return "snaplen"
     if call.call_bytes > _LONGEST_RECORD_BYTES:
         return "long_record"
-    return "not_recognized" if call.call_frame in situation.silent else None
+    if call.call_frame not in situation.silent:
+        return None
+    # tshark waits for what is missing.
+    return "beginning_only" if call.undecoded == "missing" else "not_recognized"
 
 
 def only_theirs(message: Message, situation: Situation) -> str | None:

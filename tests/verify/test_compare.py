@@ -71,6 +71,10 @@ def test_tshark_may_see_no_message_in_a_frame_at_all() -> None:
         assert held(theirs=[Silence(frame)]) == {("only pcapnfs", reason): [10]}
     for frame, reason in ((12, "not_recognized"), (11, None)):
         assert held(theirs=[CALL, Silence(frame)]) == {("reply", reason): [10]}
+    # It waits for the rest of a message that the capture does not have, and we say so.
+    cut = replace(OURS, undecoded="missing")
+    assert held([cut], [Silence(10)]) == {("only pcapnfs", "beginning_only"): [10]}
+    assert held([cut], [Silence(9)]) == {("only pcapnfs", None): [10]}
     # What it does see there is a difference of its own.
     other = replace(CALL, frame=11)
     assert held(theirs=[Silence(10), other]) == {

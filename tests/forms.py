@@ -22,6 +22,12 @@ FIN_OR_PSH = 0x09
 ADDRESSES = bytes.fromhex("020000000001020000000002")
 """Two Ethernet addresses."""
 
+INNER_ADDRESSES = bytes.fromhex("00505600aa0100505600aa02")
+"""Two of a frame in a frame."""
+
+TZSP_SENSOR = bytes.fromhex("00505600bb03")
+"""Who sends what it captured."""
+
 PREFIX = bytes.fromhex("fd00000000000000000000aa")
 """Of IPv6 addresses whose last four bytes are those of IPv4."""
 
@@ -260,6 +266,28 @@ def _tags(packet: _Packet) -> bytes:
     return ADDRESSES + struct.pack(">5H", 0x88A8, 100, 0x8100, 200, IPV4) + packet.ip
 
 
+def _typed(*types: int) -> Callable[[_Packet], bytes]:
+    """Behind an Ethernet type, what stands in such headers, and that of IPv4; each of 16 bits."""
+    return lambda packet: ADDRESSES + struct.pack(f">{len(types) + 1}H", *types, IPV4) + packet.ip
+
+
+def _frame_within(kind: int, before: bytes) -> Callable[[_Packet], bytes]:
+    """A frame in a frame of this type, behind these bytes."""
+
+    def wrap(packet: _Packet) -> bytes:
+        inner = INNER_ADDRESSES + struct.pack(">H", IPV4) + packet.ip
+        return ADDRESSES + struct.pack(">H", kind) + before + inner
+
+    return wrap
+
+
+def _tzsp(packet: _Packet) -> bytes:
+    tags = bytes([0, 10, 1, 0xCE, 60, 6]) + TZSP_SENSOR + bytes([1])
+    inner = struct.pack(">BBH", 1, 0, 1) + tags + INNER_ADDRESSES + struct.pack(">H", IPV4)
+    length = 8 + len(inner) + len(packet.ip) + packet.missing
+    return struct.pack(">4H", 50_000, 37008, length, 0) + inner
+
+
 FORMS: dict[str, Form] = {
     "cooked": _within(lambda p: struct.pack(">3H8xH", 0, 1, 6, IPV4) + p.ip, 113),
     "cooked, version 2": _within(
@@ -269,6 +297,17 @@ FORMS: dict[str, Form] = {
     "null": _within(lambda p: struct.pack("<I", 2) + p.ip, 0),
     "loopback of OpenBSD": _within(lambda p: struct.pack(">I", 2) + p.ip, 108),
     "tags within tags": _within(_tags),
+    "VN-Tag": _within(_typed(0x8926, 5, 9, 0x8100, 200)),
+    "Cisco's metadata": _within(_typed(0x8909, 0x101, 1, 100)),
+    "E-Tag": _within(_typed(0x893F, 0, 1, 0)),
+    "R-Tag": _within(_typed(0xF1C1, 0, 7)),
+    "backbone": _within(_frame_within(0x88E7, struct.pack(">I", 7))),
+    "FabricPath": _within(_frame_within(0x8903, struct.pack(">H", 1 << 6 | 32))),
+    "pseudowire": _within(_frame_within(0x8847, struct.pack(">I", 1000 << 12 | 0x140))),
+    "pseudowire with a control word": _within(
+        _frame_within(0x8847, struct.pack(">II", 1000 << 12 | 0x140, 1))
+    ),
+    "TZSP": _within(_tunnel(UDP, _tzsp)),
     "GRE": _within(_tunnel(47, lambda _: struct.pack(">HH", 0, IPV4))),
     "VXLAN": _within(_tunnel(UDP, _vxlan)),
     "IP in IP": _within(_tunnel(4, lambda _: b"")),

@@ -213,6 +213,16 @@ PLACES: dict[str, list[bytes]] = {
     "options of GENEVE": [
         udp(struct.pack(">BBHI", 7, 0, 0x6558, 0) + (MARKER + bytes(3)) + tcp(b"", 1), port=6081),
     ],
+    "tags of TZSP": [
+        udp(
+            struct.pack(">BBHBB", 1, 0, 1, 60, len(MARKER)) + MARKER + b"\x01" + tcp(b"", 1),
+            port=37008,
+        ),
+    ],
+    "addresses of a frame in a frame": [
+        ethernet(struct.pack(">I", 7) + MARKER[:12] + tcp(b"", 1)[12:], 0x88E7),
+        ethernet(struct.pack(">II", 0x140, 1) + MARKER[:12] + tcp(b"", 1)[12:], 0x8847),
+    ],
     "VXLAN that is none": [udp(struct.pack(">BBHI", 8, 0, 0, 0) + MARKER * 2, port=4789)],
     "RDMA": [udp(MARKER * 2, port=4791)],
     "TLS": [tcp(b"\x17\x03\x03\x00\x19" + MARKER, 1)],

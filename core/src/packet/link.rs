@@ -1,10 +1,10 @@
 //! Link-layer headers: from the frame to the IP packet in it.
 //!
-//! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
-//! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661), Cisco's
-//! HDLC, the log of Linux' netfilter, packets with what macOS, Solaris or a capture card knows of them, and
-//! bare IP.
+//! Ethernet with any tags (`tags.rs`), Linux cooked captures of both versions, FDDI, IP over InfiniBand
+//! (RFC 4391), BSD loopback, PPP (RFC 1661), Cisco's HDLC, the log of Linux' netfilter, packets with what
+//! macOS, Solaris or a capture card knows of them, and bare IP.
 
+use super::tags::{self, IPV4, LLC};
 use super::{Other, Payload};
 use crate::capture::LinkType;
 
@@ -14,25 +14,6 @@ pub(super) enum Network<'a> {
     V4(Payload<'a>),
     V6(Payload<'a>),
 }
-
-/// Tags and labels beyond this number are taken for damage.
-const TAG_LIMIT: usize = 8;
-
-pub(super) const IPV4: u16 = 0x0800;
-pub(super) const IPV6: u16 = 0x86dd;
-pub(super) const VLAN: u16 = 0x8100;
-const PROVIDER_VLAN: u16 = 0x88a8;
-const OLD_PROVIDER_VLAN: u16 = 0x9100;
-const OLDER_PROVIDER_VLAN: u16 = 0x9200;
-const MPLS: u16 = 0x8847;
-const MPLS_MULTICAST: u16 = 0x8848;
-const PPPOE_SESSION: u16 = 0x8864;
-/// RDMA over Ethernet, version 1.
-const ROCE: u16 = 0x8915;
-/// Stands for the length of an IEEE 802.3 frame where there is none: LLC follows.
-const LLC: u16 = 0;
-/// Types below are lengths of an IEEE 802.3 frame.
-const SMALLEST_TYPE: u16 = 0x0600;
 
 /// The IP packet in a frame of this link type.
 #[inline(always)]
@@ -44,18 +25,18 @@ pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>,
             // packet type 2, hardware type 2, address length 2, address 8, protocol 2
             let (header, rest) = frame.header::<16>()?;
             let [.., p0, p1] = *header;
-            tagged(u16::from_be_bytes([p0, p1]), rest)
+            tags::bare_tags(u16::from_be_bytes([p0, p1]), rest)
         }
         LinkType::LINUX_SLL2 => {
             // protocol 2, reserved 2, interface 4, hardware type 2, packet type 1, address length 1, address 8
             let (header, rest) = frame.header::<20>()?;
             let [p0, p1, ..] = *header;
-            tagged(u16::from_be_bytes([p0, p1]), rest)
+            tags::bare_tags(u16::from_be_bytes([p0, p1]), rest)
         }
         LinkType::FDDI => {
             // frame control 1, destination 6, source 6
             let (_, rest) = frame.header::<13>()?;
-            tagged(LLC, rest)
+            tags::bare_tags(LLC, rest)
         }
         LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD => bare(frame),
         LinkType::IPV4 => Ok(Network::V4(frame)),
@@ -81,55 +62,8 @@ pub(super) fn ethernet(frame: Payload<'_>) -> Result<Network<'_>, Other> {
     let [.., t0, t1] = *header;
     match u16::from_be_bytes([t0, t1]) {
         IPV4 => Ok(Network::V4(rest)),
-        kind => tagged(kind, rest),
+        kind => tags::tagged(kind, rest),
     }
-}
-
-/// What an Ethernet type announces, behind any number of tags.
-pub(super) fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
-    for _ in 0..TAG_LIMIT {
-        match kind {
-            IPV4 => return Ok(Network::V4(rest)),
-            IPV6 => return Ok(Network::V6(rest)),
-            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN | OLDER_PROVIDER_VLAN => {
-                // priority and VLAN 2, type 2
-                let ([_, _, t0, t1], inner) = rest.header::<4>()?;
-                (kind, rest) = (u16::from_be_bytes([*t0, *t1]), inner);
-            }
-            MPLS | MPLS_MULTICAST => return mpls(rest),
-            PPPOE_SESSION => return pppoe(rest),
-            ROCE => return Err(Other::Rdma),
-            _ if kind < SMALLEST_TYPE => {
-                // LLC 3 and SNAP 5 (RFC 1042); anything else is a protocol without IP
-                let (header, inner) = rest.header::<8>().map_err(|_| Other::NotIp)?;
-                let [0xaa, 0xaa, 3, 0, 0, 0, t0, t1] = *header else {
-                    return Err(Other::NotIp);
-                };
-                (kind, rest) = (u16::from_be_bytes([t0, t1]), inner);
-            }
-            _ => return Err(Other::NotIp),
-        }
-    }
-    Err(Other::MalformedHeader)
-}
-
-/// How many VLAN tags (IEEE 802.1Q) a frame has before its IP packet; `None` where other labels are there.
-pub(super) fn vlan_tags(link: LinkType, frame: &[u8]) -> Option<usize> {
-    let place = match link {
-        LinkType::ETHERNET => 12,
-        LinkType::LINUX_SLL => 14,
-        LinkType::LINUX_SLL2 => 0,
-        _ => return Some(0),
-    };
-    let header = if link == LinkType::LINUX_SLL2 { 20 } else { place + 2 };
-    let kind = |at: usize| frame.get(at..)?.first_chunk().map(|kind| u16::from_be_bytes(*kind));
-    let (mut tags, mut next) = (0, kind(place)?);
-    while let VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN | OLDER_PROVIDER_VLAN = next {
-        // priority and VLAN 2, type 2
-        next = kind(header + 4 * tags + 2)?;
-        tags += 1;
-    }
-    matches!(next, IPV4 | IPV6).then_some(tags)
 }
 
 /// What Solaris says of a packet of its own zones: version 1, address family 1, hooks 2, length 4,
@@ -151,24 +85,11 @@ fn ipoib(frame: Payload<'_>) -> Result<Network<'_>, Other> {
         _ => frame.split(40)?.1,
     };
     let ([t0, t1, _, _], rest) = encapsulated.header::<4>()?;
-    tagged(u16::from_be_bytes([*t0, *t1]), rest)
-}
-
-/// Labels do not say what follows them; an IP packet shows by its version.
-pub(super) fn mpls(mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
-    for _ in 0..TAG_LIMIT {
-        // label, class and bottom of stack 3, time to live 1
-        let ([_, _, bottom, _], inner) = rest.header::<4>()?;
-        rest = inner;
-        if bottom & 1 == 1 {
-            return bare(rest);
-        }
-    }
-    Err(Other::MalformedHeader)
+    tags::bare_tags(u16::from_be_bytes([*t0, *t1]), rest)
 }
 
 /// An IP packet of either version.
-fn bare(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+pub(super) fn bare(packet: Payload<'_>) -> Result<Network<'_>, Other> {
     let ([first], _) = packet.header::<1>()?;
     match first >> 4 {
         4 => Ok(Network::V4(packet)),
@@ -254,7 +175,7 @@ pub(super) fn erf_header(frame: Payload<'_>) -> Result<(LinkType, usize), Other>
     let [.., kind, _, _, _, _, _, _, _] = *header;
     let (mut more, mut length) = (kind, header.len());
     while more & MORE != 0 {
-        if length > header.len() + 8 * TAG_LIMIT {
+        if length > header.len() + 8 * tags::TAG_LIMIT {
             return Err(Other::MalformedHeader);
         }
         let (extension, behind) = rest.header::<8>()?;
@@ -296,11 +217,11 @@ fn ppp(frame: Payload<'_>) -> Result<Network<'_>, Other> {
 /// Address 1, control 1, Ethernet type 2.
 fn cisco_hdlc(frame: Payload<'_>) -> Result<Network<'_>, Other> {
     let ([_, _, t0, t1], rest) = frame.header::<4>()?;
-    tagged(u16::from_be_bytes([*t0, *t1]), rest)
+    tags::bare_tags(u16::from_be_bytes([*t0, *t1]), rest)
 }
 
 /// RFC 2516 section 4.
-fn pppoe(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+pub(super) fn pppoe(packet: Payload<'_>) -> Result<Network<'_>, Other> {
     // version and type 1, code 1, session 2, length 2
     let (_, rest) = packet.header::<6>()?;
     ppp(rest)
@@ -321,30 +242,5 @@ fn protocol(frame: Payload<'_>) -> Result<Network<'_>, Other> {
         0x21 => Ok(Network::V4(rest)),
         0x57 => Ok(Network::V6(rest)),
         _ => Err(Other::NotIp),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tags_are_counted_and_other_labels_are_told() {
-        const FRAMES: [(LinkType, usize, &[u8], Option<usize>); 8] = [
-            (LinkType::ETHERNET, 12, &[8, 0], Some(0)),
-            (LinkType::ETHERNET, 12, &[0x81, 0, 0, 7, 0x86, 0xdd], Some(1)),
-            (LinkType::ETHERNET, 12, &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 8, 0], Some(2)),
-            (LinkType::ETHERNET, 12, &[0x81, 0, 0, 7, 0x88, 0x47], None), // MPLS
-            (LinkType::ETHERNET, 12, &[0, 60, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0], None), // SNAP
-            (LinkType::LINUX_SLL, 14, &[0x81, 0, 0, 7, 8, 0], Some(1)),
-            (LinkType::RAW, 0, &[0x45], Some(0)),
-            (LinkType::LINUX_SLL2, 0, &[0x81, 0], None), // cut
-        ];
-        for (link, place, types, expected) in FRAMES {
-            let frame = [vec![0; place], types.to_vec()].concat();
-            assert_eq!(vlan_tags(link, &frame), expected, "{link:?} {types:x?}");
-        }
-        let cooked = [&[0x81, 0], [0; 18].as_slice(), &[0, 7, 8, 0]].concat();
-        assert_eq!(vlan_tags(LinkType::LINUX_SLL2, &cooked), Some(1));
     }
 }

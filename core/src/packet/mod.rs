@@ -24,6 +24,8 @@ pub mod plain;
 
 mod rdma;
 
+mod tags;
+
 mod tcp;
 
 mod tunnel;
@@ -113,7 +115,7 @@ pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
 
 /// How many VLAN tags (IEEE 802.1Q) a packet has; `None` where other labels are there.
 pub fn vlan_tags(packet: &Packet<'_>) -> Option<usize> {
-    link::vlan_tags(packet.link, packet.bytes)
+    tags::vlan_tags(packet.link, packet.bytes)
 }
 
 /// The timestamps of a segment that [`glance`] finds.

@@ -12,7 +12,7 @@ use super::link::{self, Network};
 use super::tcp::Segment;
 use super::tunnel::Between;
 use super::udp::Datagram;
-use super::{NESTING_LIMIT, Other, Payload, rdma, tunnel};
+use super::{NESTING_LIMIT, Other, Payload, rdma, tags, tunnel};
 use crate::capture::{LinkType, Packet};
 
 /// What bytes of a header are.
@@ -107,7 +107,10 @@ impl<'a> Outline<'a, '_> {
     /// types and tags.
     fn link(&mut self, link: LinkType, from: usize, to: usize) {
         let addresses: &[(usize, usize)] = match link {
-            LinkType::ETHERNET => &[(0, 6), (6, 6)],
+            LinkType::ETHERNET => {
+                self.ethernet(from, to);
+                return;
+            }
             LinkType::FDDI => &[(1, 6), (7, 6)],
             LinkType::LINUX_SLL => &[(6, 8)],
             LinkType::LINUX_SLL2 => &[(12, 8)],
@@ -149,6 +152,28 @@ impl<'a> Outline<'a, '_> {
             at = end;
         }
         self.field(Field::Numbers, at, to);
+    }
+
+    /// An Ethernet header, its tags, and the headers and tags of the frames in the frame.
+    fn ethernet(&mut self, from: usize, to: usize) {
+        let header = self.packet.get(from..).unwrap_or_default();
+        let mut begins = vec![from];
+        if let Some([.., t0, t1]) = header.first_chunk::<14>() {
+            let rest = header.get(14..).unwrap_or_default();
+            let kind = u16::from_be_bytes([*t0, *t1]);
+            begins.extend(
+                tags::frames(kind, Payload::new(rest, rest.len())).iter().map(|frame| self.place(frame)),
+            );
+        }
+        begins.retain(|begin| *begin <= to);
+        begins.push(to);
+        for (begin, end) in begins.iter().zip(begins.iter().skip(1)) {
+            let addresses = (begin + 12).min(*end);
+            let second = (begin + 6).min(addresses);
+            self.field(Field::Hardware, *begin, second);
+            self.field(Field::Hardware, second, addresses);
+            self.field(Field::Numbers, addresses, *end);
+        }
     }
 
     fn network(&mut self, network: Network<'a>, levels: usize) -> Carried<'a> {
@@ -212,8 +237,10 @@ impl<'a> Outline<'a, '_> {
 
     /// The headers between two IP packets, of which the outer ends at `from`.
     fn tunnel(&mut self, before: Between, from: usize, to: usize) {
-        self.field(Field::Numbers, from, (from + before.numbers).min(to));
+        let numbers = (from + before.numbers).min(to);
         let link = (from + before.link).min(to);
+        self.field(Field::Numbers, from, numbers);
+        self.field(Field::Numbers, numbers.max(link - before.closing.min(link)), link);
         if before.ethernet {
             self.link(LinkType::ETHERNET, link, to);
         } else {

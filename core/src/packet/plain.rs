@@ -7,7 +7,7 @@
 use std::net::{Ipv6Addr, SocketAddr};
 
 use super::tcp::{Part, TcpFlags};
-use super::{Payload, ip, link, rdma};
+use super::{Payload, ip, rdma, tags};
 use crate::capture::LinkType;
 
 /// A segment behind plain headers.
@@ -30,8 +30,8 @@ impl<'a> Plain<'a> {
     pub fn of(link: LinkType, frame: &'a [u8], wire_length: u32) -> Option<Self> {
         let (kind, packet) = network(link, frame)?;
         match kind {
-            link::IPV4 => v4(packet, wire_length as usize == frame.len()),
-            link::IPV6 => v6(packet),
+            tags::IPV4 => v4(packet, wire_length as usize == frame.len()),
+            tags::IPV6 => v6(packet),
             _ => None,
         }
     }
@@ -90,7 +90,7 @@ fn network(link: LinkType, frame: &[u8]) -> Option<(u16, &[u8])> {
         _ => return None,
     };
     let kind = u16::from_be_bytes([k0, k1]);
-    if kind != link::VLAN {
+    if kind != tags::VLAN {
         return Some((kind, rest));
     }
     // priority and VLAN 2, type 2

@@ -215,11 +215,23 @@ fn every_link_type_leads_to_the_segment() {
         (LinkType::ETHERNET, ethernet(0x8100, &with(&[0x20, 100, 0x08, 0x00], &v4))),
         (LinkType::ETHERNET, ethernet(0x88a8, &[&tag[..], &[0, 5, 0x86, 0xdd], &v6].concat())),
         (LinkType::ETHERNET, ethernet(0x8847, &with(&[0, 1, 0x00, 64, 0, 2, 0x01, 64], &v4))),
+        (LinkType::ETHERNET, ethernet(0x8926, &with(&[0, 5, 0, 9, 0x81, 0, 0, 5, 0x08, 0x00], &v4))), // VN-Tag
+        (LinkType::ETHERNET, ethernet(0x8909, &with(&[1, 1, 0, 1, 0, 100, 0x08, 0x00], &v4))), // Cisco metadata
+        (LinkType::ETHERNET, ethernet(0x893f, &with(&[0, 0, 0, 1, 0, 0, 0x86, 0xdd], &v6))),   // E-Tag
+        (LinkType::ETHERNET, ethernet(0xf1c1, &with(&[0, 0, 0, 7, 0x08, 0x00], &v4))),         // R-Tag
+        (LinkType::ETHERNET, ethernet(0x88e7, &with(&[0, 0, 0, 7], &ethernet(0x0800, &v4)))),  // I-Tag
+        (
+            LinkType::ETHERNET,
+            ethernet(0x8903, &with(&[0, 64], &ethernet(0x8100, &with(&[0, 5, 0x86, 0xdd], &v6)))),
+        ),
+        (LinkType::ETHERNET, ethernet(0x8847, &with(&[0, 2, 0x01, 64], &ethernet(0x0800, &v4)))),
+        (LinkType::ETHERNET, ethernet(0x8847, &with(&[0, 2, 0x01, 64, 0, 0, 0, 1], &ethernet(0x86dd, &v6)))),
         (LinkType::ETHERNET, ethernet(0x8864, &with(&[0x11, 0, 0, 1, 0, 46, 0x00, 0x21], &v4))),
         (LinkType::ETHERNET, ethernet(52, &with(&[0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00], &v4))),
         (LinkType::FDDI, [&[0x51; 13][..], &[0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00], &v4].concat()),
         (LinkType::LINUX_SLL, [&cooked[..], &[0x08, 0x00], &v4].concat()),
         (LinkType::LINUX_SLL, [&cooked[..], &[0x81, 0x00, 0, 5, 0x08, 0x00], &v4].concat()),
+        (LinkType::LINUX_SLL, [&cooked[..], &[0x89, 0x26, 0, 5, 0, 9, 0x08, 0x00], &v4].concat()),
         (LinkType::LINUX_SLL2, [&[0x86, 0xdd], &cooked2[..], &v6].concat()),
         (LinkType::RAW, v4.clone()),
         (LinkType::RAW_BSD, v6.clone()),

@@ -2,11 +2,12 @@
 //!
 //! IP in IP (RFC 2003, RFC 4213, RFC 2473), GRE (RFC 2784, RFC 2890) with whatever an Ethernet type
 //! names in it, ERSPAN (draft-foschiano-erspan), EtherIP (RFC 3378), MPLS in IP (RFC 4023), VXLAN
-//! (RFC 7348) and GENEVE (RFC 8926). A UDP port only suggests what a datagram holds: the headers
+//! (RFC 7348), GENEVE (RFC 8926) and TZSP, by which MikroTik's routers and some access points send what they
+//! capture. A UDP port only suggests what a datagram holds: the headers
 //! must agree, and so must the packet inside, or else the datagram is delivered as it is.
 
 use super::link::{self, Network};
-use super::{Other, Payload};
+use super::{Other, Payload, tags};
 
 const IPV4_IN_IP: u8 = 4;
 const IPV6_IN_IP: u8 = 41;
@@ -18,6 +19,7 @@ const VXLAN_PORT: u16 = 4789;
 /// Where Linux put VXLAN before it had a port; some overlay networks still use it.
 const VXLAN_LINUX_PORT: u16 = 8472;
 const GENEVE_PORT: u16 = 6081;
+const TZSP_PORT: u16 = 37_008;
 
 /// An Ethernet frame inside GRE or GENEVE.
 const ETHERNET: u16 = 0x6558;
@@ -32,7 +34,7 @@ pub(super) fn in_ip(protocol: u8, payload: Payload<'_>) -> Result<Network<'_>, O
         IPV6_IN_IP => Ok(Network::V6(payload)),
         GRE => gre(payload),
         ETHER_IP => ether_ip(payload),
-        MPLS_IN_IP => link::mpls(payload),
+        MPLS_IN_IP => tags::mpls(payload),
         _ => Err(Other::OtherProtocol),
     }
 }
@@ -43,6 +45,7 @@ pub(super) fn in_udp(port: u16, payload: Payload<'_>) -> Option<Network<'_>> {
     match port {
         VXLAN_PORT | VXLAN_LINUX_PORT => vxlan(payload),
         GENEVE_PORT => geneve(payload),
+        TZSP_PORT => tzsp(payload),
         _ => None,
     }
 }
@@ -56,12 +59,14 @@ pub(super) struct Between {
     pub(super) link: usize,
     /// It is an Ethernet header.
     pub(super) ethernet: bool,
+    /// So many bytes right before it are numbers, too.
+    pub(super) closing: usize,
 }
 
 /// What stands before the packet that [`in_ip`] found.
 pub(super) fn before_in_ip(protocol: u8, payload: &[u8]) -> Between {
     match (protocol, payload) {
-        (ETHER_IP, _) => Between { numbers: 2, link: 2, ethernet: true },
+        (ETHER_IP, _) => Between { numbers: 2, link: 2, ethernet: true, closing: 0 },
         (GRE, [flags, _, k0, k1, ..]) => {
             // Checksum, key, sequence number.
             let options = [0x80, 0x20, 0x10].into_iter().filter(|flag| flags & flag != 0).count();
@@ -74,9 +79,9 @@ pub(super) fn before_in_ip(protocol: u8, payload: &[u8]) -> Between {
                 _ => 0,
             };
             let ethernet = matches!(kind, ETHERNET | ERSPAN | ERSPAN_III);
-            Between { numbers: header + mirror, link: header + mirror, ethernet }
+            Between { numbers: header + mirror, link: header + mirror, ethernet, closing: 0 }
         }
-        _ => Between { numbers: 0, link: 0, ethernet: false },
+        _ => Between { numbers: 0, link: 0, ethernet: false, closing: 0 },
     }
 }
 
@@ -86,9 +91,13 @@ pub(super) fn before_in_udp(port: u16, payload: &[u8]) -> Between {
     match (port, payload) {
         (GENEVE_PORT, [first, _, k0, k1, ..]) => {
             let link = 8 + 4 * usize::from(first & 0x3f);
-            Between { numbers: 8, link, ethernet: u16::from_be_bytes([*k0, *k1]) == ETHERNET }
+            Between { numbers: 8, link, ethernet: u16::from_be_bytes([*k0, *k1]) == ETHERNET, closing: 0 }
         }
-        _ => Between { numbers: 8, link: 8, ethernet: true },
+        // Tags tell of the one that sent it.
+        (TZSP_PORT, _) => {
+            Between { numbers: 4, link: tzsp_header(payload).unwrap_or(4), ethernet: true, closing: 1 }
+        }
+        _ => Between { numbers: 8, link: 8, ethernet: true, closing: 0 },
     }
 }
 
@@ -112,7 +121,7 @@ fn gre(packet: Payload<'_>) -> Result<Network<'_>, Other> {
         ERSPAN if flags & SEQUENCE == 0 => link::ethernet(inner),
         ERSPAN => link::ethernet(inner.split(8)?.1),
         ERSPAN_III => erspan_3(inner),
-        kind => link::tagged(kind, inner),
+        kind => tags::bare_tags(kind, inner),
     }
 }
 
@@ -153,6 +162,27 @@ fn geneve(datagram: Payload<'_>) -> Option<Network<'_>> {
     let (_, inner) = rest.split(4 * usize::from(first & 0x3f)).ok()?;
     match u16::from_be_bytes([*k0, *k1]) {
         ETHERNET => link::ethernet(inner).ok(),
-        kind => link::tagged(kind, inner).ok(),
+        kind => tags::bare_tags(kind, inner).ok(),
+    }
+}
+
+/// Version 1, type of a packet that was received or sent 1, what it is of 2, then tags.
+fn tzsp(datagram: Payload<'_>) -> Option<Network<'_>> {
+    let [1, 0 | 1, 0, 1, ..] = datagram.bytes else { return None };
+    link::ethernet(datagram.split(tzsp_header(datagram.bytes)?).ok()?.1).ok()
+}
+
+/// The length of the header with its tags, of which all but two have a length of their own.
+fn tzsp_header(payload: &[u8]) -> Option<usize> {
+    const PADDING: u8 = 0;
+    const END: u8 = 1;
+    let mut at = 4;
+    loop {
+        at += match payload.get(at..)? {
+            [END, ..] => return Some(at + 1),
+            [PADDING, ..] => 1,
+            [_, length, ..] => 2 + usize::from(*length),
+            _ => return None,
+        };
     }
 }

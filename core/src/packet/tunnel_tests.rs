@@ -47,6 +47,8 @@ fn ways(v4: &[u8], v6: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         ("VXLAN, IPv6 with a tag", in_udp(4789, &VXLAN, &tagged)),
         ("VXLAN with a group policy", in_udp(4789, &[0x88, 0, 0, 7, 0, 0, 42, 0], &frame)),
         ("VXLAN of old", in_udp(8472, &VXLAN, &frame)),
+        ("TZSP", in_udp(37008, &[1, 0, 0, 1, 1], &frame)),
+        ("TZSP with tags", in_udp(37008, &[1, 1, 0, 1, 0, 10, 1, 200, 60, 6, 2, 0, 0, 0, 0, 1, 1], &tagged)),
         ("GENEVE", in_udp(6081, &GENEVE, &tagged)),
         ("GENEVE, IPv4", in_udp(6081, &[0, 0x40, 0x08, 0x00, 0, 0, 1, 0], v4)),
         ("GENEVE with options", in_udp(6081, &options, &frame)),

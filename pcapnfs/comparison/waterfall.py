@@ -75,14 +75,15 @@ class Step(Record):
 
     factor: str
     """`files` (1 where the sides do not count files of one kind, or calls do not go with files, and
-    all that is said for each file is then for the run); `rpcs_per_file`; `network_rtt_s` (the
-    network's round trip) and `server_s` (what a small unstable call takes beyond it), or `rtt_s`
-    for both where TCP does not tell them apart; `syncops_per_file`; `persist_s`; `transfer_s` and
-    `waiting_s` (for each file: bytes moving, server not ready or without answer); `other_s` (for
-    each file: what the calls take beyond all these, such as reads and listings, and what means do
-    not explain); `concurrency`; `client_s` (for each file: the client's own time); `pauses_s` (all
-    together); `lost_s` (likewise: standing still until TCP sent again what was lost); `locks_s`
-    (likewise: between calls, waiting for locks and lock files)."""
+    all that is said for each file is then for the run); `rpcs_per_file` (with calls of the lock
+    manager); `network_rtt_s` (the network's round trip) and `server_s` (what a small unstable
+    call takes beyond it), or `rtt_s` for both where TCP does not tell them apart;
+    `syncops_per_file`; `persist_s`; `transfer_s` and `waiting_s` (for each file: bytes moving,
+    server not ready or without answer); `other_s` (for each file: what the calls take beyond
+    all these, such as reads and listings, and what means do not explain); `concurrency`;
+    `client_s` (for each file: the client's own time); `pauses_s` (all together); `lost_s`
+    (likewise: standing still until TCP sent again what was lost); `locks_s` (likewise: between
+    calls, waiting for locks and lock files)."""
     before: float
     """The factor before; times in seconds."""
     after: float
@@ -218,7 +219,7 @@ def _factors(
     rest_turns = np.where(apart, left_s / np.where(apart, costs.other_s, 1.0), 1.0)
     rows = (
         costs.files / unit,
-        costs.rpcs_per_file * unit,
+        costs.all_rpcs_per_file * unit,
         network_s,
         costs.rtt_s - network_s,
         costs.syncops_per_file * unit,
@@ -248,7 +249,7 @@ def _left(costs: Costs[float] | Costs[Floats]) -> float | Floats:
     """
     return (
         costs.other_s
-        - costs.rpcs_per_file * costs.rtt_s * (costs.turns - 1.0)
+        - costs.all_rpcs_per_file * costs.rtt_s * (costs.turns - 1.0)
         - costs.syncops_per_file * costs.persist_s * (costs.stored_turns - 1.0)
     )
 

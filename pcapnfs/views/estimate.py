@@ -69,6 +69,7 @@ _LEFT_OUT = {
     "client": "the client's own time between calls, {time}",
     "transfer": "bytes on their way, {time}",
     "waiting": "waits for a server that was not ready or not reached, {time}",
+    "locks": "round trips of the lock manager (NLM), {time}",
     "other": "what calls took beyond round trips and persistence, {time}",
     "faster": "that other calls are faster than those that tell the round trip, {time} less",
     "overlap": "that {overlap} calls {were} under way at a time, {time} less",
@@ -109,7 +110,7 @@ def lines(model: Model) -> list[str]:
         told = _faster(model, *forecasts.BY_STORAGE)
         return [*reasons(model)[:1], *told, *(_slow(model) + _unsure(model) if told else ())]
     first, whole = units.duration(model.predicted_s), units.duration(model.forecast_s)
-    beyond = {"transfer", "waiting", "other"} & {each.part for each in model.left_out}
+    beyond = {"transfer", "waiting", "locks", "other"} & {each.part for each in model.left_out}
     own = (
         ", the client's own time and what else calls took"
         if beyond
@@ -218,7 +219,10 @@ def source(each: Input, model: Model) -> str:
         number = model.calls if each.name == "rpcs_per_file" else model.stable_calls
         if number is None:
             return "not known of most calls"
-        return f"{units.counted(number, 'call')}, also on directories"
+        locks = ""
+        if each.name == "rpcs_per_file" and model.lock_calls:
+            locks = f"; and {units.count(model.lock_calls)} of the lock manager"
+        return f"{units.counted(number, 'call')}, also on directories{locks}"
     if each.name == "rtt_s":
         return _round_trip(each, model)
     if each.name == "persist_s":

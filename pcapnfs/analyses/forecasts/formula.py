@@ -6,7 +6,8 @@ Knows no trace. The plain formula is that of practitioners,
     files × (RPCs/file × RTT + syncops/file × persist)
 
 and the forecast adds what it leaves out: calls that take longer than a round trip without being
-stable (reads, listings, transfer), the overlap of calls, and the client's own time.
+stable (reads, listings, transfer), round trips of the lock manager, the overlap of calls, and the
+client's own time.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Costs(Record, Generic[Number]):
     """Such calls of a file."""
     unseen_s: Number | float = 0.0
     """The part of the client's time for a file in which it may have waited for such calls."""
+    locks_per_file: Number | float = 0.0
+    """Calls of the lock manager (NLM) for each file: round trips beside those of its RPCs."""
     slow_s: Number | float = 0.0
     """The part of a file's round trips that a few slow ones of the small calls make, of these and
     of stable calls."""
@@ -64,6 +67,21 @@ class Costs(Record, Generic[Number]):
     """What round trips that were changed take of a file beyond what that overlap says."""
     stored_s: Number | float = 0.0
     """The same of persistence that was changed."""
+
+    @property
+    def all_rpcs_per_file(self) -> Number:
+        """Calls for each file that take a round trip."""
+        return self.rpcs_per_file + self.locks_per_file
+
+    @property
+    def locks_s(self) -> Number:
+        """The lock manager's round trips of a file."""
+        return self.locks_per_file * self.rtt_s
+
+    @property
+    def beside_s(self) -> Number:
+        """What the calls of a file take beyond the plain formula."""
+        return self.other_s + self.locks_s
 
     @property
     def served_s(self) -> Number:
@@ -88,7 +106,7 @@ class Costs(Record, Generic[Number]):
     @property
     def _rpcs_s(self) -> Number:
         """Round trips of a file."""
-        return self.rpcs_per_file * self.rtt_s + self.longer_s
+        return self.all_rpcs_per_file * self.rtt_s + self.longer_s
 
     @property
     def _syncops_s(self) -> Number:

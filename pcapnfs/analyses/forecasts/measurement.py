@@ -49,8 +49,10 @@ class Sums(Record):
     """The unit is one of the files that the model counts."""
     calls: Floats
     """Calls of NFS and NFSACL."""
+    locks: Floats
+    """Calls of the lock manager (NLM)."""
     stable: Floats
-    """Stable ones."""
+    """Stable calls."""
     timed: Floats
     """Stable calls that show persistence."""
     timed_s: Floats
@@ -64,7 +66,7 @@ class Sums(Record):
     share_s: Floats
     """Their share of the time in which any call was outstanding, seconds."""
     turns: Floats
-    """Calls of NFS and NFSACL, each by its share of the time for which it was outstanding: 1 where
+    """Both kinds of calls, each by its share of the time for which it was outstanding: 1 where
     it was alone, a half beside another."""
     stable_turns: Floats
     """The same of stable ones."""
@@ -94,6 +96,8 @@ class Measurement(Record):
     """What these are: `files` or `directories`."""
     calls: int
     """Calls of NFS and NFSACL, answered or not."""
+    lock_calls: int
+    """Calls of the lock manager (NLM), which are none of these."""
     stable_calls: int
     """Stable calls."""
     small_calls: int
@@ -201,7 +205,8 @@ class Measurement(Record):
     """By row of the budget, the answered calls that wait for no stable storage, and how long the
     server took for them."""
     spent: Mapping[str, Spent] = {}
-    """By row of the budget, calls of NFS and NFSACL, and what of the clock they held up."""
+    """By row of the budget, calls of NFS, NFSACL and the lock manager, and what of the clock they
+    held up."""
     ack_waits: AckWaits = AckWaits()
     """Calls of the only client that were answered late since the server waited for ACKs."""
     alone: ClientClock | None = None
@@ -343,7 +348,10 @@ class Measurement(Record):
             syncops_per_file=self.stable_calls / files,
             persist_s=persist,
             # Times are whole nanoseconds: what is less is what adding floats has left.
-            other_s=round(self.waited_s - self.calls * rtt - self.stable_calls * persist, 9)
+            other_s=round(
+                self.waited_s - (self.calls + self.lock_calls) * rtt - self.stable_calls * persist,
+                9,
+            )
             / files,
             client_s=self.client_s / self.calls if self.calls else 0.0,
             pauses_s=self.pauses_s,
@@ -351,9 +359,12 @@ class Measurement(Record):
             unsure_s=float(self.sums.unsure_s.sum()) / files,
             unsure_calls=float(self.sums.unsure.sum()) / files,
             unseen_s=float(self.sums.unseen_s.sum()) / files,
+            locks_per_file=self.lock_calls / files,
             slow_s=self.slow_s / files,
             queue_s=self.queue_s,
-            turns=times_of(float(sums.turns.sum()), self.calls / self.concurrency),
+            turns=times_of(
+                float(sums.turns.sum()), (self.calls + self.lock_calls) / self.concurrency
+            ),
             stored_turns=stored_turns_of(
                 float(sums.stable_share_s.sum()),
                 float(sums.stable_turns.sum()),
@@ -375,7 +386,7 @@ class Measurement(Record):
         """
         rtt_s, persist_s = self.rtt_s or 0.0, self.costs().persist_s
         by_row = divided(self.spent, rtt_s, persist_s)
-        by_overlap = self.calls * rtt_s, self.stable_calls * persist_s
+        by_overlap = (self.calls + self.lock_calls) * rtt_s, self.stable_calls * persist_s
         longer_s, stored_s = (
             # Less than a nanosecond is what floats have left.
             round(row_s * self.concurrency - overlap_s, 9) / (self.files or 1)

@@ -159,6 +159,7 @@ def measure(
         files=files,
         counted=counted,
         calls=int(calls.counted.sum()),
+        lock_calls=int((~calls.counted).sum()),
         stable_calls=int(calls.stable.sum()),
         small_calls=int(calls.small.sum()),
         rtt_s=rtt,
@@ -329,6 +330,7 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
     return Sums(
         is_file=units.regular if counted == "files" else units.directory,
         calls=number(calls.counted),
+        locks=number(~calls.counted),
         stable=number(calls.stable),
         timed=number(calls.timed),
         timed_s=total(calls.service_s, calls.timed),

@@ -80,7 +80,8 @@ class LeftOut(Record):
 
     part: str
     """`pauses`, `client` (its time between calls else), `transfer`, `waiting` (for a server that
-    was not ready or not reached), `other` (what calls took beyond), or `overlap`."""
+    was not ready or not reached), `locks` (round trips of the lock manager), `other` (what calls
+    took beyond), or `overlap`."""
     time_s: float
     """What it adds to the formula, seconds; negative: what it spares."""
 
@@ -111,8 +112,8 @@ class Model(Record):
     data: see `missing`."""
     other_s: float | None
     """What calls take beyond round trips and persistence, all together, seconds: reads, listings,
-    transfer. Negative where other calls were faster than those that show the round trip; None
-    likewise."""
+    transfer, and the lock manager's round trips (`locks_s`). Negative where other calls were faster
+    than those that show the round trip; None likewise."""
     client_s: float | None
     """The client's own time, all together with its pauses, seconds; None without any forecast."""
     concurrency: float | None
@@ -149,6 +150,10 @@ class Model(Record):
     added up over calls, seconds."""
     waiting_s: float
     """Time in which the server was not ready or not reached, added up over calls, seconds."""
+    lock_calls: int
+    """Calls of the lock manager (NLM) in the trace, which are none of `calls`."""
+    locks_s: float
+    """A round trip for each of them, added up, seconds: in `other_s`; it goes with `rtt_s`."""
     pauses_s: float
     """Gaps of a second or more between calls, together, seconds; in `client_s`, once."""
     unknown_calls: int
@@ -220,12 +225,14 @@ class Model(Record):
         by = (files.value or 0.0) / files.measured if files.measured else 1.0
         moving = max(0.0, min(self.transfer_s * by, self.other_s))
         waiting = max(0.0, min(self.waiting_s * by, self.other_s - moving))
+        rest_s = self.other_s - moving - waiting - self.locks_s
         parts = (
             LeftOut("pauses", self.pauses_s),
             LeftOut("client", self.client_s - self.pauses_s),
             LeftOut("transfer", moving / overlap),
             LeftOut("waiting", waiting / overlap),
-            LeftOut("other", (self.other_s - moving - waiting) / overlap),
+            LeftOut("locks", self.locks_s / overlap),
+            LeftOut("other", rest_s / overlap),
             LeftOut("overlap", self.predicted_s / overlap - self.predicted_s),
         )
         much = LEFT_OUT * (self.forecast_s or 0.0)
@@ -338,7 +345,7 @@ def _finished(
         syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
         persist_s=given.persist_s,
         predicted_s=known(costs.first_order_s),
-        other_s=known(costs.files * costs.other_s),
+        other_s=known(costs.files * costs.beside_s),
         client_s=costs.client_time_s if foretold else None,
         concurrency=costs.concurrency if _overlap_known(measured, given) else None,
         forecast_s=known(costs.forecast_s),
@@ -354,6 +361,8 @@ def _finished(
         vantage="none",
         transfer_s=0.0,
         waiting_s=0.0,
+        lock_calls=0,
+        locks_s=costs.files * costs.locks_s,
         pauses_s=costs.pauses_s,
         unknown_calls=0,
         unseen_replies=0,
@@ -395,6 +404,7 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         vantage=measured.path.vantage,
         transfer_s=measured.transfer_s,
         waiting_s=measured.postponed_s,
+        lock_calls=measured.lock_calls,
         unknown_calls=measured.unknown_calls,
         unseen_replies=measured.unseen_replies,
         unsure_s=measured.unsure_s,

@@ -46,8 +46,8 @@ SEED = 1813
 """Of the resamples."""
 
 _COLUMNS = (
-    "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
-    "unsure", "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s",
+    "calls", "locks", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s",
+    "client_s", "unsure", "unsure_s", "unseen_s", "turns", "stable_turns", "stable_waited_s",
     "stable_share_s",
 )  # fmt: skip
 
@@ -76,7 +76,8 @@ class Seen(Record):
         if measured.usual_s is not None:
             slow = np.maximum(rtt - measured.usual_s, 0.0) * (total["small"] + total["stable"])
         concurrency = _mean(total["waited_s"], total["share_s"], np.ones(self.files.shape))
-        other = total["waited_s"] - total["calls"] * rtt - total["stable"] * persist
+        rpcs = total["calls"] + total["locks"]
+        other = total["waited_s"] - rpcs * rtt - total["stable"] * persist
         return Costs(
             files=self.files,
             rpcs_per_file=total["calls"] / self.files,
@@ -90,9 +91,10 @@ class Seen(Record):
             unsure_s=total["unsure_s"] / self.files,
             unsure_calls=total["unsure"] / self.files,
             unseen_s=total["unseen_s"] / self.files,
+            locks_per_file=total["locks"] / self.files,
             slow_s=slow / self.files,
             queue_s=rtt * (measured.queue_s / measured.rtt_s if measured.rtt_s else 0.0),
-            turns=times_of(total["turns"], total["calls"] / concurrency),
+            turns=times_of(total["turns"], rpcs / concurrency),
             stored_turns=stored_turns_of(
                 total["stable_share_s"],
                 total["stable_turns"],

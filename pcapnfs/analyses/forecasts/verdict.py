@@ -378,6 +378,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         client_s=0.0,
         pauses_s=0.0,
         concurrency=1.0,
+        locks_per_file=float(clock.lock_calls),
     )
     return Evidence(
         costs=costs,

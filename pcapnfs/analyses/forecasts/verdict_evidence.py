@@ -331,7 +331,7 @@ def reasons(
 def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
     """What carries each cause."""
     costs = evidence.costs
-    calls = costs.files * costs.rpcs_per_file
+    calls = costs.files * costs.all_rpcs_per_file
     stable = costs.files * costs.syncops_per_file
     only = "" if evidence.few is None else ", too few for more than this run"
     return {

@@ -125,11 +125,12 @@ class Change(Record):
             unsure_s=costs.unsure_s,
             unsure_calls=costs.unsure_calls,
             unseen_s=costs.unseen_s if self.client_s is None else 0.0,
+            locks_per_file=costs.locks_per_file,
             slow_s=costs.slow_s,
             queue_s=queue,
             turns=costs.turns,
             stored_turns=costs.stored_turns,
-            longer_s=rpcs * (rtt - costs.rtt_s) * (costs.turns - 1.0),
+            longer_s=(rpcs + costs.locks_per_file) * (rtt - costs.rtt_s) * (costs.turns - 1.0),
             stored_s=syncops * (persist - costs.persist_s) * (costs.stored_turns - 1.0),
         )
 
@@ -373,7 +374,7 @@ def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
             rtt_s=rtt,
             persist_s=persist,
             other_s=costs.other_s
-            - costs.rpcs_per_file * (rtt - costs.rtt_s)
+            - costs.all_rpcs_per_file * (rtt - costs.rtt_s)
             - costs.syncops_per_file * (persist - costs.persist_s),
         )
 

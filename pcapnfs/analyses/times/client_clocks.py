@@ -68,8 +68,10 @@ class ClientClock(Record):
     seconds; 0 without calls."""
     calls: int
     """Its calls of NFS and NFSACL, answered or not."""
+    lock_calls: int
+    """Its calls of the lock manager (NLM), which are none of these."""
     stable_calls: int
-    """Stable ones."""
+    """Its stable calls."""
     timed_calls: int
     """Those of them that show what storage takes."""
     timed_once: int
@@ -352,6 +354,7 @@ def client_clocks(
                 active_s=float(active[place]) / NANOSECONDS,
                 means_s=tuple((means[place] / NANOSECONDS).tolist()),
                 calls=counted,
+                lock_calls=len(mine) - counted,
                 stable_calls=stable,
                 timed_calls=len(timed),
                 timed_once=int(line.once[timed].sum()),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Spent(Record):
-    """Calls of NFS and NFSACL of one row, with their transfer."""
+    """Calls of NFS, NFSACL and the lock manager of one row, with their transfer."""
 
     calls: int
     """How many."""
@@ -59,7 +59,7 @@ def spent(
         share_ns: Its share of the clock, ns.
         begin: When it began to be outstanding, ns.
         end: When that ended, ns.
-        which: Calls that are counted.
+        which: Those that are meant.
     """
     rows = WAITING + 1
     calls, waited, shares = np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows)

@@ -88,8 +88,8 @@ class Units(Record):
     share_s: Floats
     """Their shares of the time in which calls were outstanding, added up, seconds."""
     turns: Floats
-    """Calls that are counted, each by its share of the time for which it was outstanding: 1 where
-    it was alone, a half beside another."""
+    """Its calls, each by its share of the time for which it was outstanding: 1 where it was alone,
+    a half beside another."""
     stable_turns: Floats
     """The same of stable ones."""
     stable_waited_s: Floats
@@ -205,7 +205,7 @@ class Timeline(Record):
     """By row of the budget, the answered calls that wait for no stable storage, and how long the
     server took for them."""
     spent: Mapping[str, Spent]
-    """By row of the budget, the calls that are counted, and what of the clock they held up."""
+    """By row of the budget, the calls, and what of the clock they held up."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
@@ -262,17 +262,16 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     intervals = sums.as_one_group(intervals, chosen)
     share_ns = equal_shares(intervals).whole
     order, idle_s, alone = sums.by_begin(intervals, int(chosen.sum()))
-    del chosen
     unit = facts.pop("unit")[order]
     number = sums.as_they_come(unit)
-    rows = spent(calls.kind, share_ns, intervals.begin, intervals.end, facts["counted"])
+    rows = spent(calls.kind, share_ns, intervals.begin, intervals.end, chosen)
     busy, shares = sums.added(share_ns, order, unit, len(number))
     stored = facts["operation"] >= 0
     stored_shares = sums.summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
     sums.make_turns(share_ns, intervals)
-    turns = sums.summed(share_ns, facts["counted"], order, unit, len(number))
+    turns = sums.summed(share_ns, chosen, order, unit, len(number))
     stored_turns = sums.summed(share_ns, stored, order, unit, len(number))
-    del share_ns
+    del share_ns, chosen
     lasted_ns = intervals.end - intervals.begin
     waited, waits = sums.added(lasted_ns, order, unit, len(number))
     stored_waits = sums.summed(lasted_ns, stored, order, unit, len(number)) / NANOSECONDS

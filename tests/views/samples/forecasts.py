@@ -38,6 +38,8 @@ def model() -> Model:
         vantage="server",
         transfer_s=0.25,
         waiting_s=0.0,
+        lock_calls=0,
+        locks_s=0.0,
         pauses_s=2.0,
         unknown_calls=0,
         unseen_replies=0,

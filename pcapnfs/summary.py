@@ -23,6 +23,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
+from pcapnfs.analyses.servers import exports as _exports
 from pcapnfs.analyses.times import budget as _budget
 from pcapnfs.analyses.times import operations as _operations
 from pcapnfs.analyses.times import phases as _phases
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _cache.READS,
     _capture.READS,
+    _exports.READS,
     _files.READS,
     _judging.READS,
     _network.READS,
@@ -100,6 +102,8 @@ class Summary(Record):
     by row."""
     phases: tuple[_phases.Phase, ...]
     """What each of these clients did one after the other."""
+    exports: _exports.Exports
+    """What calls took at each export, where the capture shows several of a server."""
     files: _files.Files
     """How many files, and what one of them costs in calls."""
     patterns: _patterns.Patterns
@@ -164,6 +168,7 @@ def summarize(trace: Trace) -> Summary:
             lock_gaps=clocks.lock_gaps,
             stood_still_s=clocks.stood_still_s,
             phases=clocks.phases,
+            exports=material.exports,
             files=files(),
             patterns=patterns(),
             sizes=sizes(),

@@ -412,7 +412,8 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             verdict=several,
             clients=samples.client_forecasts("10.0.0.2", "10.0.0.3"),
         )
-        # Nor was its path longer for a while, nor a transfer held down, nor a lock waited for.
+        # Nor has it several exports, a path that was longer for a while, a transfer held down, or a
+        # lock waited for.
         network = record.replace(
             pcapnfs.network(trace),
             slower_paths=(samples.slower_path(),),
@@ -425,6 +426,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                     verdict=several,
                     software=samples.software(),
                     lock_gaps=samples.lock_gaps(),
+                    exports=samples.exports(),
                     network=network,
                     findings=samples.findings().findings,
                     model=model,

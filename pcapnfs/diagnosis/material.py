@@ -45,6 +45,7 @@ from pcapnfs.analyses.namespace import not_found as _not_found
 from pcapnfs.analyses.namespace import silly_renames as _silly_renames
 from pcapnfs.analyses.namespace import stale_handles as _stale_handles
 from pcapnfs.analyses.namespace import voided_names as _voided_names
+from pcapnfs.analyses.servers import exports as _exports
 from pcapnfs.analyses.servers import failures as _failures
 from pcapnfs.analyses.servers import in_turn as _in_turn
 from pcapnfs.analyses.servers import load as _load
@@ -91,6 +92,7 @@ READS = columns.together(
     _commits.READS,
     _cut_off.READS,
     _exclusive_creates.READS,
+    _exports.READS,
     _failures.READS,
     _filter_ports.READS,
     _held_segments.READS,
@@ -150,6 +152,7 @@ class Material(Record):
     commits: tuple[_commits.Commits, ...]
     cut_off: tuple[_cut_off.CutOff, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
+    exports: _exports.Exports
     failures: tuple[_failures.Failures, ...]
     filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
@@ -286,6 +289,7 @@ def complete(
     commits = ask(_commits.commits)
     cut_off = ask(_cut_off.cut_off)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
+    exports = ask(_exports.exports)
     failures = ask(_failures.failures)
     filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
@@ -341,6 +345,7 @@ def complete(
         commits=commits(),
         cut_off=cut_off(),
         exclusive_creates=exclusive_creates(),
+        exports=exports(),
         failures=failures(),
         filter_ports=filter_ports(),
         held_segments=held_segments(),

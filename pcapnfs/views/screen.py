@@ -18,6 +18,7 @@ from pcapnfs.views import (
     budget,
     caching,
     estimate,
+    exports,
     findings,
     listings,
     network,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.model import Model
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.analyses.namespace.readdir import Readdir
+    from pcapnfs.analyses.servers.exports import Exports
     from pcapnfs.analyses.times.operations import OperationTimes
     from pcapnfs.analyses.times.stability import Stability
     from pcapnfs.analyses.wire.network import Network
@@ -104,6 +106,7 @@ def summary(result: Summary) -> RenderableType:
         ),
         _heading("Operations"),
         _operations(result.operations),
+        *_exports(result.exports),
         _heading("Files"),
         _files(result.files, result.sizes),
         *_patterns(result.patterns),
@@ -273,6 +276,11 @@ def _operation(row: OperationTimes) -> list[str]:
         _unless_zero(row.retransmitted_calls),
         *map(units.duration, row.srt.spread()),
     ]
+
+
+def _exports(found: Exports) -> tuple[RenderableType, ...]:
+    """Nothing where calls went to one alone."""
+    return (_heading("Exports"), exports.block(found)) if exports.several(found) else ()
 
 
 def _patterns(found: Patterns) -> list[RenderableType]:

@@ -58,6 +58,7 @@ from pcapnfs.analyses.namespace import (
     voided_names,
 )
 from pcapnfs.analyses.servers import (
+    exports,
     failures,
     in_turn,
     load,
@@ -153,6 +154,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "caps": (caps.READS, caps.caps),
     "commits": (commits.READS, commits.commits),
     "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
+    "exports": (exports.READS, exports.exports),
     "in_turn": (
         columns.together(server_times.READS, in_turn.READS),
         lambda trace: in_turn.in_turn(trace, server_times.server_times(trace)),
@@ -492,6 +494,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (ends, "any_orphan"),
     (ends, "any_unanswered"),
     (exclusive_creates, "any_newer"),
+    (exports, "any_several"),
     (late_connections, "any_late"),
     (late_successions, "any_left"),
     (loss_rate, "any_lost"),

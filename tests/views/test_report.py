@@ -19,7 +19,7 @@ from tests.unit.rows import ROOT
 from tests.views import samples
 
 FROM_CAPTURES = set(
-    "about action client clients damage evidence files flavors format name new_name op path "
+    "about action client clients damage evidence export files flavors format name new_name op path "
     "pattern protocols seen sentence server servers session shown_names signature status step "
     "title version why paths options data_servers requested_level committed_level software address "
     "addresses".split()
@@ -118,8 +118,8 @@ def test_tables_have_headings_and_captions() -> None:
 def test_sections_come_in_order_and_their_terms_are_defined() -> None:
     sections = content.sections(samples.report())
     assert [section.anchor for section in sections] == (
-        "verdict trust budget model findings operations stability course files sizes readdir "
-        "cache network".split()
+        "verdict trust budget model findings operations stability exports course files sizes "
+        "readdir cache network".split()
     )
     used = {term for section in sections for term in section.terms}
     assert used == set(TERMS)

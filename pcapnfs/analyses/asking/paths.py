@@ -46,6 +46,13 @@ BELOW = """
 """SQL: the path of a row of `files` below its export, also where the capture shows several exports,
 so that paths begin with theirs."""
 
+AS_MOUNTED = """
+    case when export is null then ''
+         when contains(server, ':') then '[' || server || ']:' || export
+         else server || ':' || export end
+"""
+"""SQL: the export that a row of `files` is in, as it is mounted; empty where it is not known."""
+
 HASHED = "(select file, hash(path) as place from files)"
 """SQL: a number for the path of each file, to group by."""
 

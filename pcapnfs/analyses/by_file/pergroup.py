@@ -197,14 +197,7 @@ _DIRECTORY = """
 """
 """SQL: the directory that a file is in."""
 
-_EXPORT = """
-    case when export is null then ''
-         when contains(server, ':') then '[' || server || ']:' || export
-         else server || ':' || export end
-"""
-"""SQL: the export that a file is in, as it is mounted; empty where it is not known."""
-
-_NAMED: Mapping[By, str] = {"directory": _DIRECTORY, "export": _EXPORT}
+_NAMED: Mapping[By, str] = {"directory": _DIRECTORY, "export": paths.AS_MOUNTED}
 """SQL: by what a file names its group, where that may be long."""
 
 _OF_FILE: Mapping[By, str] = {

@@ -30,6 +30,7 @@ _SECTIONS = (
     judged.section,
     services.operations,
     services.stability,
+    services.exports,
     happened.section,
     objects.files,
     objects.sizes,

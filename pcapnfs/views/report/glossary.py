@@ -27,6 +27,14 @@ TERMS: dict[str, tuple[str, str]] = {
         "replied: CREATE, REMOVE, RENAME, SETATTR, COMMIT and the like, and WRITE where the reply "
         "says so. Writes answered UNSTABLE, reads, and client state stand in rows of their own.",
     ),
+    "export": (
+        "Export",
+        "Where a capture shows several exports of a server, calls by that of their file. Small "
+        "calls show the round trip: sent once and answered from memory. Of stable calls those are "
+        "compared that take as long whatever a file holds: what they took beyond the median small "
+        "call of their client at the export, by operation, and by how many calls that need storage "
+        "were under way there.",
+    ),
     "clock": (
         "Time budget",
         "Every instant at which calls of a client are outstanding is shared equally among them "

@@ -1,16 +1,18 @@
-"""What the server took for: operations with their service times, and what had to be stable."""
+"""What the server took for: operations, what had to be stable, and that at each export."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.views import exports as exports_view
 from pcapnfs.views.report import blocks, charts
 from pcapnfs.views.report.blocks import Block, Cell, Column, Fold, Paragraph, Picture, Section
 from pcapnfs.views.screen import STABILITY_ROWS, left_out
 from pcapnfs.views.words import aside, protocol_name
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.servers.exports import Exports, StableKind
     from pcapnfs.analyses.times.distributions import Spreads
     from pcapnfs.analyses.times.operations import OperationTimes, SignatureTimes
     from pcapnfs.analyses.times.stability import Stability, StabilityRow
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 
 OPERATIONS = 40
 """Operations that have a row, those that took longest."""
+
+EXPORTS = 20
+"""Exports that have a row, those that took longest."""
+
+KINDS = 60
+"""Rows of kinds of stable calls at these."""
 
 SIGNATURES = 20
 """Signatures that have a row, those that took longest."""
@@ -58,6 +66,17 @@ def stability(report: Report) -> Section:
     if told := left_out(found, report.summary.trust):
         parts.append(Paragraph(told, "note"))
     return Section("stability", "What had to be on stable storage", tuple(parts), ("stable", "srt"))
+
+
+def exports(report: Report) -> Section | None:
+    """What calls took at each export; None where calls went to one alone."""
+    found = report.summary.exports
+    if not exports_view.several(found):
+        return None
+    parts: list[Block] = [_exports(found)]
+    if any(each.kinds for each in found.exports[:EXPORTS]):
+        parts.append(Fold("Stable calls by kind", (_kinds(found),)))
+    return Section("exports", "Exports", tuple(parts), ("export", "stable"))
 
 
 _TIMES = (
@@ -105,6 +124,69 @@ def _signatures(signatures: tuple[SignatureTimes, ...]) -> Block:
     hidden = len(signatures) - len(rows)
     more = f"{units.counted(hidden, 'more signature')}." if hidden else ""
     return blocks.table("Service times by signature", columns, rows, more=more)
+
+
+def _exports(found: Exports) -> Block:
+    columns = [
+        Column("export", "name"),
+        Column("clients"),
+        Column("calls"),
+        Column("stable"),
+        Column("time"),
+        Column("of the clock"),
+        Column("small calls"),
+        Column("median small call"),
+        Column("median stable call"),
+    ]
+    rows = [
+        [
+            blocks.name(each.export),
+            blocks.total(each.clients),
+            blocks.total(each.calls),
+            blocks.count(each.stable_calls),
+            blocks.time(each.time_s or None),
+            blocks.time(each.clock_s or None),
+            blocks.count(each.small_calls),
+            blocks.time(each.small_median_s),
+            blocks.time(each.stable_median_s),
+        ]
+        for each in found.exports[:EXPORTS]
+    ]
+    more = exports_view.more(found, len(rows))
+    return blocks.table("Calls by export", columns, rows, more=f"{more}." if more else "")
+
+
+def _kinds(found: Exports) -> Block:
+    columns = [
+        Column("export", "name"),
+        Column("operation", "words"),
+        Column("calls below"),
+        Column("under way"),
+        Column("at the server"),
+        Column("calls"),
+        Column("lower quartile"),
+        Column("median"),
+        Column("upper quartile"),
+        Column("of the clock"),
+    ]
+    kinds = [(each.export, kind) for each in found.exports[:EXPORTS] for kind in each.kinds]
+    rows = [[blocks.name(export), *_kind(kind)] for export, kind in kinds[:KINDS]]
+    more = f"{units.counted(len(kinds) - KINDS, 'more row')}." if len(kinds) > KINDS else ""
+    return blocks.table("Stable calls beyond a small one, by export", columns, rows, more=more)
+
+
+def _kind(kind: StableKind) -> list[Cell]:
+    return [
+        blocks.name(kind.op),
+        blocks.size(kind.below_bytes),
+        blocks.total(kind.at_once),
+        blocks.total(kind.at_server),
+        blocks.total(kind.calls),
+        blocks.time(kind.low_s),
+        blocks.time(kind.median_s),
+        blocks.time(kind.high_s),
+        blocks.time(kind.time_s or None),
+    ]
 
 
 def _bins(found: Spreads) -> Block:

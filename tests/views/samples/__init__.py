@@ -28,7 +28,14 @@ from tests.views.samples.compared import (
     comparison_of_clients,
     poor_comparison,
 )
-from tests.views.samples.documents import findings, long_report, poor_report, report, summary
+from tests.views.samples.documents import (
+    exports,
+    findings,
+    long_report,
+    poor_report,
+    report,
+    summary,
+)
 from tests.views.samples.forecasts import client_forecasts, model, poor_model
 from tests.views.samples.rendering import HOSTILE, render
 from tests.views.samples.times import (
@@ -59,6 +66,7 @@ __all__ = [
     "comparison",
     "comparison_of_clients",
     "decoded",
+    "exports",
     "file_cost",
     "findings",
     "lock_gaps",

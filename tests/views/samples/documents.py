@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pcapnfs.analyses.by_file.files import Distribution, Files
+from pcapnfs.analyses.servers.exports import Exports, ExportTimes, StableKind
 from pcapnfs.analyses.times.course import Course, Part
 from pcapnfs.analyses.times.distributions import OperationSpread, Spreads
 from pcapnfs.analyses.times.operations import OperationCount, OperationTimes, SignatureTimes
@@ -48,6 +49,7 @@ def summary() -> Summary:
         lock_gaps=lock_gaps(),
         stood_still_s={},
         phases=(phase(), phase("REMOVE", 45.0)),
+        exports=exports(),
         files=Files(1000, 10, 1, 3, 2, 0, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),
         patterns=patterns(),
         sizes=sizes(),
@@ -56,6 +58,28 @@ def summary() -> Summary:
         network=network(),
         model=model(),
     )
+
+
+def exports() -> Exports:
+    """Six homes of one server, and one of another, with a name that is hostile and long."""
+    kind = StableKind("CREATE", 1, 1, None, 60, 0.0008, 0.0006, 0.001, 0.0009, 0.054, 60.0)
+    first = ExportTimes(
+        "10.0.0.1", "10.0.0.1:/home/a", 2, 1200, 900, 9.5, 8.25, 200, 0.0004, 0.012,
+        (
+            replace(kind, median_s=0.0115),
+            replace(kind, op="WRITE", below_bytes=8192, at_once=4, at_server=8),
+        ),
+        (1, 2), (12, 30),
+    )  # fmt: skip
+    second = replace(first, export="10.0.0.1:/home/b", time_s=2.5, stable_median_s=0.0012)
+    names = ["10.0.0.1:/export/" + "a/very/long/way/" * 5 + "\x1b[31m", "[fd00::9]:/srv"]
+    others = (
+        replace(
+            first, export=name, clients=1, calls=9, stable_calls=0, stable_median_s=None, kinds=()
+        )
+        for name in names
+    )
+    return Exports((first, replace(second, kinds=(kind,)), *others), 7)
 
 
 def findings() -> Findings:

@@ -11,7 +11,7 @@ use pcapnfs_core::walk::follow_ups::Following;
 use pcapnfs_core::walk::held::Holding;
 use pcapnfs_core::walk::learned::Learning;
 use pcapnfs_core::walk::one_by_one::Asking;
-use pcapnfs_core::walk::patterns::{Class, Folding};
+use pcapnfs_core::walk::patterns::{Class, Folded, Folding};
 use pcapnfs_core::walk::steps;
 use pcapnfs_core::walk::told;
 use pcapnfs_core::walk::transfers::shapes::Written;
@@ -296,17 +296,17 @@ fn spared(found: &Spared) -> Value {
 /// Files folded into classes.
 #[pyclass(frozen, module = "pcapnfs._core")]
 pub(crate) struct Patterns {
-    inner: Mutex<Folded>,
+    inner: Mutex<Walk>,
 }
 
 /// How far the folding is.
-enum Folded {
+enum Walk {
     Walking(Folding),
-    /// The classes that are asked for.
-    Ended(Vec<Class>),
+    /// With the classes that are asked for.
+    Ended(Folded),
 }
 
-impl Folded {
+impl Walk {
     fn walking(&mut self) -> PyResult<&mut Folding> {
         match self {
             Self::Walking(folding) => Ok(folding),
@@ -317,15 +317,16 @@ impl Folded {
     /// Files and classes in all; of these it keeps as many as asked for, those that took longest.
     fn end(&mut self, top: usize) -> PyResult<(u64, usize)> {
         let folding = std::mem::replace(self.walking()?, Folding::new(0));
-        let (files, number, classes) = folding.finish(top);
-        *self = Self::Ended(classes);
-        Ok((files, number))
+        let folded = folding.finish(top);
+        let told = (folded.files, folded.number);
+        *self = Self::Ended(folded);
+        Ok(told)
     }
 
-    fn classes(&self) -> PyResult<&[Class]> {
+    fn folded(&self) -> PyResult<&Folded> {
         match self {
             Self::Walking(_) => Err(PyValueError::new_err("the walk goes on")),
-            Self::Ended(classes) => Ok(classes),
+            Self::Ended(folded) => Ok(folded),
         }
     }
 }
@@ -334,7 +335,7 @@ impl Folded {
 impl Patterns {
     #[new]
     fn new(longest: usize) -> Self {
-        Self { inner: Mutex::new(Folded::Walking(Folding::new(longest))) }
+        Self { inner: Mutex::new(Walk::Walking(Folding::new(longest))) }
     }
 
     fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
@@ -356,20 +357,20 @@ impl Patterns {
     }
 
     fn shown(&self, begin: usize, end: usize) -> PyResult<String> {
-        let folded = self.inner.lock().map_err(|_| poisoned())?;
-        let classes = folded.classes()?;
-        let some = classes.get(begin..end.min(classes.len())).unwrap_or_default();
-        Ok(Value::Array(some.iter().map(class).collect()).to_string())
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        let folded = walk.folded()?;
+        let some = folded.classes.get(begin..end.min(folded.classes.len())).unwrap_or_default();
+        Ok(Value::Array(some.iter().map(|one| class(folded, one)).collect()).to_string())
     }
 }
 
-fn class(class: &Class) -> Value {
+fn class(folded: &Folded, class: &Class) -> Value {
     json!({
         "kind": class.kind,
-        "codes": class.codes,
+        "codes": class.runs.iter().map(|run| folded.code(*run)).collect::<Vec<_>>(),
         "cut": class.cut,
-        "least": class.lengths.iter().map(|lengths| lengths.0).collect::<Vec<_>>(),
-        "most": class.lengths.iter().map(|lengths| lengths.1).collect::<Vec<_>>(),
+        "least": class.runs.iter().map(|run| run.least).collect::<Vec<_>>(),
+        "most": class.runs.iter().map(|run| run.most).collect::<Vec<_>>(),
         "files": class.files,
         "calls": class.calls,
         "stable_calls": class.stable_calls,

@@ -4,12 +4,13 @@
 //! `pcapnfs/analyses/by_file/patterns.py` says what a pattern is; here steps are codes.
 
 use std::cmp::Reverse;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{HashMap, HashTable};
 
 use super::groups::Groups;
 use super::input::{flags, numbers, whole};
@@ -32,12 +33,10 @@ struct Call {
 pub struct Class {
     /// Kind of the files, as it was given.
     pub kind: u32,
-    /// The steps' codes, runs collapsed.
-    pub codes: Vec<u64>,
     /// There were more runs than are told apart.
     pub cut: bool,
-    /// How often each step came in a row, at least and at most.
-    pub lengths: Vec<(u64, u64)>,
+    /// The steps, runs collapsed. What a step's code is says [`Folded::code`].
+    pub runs: Box<[Run]>,
     /// Files.
     pub files: u64,
     /// Their calls.
@@ -56,26 +55,83 @@ pub struct Class {
     pub slowest: (i64, Reverse<u32>),
 }
 
+/// A step, and how often it came in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Number of its code.
+    step: u32,
+    /// At least so often.
+    pub least: u32,
+    /// At most so often.
+    pub most: u32,
+}
+
+/// Numbers for codes: of many classes, few have steps that no other has.
+#[derive(Default)]
+struct Steps {
+    codes: Vec<u64>,
+    numbers: HashMap<u64, u32, RandomState>,
+}
+
+impl Steps {
+    fn number(&mut self, code: u64) -> u32 {
+        *self.numbers.entry(code).or_insert_with(|| {
+            self.codes.push(code);
+            (self.codes.len() - 1) as u32
+        })
+    }
+}
+
 /// Walks over calls, some of the files at a time.
+///
+/// Captures may have nearly as many classes as files: of each, little is held.
 pub struct Folding {
     /// Runs that tell classes apart.
     longest: usize,
     calls: Groups<Call>,
-    classes: HashMap<Pattern, Class, RandomState>,
+    steps: Steps,
+    classes: Vec<Class>,
+    /// Places of the classes, by kind and steps.
+    places: HashTable<u32>,
+    hashes: RandomState,
     files: u64,
 }
 
-#[derive(PartialEq, Eq, Hash)]
-struct Pattern {
-    kind: u32,
-    codes: Box<[u64]>,
-    cut: bool,
+/// What a walk came to.
+pub struct Folded {
+    /// Files.
+    pub files: u64,
+    /// Their classes.
+    pub number: usize,
+    /// Of these as many as were asked for, those that took longest first.
+    pub classes: Vec<Class>,
+    codes: Vec<u64>,
+}
+
+impl Folded {
+    /// The code of a run's step.
+    pub fn code(&self, run: Run) -> u64 {
+        self.codes.get(run.step as usize).copied().unwrap_or_default()
+    }
+}
+
+/// What tells classes apart.
+fn pattern(class: &Class) -> (u32, bool, impl Iterator<Item = u32>) {
+    (class.kind, class.cut, class.runs.iter().map(|run| run.step))
 }
 
 impl Folding {
     /// Nothing seen yet; so many runs tell classes apart.
     pub fn new(longest: usize) -> Self {
-        Self { longest, calls: Groups::default(), classes: HashMap::default(), files: 0 }
+        Self {
+            longest,
+            calls: Groups::default(),
+            steps: Steps::default(),
+            classes: Vec::new(),
+            places: HashTable::new(),
+            hashes: RandomState::default(),
+            files: 0,
+        }
     }
 
     /// Adds rows: `file`, `kind`, `code`, `call_time`, `call`, `call_first_frame`, `call_first_time`,
@@ -111,64 +167,86 @@ impl Folding {
     /// Walks over what was taken, and forgets it: all calls of these files have come.
     pub fn walk(&mut self) {
         let mut runs = Vec::new();
-        let Self { longest, calls, classes, files } = self;
+        let Self { longest, calls, steps, classes, places, hashes, files } = self;
         std::mem::take(calls).visit(
             |call| (call.time, call.number),
             |(kind, file), calls| {
                 *files += 1;
-                collapse(calls, &mut runs);
+                collapse(calls, steps, &mut runs);
                 let cut = runs.len() > *longest;
                 runs.truncate(*longest);
-                let codes = runs.iter().map(|(code, _)| *code).collect();
-                let class = classes.entry(Pattern { kind, codes, cut }).or_default();
-                class.add(file, calls, &runs);
+                let of = |class: &Class| {
+                    let (kind, cut, steps) = pattern(class);
+                    let mut hasher = hashes.build_hasher();
+                    (kind, cut).hash(&mut hasher);
+                    steps.for_each(|step| step.hash(&mut hasher));
+                    hasher.finish()
+                };
+                let new = Class { kind, cut, runs: runs.as_slice().into(), ..Class::default() };
+                let hash = of(&new);
+                let same = |place: &u32| {
+                    classes.get(*place as usize).is_some_and(|class| {
+                        (class.kind, class.cut) == (kind, cut) && pattern(class).2.eq(pattern(&new).2)
+                    })
+                };
+                let place = if let Some(place) = places.find(hash, same) {
+                    *place
+                } else {
+                    let place = classes.len() as u32;
+                    classes.push(new);
+                    places.insert_unique(hash, place, |place| classes.get(*place as usize).map_or(0, of));
+                    place
+                };
+                if let Some(class) = classes.get_mut(place as usize) {
+                    class.add(file, calls, &runs);
+                }
             },
         );
     }
 
     /// Files that together have each code of any class: what a code stands for can be looked up there.
     pub fn examples(&self) -> Vec<u32> {
-        let mut known: HashSet<u64, RandomState> = HashSet::default();
-        let mut tells_more = |pattern: &Pattern| {
+        let mut known = vec![false; self.steps.codes.len()];
+        let mut tells_more = |class: &&Class| {
             // All of them, and not up to the first that is new.
-            pattern.codes.iter().filter(|code| known.insert(**code)).count() > 0
+            let new = |run: &&Run| {
+                known.get_mut(run.step as usize).is_some_and(|known| !std::mem::replace(known, true))
+            };
+            class.runs.iter().filter(new).count() > 0
         };
-        self.classes
-            .iter()
-            .filter(|(pattern, _)| tells_more(pattern))
-            .map(|(_, class)| class.example.1)
-            .collect()
+        self.classes.iter().filter(|class| tells_more(class)).map(|class| class.example.1).collect()
     }
 
     /// Files, classes, and of these as many as asked for, those that took longest first.
-    pub fn finish(self, top: usize) -> (u64, usize, Vec<Class>) {
-        let number = self.classes.len();
-        let full = |(pattern, class): (Pattern, Class)| Class {
-            kind: pattern.kind,
-            codes: pattern.codes.into_vec(),
-            cut: pattern.cut,
-            ..class
-        };
-        let mut classes: Vec<Class> = self.classes.into_iter().map(full).collect();
+    pub fn finish(self, top: usize) -> Folded {
+        let Self { mut classes, steps, files, places, .. } = self;
+        drop(places);
+        let number = classes.len();
         classes.sort_unstable_by_key(|class| (Reverse((class.time, class.files)), class.example.1));
         classes.truncate(top);
-        (self.files, number, classes)
+        classes.shrink_to_fit();
+        Folded { files, number, classes, codes: steps.codes }
     }
 }
 
-/// The codes of the calls in order with how often each came in a row.
-fn collapse(calls: &[Call], runs: &mut Vec<(u64, u64)>) {
+/// The steps of the calls in order with how often each came in a row.
+fn collapse(calls: &[Call], steps: &mut Steps, runs: &mut Vec<Run>) {
     runs.clear();
+    let mut last = None;
     for call in calls {
-        match runs.last_mut() {
-            Some((code, length)) if *code == call.code => *length += 1,
-            _ => runs.push((call.code, 1)),
+        match runs.last_mut().filter(|_| last == Some(call.code)) {
+            Some(run) => run.most = run.most.saturating_add(1),
+            None => runs.push(Run { step: steps.number(call.code), least: 0, most: 1 }),
         }
+        last = Some(call.code);
+    }
+    for run in runs {
+        run.least = run.most;
     }
 }
 
 impl Class {
-    fn add(&mut self, file: u32, calls: &[Call], runs: &[(u64, u64)]) {
+    fn add(&mut self, file: u32, calls: &[Call], runs: &[Run]) {
         let stable = || calls.iter().filter(|call| call.stable);
         let sum = |time: i64, call: &Call| time.saturating_add(call.srt.unwrap_or_default());
         let time = calls.iter().fold(0, sum);
@@ -177,11 +255,10 @@ impl Class {
         let example = (calls.iter().map(|call| call.first_frame).min().unwrap_or_default(), file);
         let slowest = (time, Reverse(file));
         if self.files == 0 {
-            self.lengths = runs.iter().map(|(_, length)| (*length, *length)).collect();
             (self.example, self.slowest) = (example, slowest);
         } else {
-            for ((least, most), (_, length)) in self.lengths.iter_mut().zip(runs) {
-                (*least, *most) = ((*least).min(*length), (*most).max(*length));
+            for (run, more) in self.runs.iter_mut().zip(runs) {
+                (run.least, run.most) = (run.least.min(more.least), run.most.max(more.most));
             }
             (self.example, self.slowest) = (self.example.min(example), self.slowest.max(slowest));
         }
@@ -198,8 +275,12 @@ impl Class {
 mod tests {
     use super::*;
 
-    fn folded(files: &[&[u64]], longest: usize) -> (u64, usize, Vec<Class>) {
+    fn folded(files: &[&[u64]], longest: usize) -> Folded {
         walked(files, longest).finish(usize::MAX)
+    }
+
+    fn codes(folded: &Folded, class: usize) -> Vec<u64> {
+        folded.classes[class].runs.iter().map(|run| folded.code(*run)).collect()
     }
 
     fn walked(files: &[&[u64]], longest: usize) -> Folding {
@@ -236,20 +317,26 @@ mod tests {
 
     #[test]
     fn files_that_differ_in_the_lengths_of_runs_are_of_one_class() {
-        let (files, number, classes) = folded(&[&[5, 7, 7, 7], &[5, 5, 7], &[7, 5]], 24);
-        assert_eq!((files, number), (3, 2));
-        assert_eq!(classes[0].codes, [5, 7]);
-        assert_eq!(classes[0].lengths, [(1, 2), (1, 3)]);
-        assert_eq!((classes[0].files, classes[0].calls, classes[0].stable_calls), (2, 7, 4));
-        assert_eq!((classes[0].time, classes[0].stable_time, classes[0].lifetime), (7, 4, 7));
-        assert_eq!((classes[0].example, classes[0].slowest), ((0, 0), (4, Reverse(0))));
+        let found = folded(&[&[5, 7, 7, 7], &[5, 5, 7], &[7, 5]], 24);
+        let class = &found.classes[0];
+        assert_eq!((found.files, found.number), (3, 2));
+        assert_eq!(codes(&found, 0), [5, 7]);
+        assert_eq!(class.runs.iter().map(|run| (run.least, run.most)).collect::<Vec<_>>(), [(1, 2), (1, 3)]);
+        assert_eq!((class.files, class.calls, class.stable_calls), (2, 7, 4));
+        assert_eq!((class.time, class.stable_time, class.lifetime), (7, 4, 7));
+        assert_eq!((class.example, class.slowest), ((0, 0), (4, Reverse(0))));
     }
 
     #[test]
     fn what_comes_after_the_longest_pattern_tells_no_classes_apart() {
-        let (_, number, classes) = folded(&[&[1, 2, 3], &[1, 2, 4, 5], &[1, 2]], 2);
-        assert_eq!(number, 2);
-        assert!(classes[0].cut && !classes[1].cut);
-        assert_eq!(classes[0].codes, classes[1].codes);
+        let found = folded(&[&[1, 2, 3], &[1, 2, 4, 5], &[1, 2]], 2);
+        assert_eq!(found.number, 2);
+        assert!(found.classes[0].cut && !found.classes[1].cut);
+        assert_eq!(codes(&found, 0), codes(&found, 1));
+    }
+
+    #[test]
+    fn a_class_takes_little() {
+        assert!(size_of::<Class>() <= 104 && size_of::<Run>() == 12);
     }
 }

@@ -125,3 +125,20 @@ def test_files_are_compared_by_their_paths_below_the_export(tmp_path: Path) -> N
         files = pcapnfs.compare(one, other).files
     assert (files.both, files.only_before, files.only_after) == (3, 0, 0)
     assert {each.path: each.calls_before for each in files.files} == {".": 4, "src": 2, "src/f": 4}
+
+
+def test_exports_are_compared_by_their_paths_where_both_sides_show_several(tmp_path: Path) -> None:
+    before = captured(tmp_path / "before.pcap", [A, B], srt_ms=9)
+    after = captured(tmp_path / "after.pcap", [B, "/vol/new"])
+    one_alone = captured(tmp_path / "alone.pcap", [A])
+    with (
+        pcapnfs.open(before) as one,
+        pcapnfs.open(after) as other,
+        pcapnfs.open(one_alone) as alone,
+    ):
+        rows = pcapnfs.compare(one, other).exports
+        assert pcapnfs.compare(one, alone).exports == ()
+    calls = {each.export: (each.calls_before > 0, each.calls_after > 0) for each in rows}
+    assert calls == {A: (True, False), B: (True, True), "/vol/new": (False, True)}
+    (both,) = (each for each in rows if each.export == B)
+    assert both.time_before_s > both.time_after_s > 0

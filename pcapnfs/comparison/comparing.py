@@ -17,6 +17,7 @@ from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_protocol import left_open
 from pcapnfs.comparison.clients import ClientChange, client_changes, likeness, together
 from pcapnfs.comparison.each import each
+from pcapnfs.comparison.exports import ExportChange, export_changes
 from pcapnfs.comparison.foretold import Foretold, foretold
 from pcapnfs.comparison.gaps import broken_off, clear_from, known
 from pcapnfs.comparison.matching import (
@@ -133,6 +134,9 @@ class Comparison(Record):
     run time is not known, and of several clients (`as_one`)."""
     operations: tuple[OperationChange, ...]
     """Operations, the largest difference of time first."""
+    exports: tuple[ExportChange, ...]
+    """Exports, the largest difference of time first; empty where a side does not show several of a
+    server."""
     files: FileChanges
     """Files matched by path."""
     patterns: PatternChanges
@@ -210,6 +214,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         clear_from=least,
         foretold=foretold(before.measured, after.measured) if both_known and one and ran else (),
         operations=operations,
+        exports=export_changes(before.exports, after.exports),
         files=files,
         patterns=pattern_changes(before.classes, after.classes, top=top),
         findings=finding_changes(before.findings, after.findings),

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
+    from pcapnfs.analyses.servers.exports import Exports
     from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
@@ -156,6 +157,8 @@ class Side(Record):
     has them. 0 elsewhere."""
     plain_lookups: int
     """LOOKUPs of entries that followed listings without attributes."""
+    exports: Exports
+    """What calls took at each export, where the capture shows several of a server."""
     listed: frozenset[str]
     """Paths of directories that were listed, below their exports: those that took longest, up to
     `LISTED`."""
@@ -212,6 +215,7 @@ def gather(trace: Trace) -> Side:
         plus_listings=listed.readdirplus_calls or 0,
         plain_entries=_plain_entries(listed),
         plain_lookups=listed.after_plain.lookups if listed.after_plain else 0,
+        exports=material.exports,
         listed=_below(trace, (directory.file for directory in listed.shown)),
         largest_listing_bytes=listed.largest_request_bytes,
     )

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
+EXPORTS = 8
+"""Exports on the screen; JSON has all."""
+
 
 def screen(result: Comparison) -> RenderableType:
     """Both runs, causes, steps, forecasts, operations, files, patterns, findings."""
@@ -44,6 +47,7 @@ def screen(result: Comparison) -> RenderableType:
         *_foretold(result),
         heading("Operations"),
         *_operations(result),
+        *_exports(result),
         heading("Files"),
         *_files(result),
         heading("Patterns"),
@@ -241,6 +245,35 @@ def _operations(result: Comparison) -> list[RenderableType]:
     if len(operations) > OPERATIONS:
         told += f" {units.counted(len(operations) - OPERATIONS, 'more', 'more')} in JSON."
     return [FittedTable(columns, rows, indent=2), note(told)]
+
+
+def _exports(result: Comparison) -> list[RenderableType]:
+    """Where both sides show several; else nothing."""
+    if not result.exports:
+        return []
+    columns = [
+        Column("calls", 2),
+        Column("stable", 3),
+        Column("time"),
+        Column("difference", 1),
+        Column("stable beyond small"),
+        Column("export", align="left", least=16),
+    ]
+    rows = [
+        [
+            _both(units.count(row.calls_before), units.count(row.calls_after)),
+            _both(units.count(row.stable_before), units.count(row.stable_after)),
+            _both(units.taken(row.time_before_s), units.taken(row.time_after_s)),
+            changed_figures.signed(row.time_after_s - row.time_before_s),
+            _both(units.duration(row.beyond_before_s), units.duration(row.beyond_after_s)),
+            escape(row.export),
+        ]
+        for row in result.exports[:EXPORTS]
+    ]
+    parts: list[RenderableType] = [heading("Exports"), FittedTable(columns, rows, indent=2)]
+    if (more := len(result.exports) - EXPORTS) > 0:
+        parts.append(note(f"{units.counted(more, 'more', 'more')} in JSON."))
+    return parts
 
 
 def _files(result: Comparison) -> list[RenderableType]:

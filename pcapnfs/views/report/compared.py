@@ -46,6 +46,7 @@ def sections(result: Comparison) -> tuple[Section, ...]:
         Section("steps", "What the difference is made of", _steps(result), ("persistence",)),
         Section("foretold", "Forecast from the run before", _foretold(result)),
         Section("operations", "Operations", _operations(result), ("srt",)),
+        *_exports(result),
         Section("files", "Files", _files(result)),
         Section("patterns", "Patterns", _patterns(result)),
         Section("findings", "Findings", _findings(result)),
@@ -268,6 +269,44 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
         table("Operations of either side", columns, rows),
         Paragraph(differences.about_operations(result), "note"),
     )
+
+
+def _exports(result: Comparison) -> tuple[Section, ...]:
+    """A section where both sides show several; else none."""
+    if not result.exports:
+        return ()
+    columns = (
+        Column("export", "name"),
+        Column("calls before"),
+        Column("after"),
+        Column("stable before"),
+        Column("after"),
+        Column("time before"),
+        Column("after"),
+        Column("difference"),
+        Column("stable beyond small before"),
+        Column("after"),
+    )
+    rows = (
+        (
+            name(row.export),
+            count(row.calls_before),
+            count(row.calls_after),
+            count(row.stable_before),
+            count(row.stable_after),
+            time(row.time_before_s or None),
+            time(row.time_after_s or None),
+            Cell(
+                changed_figures.signed(row.time_after_s - row.time_before_s),
+                row.time_after_s - row.time_before_s,
+            ),
+            time(row.beyond_before_s),
+            time(row.beyond_after_s),
+        )
+        for row in result.exports
+    )
+    found = table("Exports of either side", columns, rows)
+    return (Section("exports", "Exports", (found,), ("export", "stable")),)
 
 
 def _files(result: Comparison) -> tuple[Block, ...]:

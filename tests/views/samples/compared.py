@@ -6,6 +6,7 @@ from pcapnfs.comparison.cause import Cause as Setting
 from pcapnfs.comparison.clients import ClientChange, ClientForetold, ClientPart, ClientRun
 from pcapnfs.comparison.comparing import Comparison
 from pcapnfs.comparison.comparing import Run as ComparedRun
+from pcapnfs.comparison.exports import ExportChange
 from pcapnfs.comparison.foretold import Foretold
 from pcapnfs.comparison.matching import (
     FileChange,
@@ -18,6 +19,7 @@ from pcapnfs.comparison.operations import OperationChange
 from pcapnfs.comparison.waterfall import Step as WaterfallStep
 from pcapnfs.record import replace
 from tests.views.samples.captured import trust
+from tests.views.samples.rendering import HOSTILE
 
 
 def comparison() -> Comparison:
@@ -115,6 +117,10 @@ def comparison() -> Comparison:
                 p=None,
                 verdict="gone",
             ),
+        ),
+        exports=(
+            ExportChange("/home/a", 1_200, 1_100, 900, 900, 18.0, 2.4, 0.0196, 0.0012),
+            ExportChange(HOSTILE, 12, 0, 0, 0, 0.004, 0.0, None, None),
         ),
         files=FileChanges(
             both=205,

@@ -40,6 +40,7 @@ NOTHING = Evidence(
     read_bytes=None,
     reads=0,
     reads_continued=0,
+    reads_waited_for=0,
     write_bytes=None,
     writes=0,
     writes_continued=0,
@@ -329,6 +330,12 @@ def test_a_transfer_size_is_an_option_only_below_what_the_server_allows() -> Non
     assert options(replace(seen, max_write_bytes=32768, max_read_bytes=32768)) == []
     assert options(replace(seen, writes_continued=2, reads_continued=19)) == []
     assert options(replace(seen, listing_bytes=65536))[0] == (("wsize=32768",), "likely")
+
+
+def test_reads_that_a_program_waits_for_one_by_one_tell_its_size_and_not_the_mount_s() -> None:
+    seen = replace(DEFAULT, read_bytes=16384, reads=60, reads_continued=50, max_read_bytes=1 << 19)
+    assert options(replace(seen, reads_waited_for=39)) == [(("rsize=16384",), "possible")]
+    assert options(replace(seen, reads_waited_for=40)) == []
 
 
 def test_sync_needs_files_of_several_writes() -> None:

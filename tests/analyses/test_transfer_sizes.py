@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
-from pcapnfs.analyses.data.transfer_sizes import Allowed, Moved, allowed, moved, withheld
-from tests.unit.rows import call, operation, trace_of
+from pcapnfs.analyses.data.asked_sizes import asked_sizes
+from pcapnfs.analyses.data.transfer_sizes import (
+    Allowed,
+    Moved,
+    allowed,
+    moved,
+    went_on,
+    withheld,
+)
+from pcapnfs.trace import Trace
+from tests.unit.rows import call, file, operation, trace_of
 
 
 def test_reads_and_writes_are_looked_at_apart() -> None:
@@ -80,3 +91,34 @@ def test_a_server_may_not_say_what_it_allows(
     operations.append(operation(3, "READ", offset=0, requested=largest, count=largest))
     with trace_of(calls=calls, operations=operations) as trace:
         assert withheld(trace) == found
+
+
+def _asked(trace: Trace) -> dict[str, object]:
+    with closing(trace.cursor()) as cursor:
+        return asked_sizes(trace, cursor)[0].told(4)
+
+
+@pytest.mark.parametrize(("srt_ms", "waited_for"), [(15, 0), (10, 3), (1, 3)])
+def test_reads_that_go_on_are_cut_to_size_where_one_is_under_way_still(
+    srt_ms: int, waited_for: int
+) -> None:
+    calls = [call(number, "READ", srt_ms, mount=4, file=1) for number in range(1, 5)]
+    operations = [
+        operation(number, "READ", file=1, offset=(number - 1) * 4096, requested=4096, count=4096)
+        for number in range(1, 5)
+    ]
+    with trace_of(files=[file(1, "f")], calls=calls, operations=operations) as trace:
+        assert went_on(trace, 4096, reading=True) == (waited_for == 0)
+        told = _asked(trace)
+    assert (told["reads_continued"], told["reads_waited_for"]) == (3, waited_for)
+
+
+def test_of_a_reply_that_is_missing_nobody_knows_whether_it_was_waited_for() -> None:
+    calls = [call(number, "READ", None, mount=4, file=1) for number in range(1, 5)]
+    operations = [
+        operation(number, "READ", file=1, offset=(number - 1) * 4096, requested=4096)
+        for number in range(1, 5)
+    ]
+    with trace_of(files=[file(1, "f")], calls=calls, operations=operations) as trace:
+        told = _asked(trace)
+    assert (told["reads_continued"], told["reads_waited_for"]) == (3, 0)

@@ -102,13 +102,14 @@ _TRANSFERS = f"""
         from {moves.TABLE} where what = {moves.COMMIT} and executed and status = 0
     ),
     sized as (
-        select mount, call_time, call_frame, asking.*
+        select mount, call_time, call_frame, reply_time, asking.*
         from asking join calls using (call) where not callback
     ),
     transfers as (
         select mount, file, call_time, call_frame, reading, requested, unstable,
                "offset"::hugeint + requested = lead("offset") over next
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued,
+               coalesce(lead(call_time) over next >= reply_time, false) as waited_for,
                requested = lead(requested) over next as as_large
         from sized
         -- A COMMIT is in the way of the WRITEs before and behind it.
@@ -121,6 +122,8 @@ _TRANSFERS = f"""
     select mount, max(largest) filter (reading) as read_bytes,
            count(*) filter (reading) as reads,
            count(*) filter (reading and continued and requested = largest) as reads_continued,
+           count(*) filter (reading and continued and requested = largest and waited_for)
+               as reads_waited_for,
            max(largest) filter (not reading) as write_bytes,
            count(*) filter (not reading) as writes,
            count(*) filter (not reading and continued and requested = largest and unstable)

@@ -125,8 +125,8 @@ def withheld(trace: Trace) -> frozenset[int]:
 def went_on(trace: Trace, size: int, *, reading: bool) -> bool:
     """Whether any READ or WRITE went on where one of a size ended, as those of rsize or wsize do.
 
-    Who makes sure of each WRITE has not cut them: so there was no COMMIT between the two, and one
-    that asks for stable storage was under way still.
+    Who waits for each READ, or makes sure of each WRITE, has not had them cut: so there was no
+    COMMIT between the two, and a READ, or one that asks for stable storage, was under way still.
     """
     moves.register(trace)
     return bool(trace.rows(_WENT_ON, {"size": size, "reading": reading}))
@@ -147,7 +147,7 @@ _MOVED = f"""
 _WENT_ON = f"""
     with ordered as (
         select requested, what,
-               reading or unstable_asked or lead(call_time) over next < reply_time as cut,
+               not reading and unstable_asked or lead(call_time) over next < reply_time as cut,
                "offset"::hugeint + requested = lead("offset") over next
                and lead(what) over next < {moves.COMMIT}
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued

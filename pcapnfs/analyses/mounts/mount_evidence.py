@@ -119,6 +119,8 @@ class Evidence(Record):
     """READs."""
     reads_continued: int
     """READs of that size that the next READ of the file continued."""
+    reads_waited_for: int
+    """Those of them whose reply came before the next was sent."""
     write_bytes: int | None
     """The most that a WRITE brought, bytes; None without WRITE."""
     writes: int

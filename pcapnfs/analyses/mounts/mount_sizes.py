@@ -21,6 +21,11 @@ SMALL_LISTING_BYTES = 32768
 SMALL_READ_BYTES = 32768
 """Larger READs may be as large as the client's read-ahead begins, whatever rsize is."""
 
+BY_PROGRAM = 0.8
+"""Share of the READs that others go on after, from which on the program waits for each: it has cut
+them, and reads past the cache (O_DIRECT, libraries). A client that reads ahead has several under
+way: in the laboratory, with rsize of 4 to 64 KiB, a fifth were waited for at most."""
+
 SMALL_WRITE_BYTES = 65536
 """Larger WRITEs may be as large as what had been written when the client sent it."""
 
@@ -32,6 +37,7 @@ def read_size(seen: Evidence) -> Iterator[Verdict]:
         read is not None
         and read <= SMALL_READ_BYTES
         and _limited(read, seen.max_read_bytes, seen.reads_continued, ENOUGH)
+        and seen.reads_waited_for < BY_PROGRAM * seen.reads_continued
     ):
         if listing is None or listing <= read:
             yield concluded(

@@ -49,45 +49,41 @@ enum Step<'a> {
 }
 
 /// What an Ethernet type announces, behind any number of tags and of frames that hold a frame.
-pub(super) fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
-    for _ in 0..TAG_LIMIT {
-        (kind, rest) = match step(kind, rest)? {
-            Step::Packet(network) => return Ok(network),
-            Step::Tag(kind, rest) => (kind, rest),
-            Step::Frame(frame) => typed(frame)?,
-        };
-    }
-    Err(Other::MalformedHeader)
+pub(super) fn tagged(kind: u16, rest: Payload<'_>) -> Result<Network<'_>, Other> {
+    through(kind, rest, typed)
 }
 
 /// The same behind tags alone, of links that carry no frames in frames.
-pub(super) fn bare_tags(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
+pub(super) fn bare_tags(kind: u16, rest: Payload<'_>) -> Result<Network<'_>, Other> {
+    through(kind, rest, |_| Err(Other::NotIp))
+}
+
+/// The frames in frames that [`tagged`] comes through, the outer ones first, also to what is no IP packet.
+pub(super) fn frames(kind: u16, rest: Payload<'_>) -> Vec<&[u8]> {
+    let mut frames = Vec::new();
+    through(kind, rest, |frame| {
+        frames.push(frame.bytes);
+        typed(frame)
+    })
+    .ok();
+    frames
+}
+
+/// What is behind the tags; `inner` gives the type of a frame in the frame, and what that announces.
+#[inline]
+fn through<'a>(
+    mut kind: u16,
+    mut rest: Payload<'a>,
+    mut inner: impl FnMut(Payload<'a>) -> Result<(u16, Payload<'a>), Other>,
+) -> Result<Network<'a>, Other> {
     for _ in 0..TAG_LIMIT {
         (kind, rest) = match step(kind, rest)? {
             Step::Packet(network) => return Ok(network),
             Step::Tag(kind, rest) => (kind, rest),
-            Step::Frame(_) => return Err(Other::NotIp),
+            Step::Frame(frame) => inner(frame)?,
         };
     }
     Err(Other::MalformedHeader)
-}
-
-/// The frames in frames that [`tagged`] comes through, the outer ones first.
-pub(super) fn frames(mut kind: u16, mut rest: Payload<'_>) -> Vec<&[u8]> {
-    let mut frames = Vec::new();
-    for _ in 0..TAG_LIMIT {
-        let next = match step(kind, rest) {
-            Ok(Step::Tag(kind, rest)) => Ok((kind, rest)),
-            Ok(Step::Frame(frame)) => {
-                frames.push(frame.bytes);
-                typed(frame)
-            }
-            Ok(Step::Packet(_)) | Err(_) => break,
-        };
-        let Ok(next) = next else { break };
-        (kind, rest) = next;
-    }
-    frames
 }
 
 /// The type of an Ethernet frame, and what it announces.

@@ -44,7 +44,6 @@ NOTHING = Evidence(
     write_bytes=None,
     writes=0,
     writes_continued=0,
-    writes_waited_for=0,
     writes_sync=0,
     files_sync=0,
     writes_unstable=0,
@@ -333,15 +332,10 @@ def test_a_transfer_size_is_an_option_only_below_what_the_server_allows() -> Non
     assert options(replace(seen, listing_bytes=65536))[0] == (("wsize=32768",), "likely")
 
 
-def test_transfers_that_a_program_waits_for_one_by_one_tell_its_size_and_not_the_mount_s() -> None:
+def test_reads_that_a_program_waits_for_one_by_one_tell_its_size_and_not_the_mount_s() -> None:
     seen = replace(DEFAULT, read_bytes=16384, reads=60, reads_continued=50, max_read_bytes=1 << 19)
-    assert options(replace(seen, reads_waited_for=24)) == [(("rsize=16384",), "possible")]
-    assert options(replace(seen, reads_waited_for=25)) == []
-    seen = replace(
-        DEFAULT, write_bytes=16384, writes=60, writes_continued=50, max_write_bytes=1 << 19
-    )
-    assert options(replace(seen, writes_waited_for=24)) == [(("wsize=16384",), "likely")]
-    assert options(replace(seen, writes_waited_for=25)) == []
+    assert options(replace(seen, reads_waited_for=39)) == [(("rsize=16384",), "possible")]
+    assert options(replace(seen, reads_waited_for=40)) == []
 
 
 def test_sync_needs_files_of_several_writes() -> None:

@@ -113,18 +113,6 @@ def test_reads_that_go_on_are_cut_to_size_where_one_is_under_way_still(
     assert (told["reads_continued"], told["reads_waited_for"]) == (3, waited_for)
 
 
-@pytest.mark.parametrize(("srt_ms", "waited_for"), [(15, 0), (1, 3)])
-def test_so_are_writes_that_need_not_be_stable(srt_ms: int, waited_for: int) -> None:
-    calls = [call(number, "WRITE", srt_ms, mount=4, file=1) for number in range(1, 5)]
-    told = {"file": 1, "requested": 4096, "count": 4096, "stable_requested": "UNSTABLE"}
-    operations = [
-        operation(number, "WRITE", offset=(number - 1) * 4096, **told) for number in range(1, 5)
-    ]
-    with trace_of(files=[file(1, "f")], calls=calls, operations=operations) as trace:
-        found = _asked(trace)
-    assert (found["writes_continued"], found["writes_waited_for"]) == (3, waited_for)
-
-
 def test_of_a_reply_that_is_missing_nobody_knows_whether_it_was_waited_for() -> None:
     calls = [call(number, "READ", None, mount=4, file=1) for number in range(1, 5)]
     operations = [

@@ -128,8 +128,6 @@ _TRANSFERS = f"""
            count(*) filter (not reading) as writes,
            count(*) filter (not reading and continued and requested = largest and unstable)
                as writes_continued,
-           count(*) filter (not reading and continued and requested = largest and unstable
-                            and waited_for) as writes_waited_for,
            count(*) filter (not reading and continued and not unstable) as writes_sync,
            count(distinct file) filter (not reading and continued and not unstable) as files_sync,
            count(*) filter (not reading and continued and unstable) as writes_unstable,

@@ -127,8 +127,6 @@ class Evidence(Record):
     """WRITEs."""
     writes_continued: int
     """WRITEs of that size, sent UNSTABLE, that the next WRITE of the file continued."""
-    writes_waited_for: int
-    """Those of them whose reply came before the next was sent."""
     writes_sync: int
     """WRITEs sent DATA_SYNC or FILE_SYNC that the next WRITE of the file continued."""
     files_sync: int

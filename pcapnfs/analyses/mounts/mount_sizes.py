@@ -21,11 +21,10 @@ SMALL_LISTING_BYTES = 32768
 SMALL_READ_BYTES = 32768
 """Larger READs may be as large as the client's read-ahead begins, whatever rsize is."""
 
-BY_PROGRAM = 0.5
-"""Share of the transfers that others go on after, from which on the program waits for each: it has
-cut them, and works past the cache (O_DIRECT, libraries). A client that reads ahead and writes back
-has several under way: in the laboratory, with sizes of 4 to 64 KiB, a fifth were waited for at
-most, of those that programs had cut (dd with iflag=direct, libnfs) more than half."""
+BY_PROGRAM = 0.8
+"""Share of the READs that others go on after, from which on the program waits for each: it has cut
+them, and reads past the cache (O_DIRECT, libraries). A client that reads ahead has several under
+way: in the laboratory, with rsize of 4 to 64 KiB, a fifth were waited for at most."""
 
 SMALL_WRITE_BYTES = 65536
 """Larger WRITEs may be as large as what had been written when the client sent it."""
@@ -77,10 +76,8 @@ def write_size(seen: Evidence) -> Iterator[Verdict]:
     write, listing = seen.write_bytes, seen.listing_bytes
     if write is None:
         return
-    if (
-        write <= SMALL_WRITE_BYTES
-        and _limited(write, seen.max_write_bytes, seen.writes_continued, FEW)
-        and seen.writes_waited_for < BY_PROGRAM * seen.writes_continued
+    if write <= SMALL_WRITE_BYTES and _limited(
+        write, seen.max_write_bytes, seen.writes_continued, FEW
     ):
         yield concluded(
             (f"wsize={write}",),

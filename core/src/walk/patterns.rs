@@ -90,11 +90,46 @@ pub struct Folding {
     longest: usize,
     calls: Groups<Call>,
     steps: Steps,
-    classes: Vec<Class>,
-    /// Places of the classes, by kind and steps.
+    classes: Classes,
+    files: u64,
+}
+
+/// Classes, each found by what tells it from the others.
+#[derive(Default)]
+struct Classes {
+    list: Vec<Class>,
+    /// Places in the list, by kind and steps.
     places: HashTable<u32>,
     hashes: RandomState,
-    files: u64,
+}
+
+impl Classes {
+    /// The class that is like this one in what tells classes apart; this one, where there is none yet.
+    fn like(&mut self, new: Class) -> Option<&mut Class> {
+        let Self { list, places, hashes } = self;
+        let hash = |class: &Class| {
+            let (kind, cut, steps) = pattern(class);
+            let mut hasher = hashes.build_hasher();
+            (kind, cut).hash(&mut hasher);
+            steps.for_each(|step| step.hash(&mut hasher));
+            hasher.finish()
+        };
+        let same = |place: &u32| list.get(*place as usize).is_some_and(|class| alike(class, &new));
+        let found = places.find(hash(&new), same).copied();
+        let place = found.unwrap_or_else(|| {
+            let (place, value) = (list.len() as u32, hash(&new));
+            list.push(new);
+            places.insert_unique(value, place, |place| list.get(*place as usize).map_or(0, hash));
+            place
+        });
+        list.get_mut(place as usize)
+    }
+}
+
+fn alike(one: &Class, other: &Class) -> bool {
+    let (kind, cut, steps) = pattern(one);
+    let (other_kind, other_cut, other_steps) = pattern(other);
+    (kind, cut) == (other_kind, other_cut) && steps.eq(other_steps)
 }
 
 /// What a walk came to.
@@ -127,9 +162,7 @@ impl Folding {
             longest,
             calls: Groups::default(),
             steps: Steps::default(),
-            classes: Vec::new(),
-            places: HashTable::new(),
-            hashes: RandomState::default(),
+            classes: Classes::default(),
             files: 0,
         }
     }
@@ -167,7 +200,7 @@ impl Folding {
     /// Walks over what was taken, and forgets it: all calls of these files have come.
     pub fn walk(&mut self) {
         let mut runs = Vec::new();
-        let Self { longest, calls, steps, classes, places, hashes, files } = self;
+        let Self { longest, calls, steps, classes, files } = self;
         std::mem::take(calls).visit(
             |call| (call.time, call.number),
             |(kind, file), calls| {
@@ -175,29 +208,8 @@ impl Folding {
                 collapse(calls, steps, &mut runs);
                 let cut = runs.len() > *longest;
                 runs.truncate(*longest);
-                let of = |class: &Class| {
-                    let (kind, cut, steps) = pattern(class);
-                    let mut hasher = hashes.build_hasher();
-                    (kind, cut).hash(&mut hasher);
-                    steps.for_each(|step| step.hash(&mut hasher));
-                    hasher.finish()
-                };
                 let new = Class { kind, cut, runs: runs.as_slice().into(), ..Class::default() };
-                let hash = of(&new);
-                let same = |place: &u32| {
-                    classes.get(*place as usize).is_some_and(|class| {
-                        (class.kind, class.cut) == (kind, cut) && pattern(class).2.eq(pattern(&new).2)
-                    })
-                };
-                let place = if let Some(place) = places.find(hash, same) {
-                    *place
-                } else {
-                    let place = classes.len() as u32;
-                    classes.push(new);
-                    places.insert_unique(hash, place, |place| classes.get(*place as usize).map_or(0, of));
-                    place
-                };
-                if let Some(class) = classes.get_mut(place as usize) {
+                if let Some(class) = classes.like(new) {
                     class.add(file, calls, &runs);
                 }
             },
@@ -214,12 +226,13 @@ impl Folding {
             };
             class.runs.iter().filter(new).count() > 0
         };
-        self.classes.iter().filter(|class| tells_more(class)).map(|class| class.example.1).collect()
+        self.classes.list.iter().filter(|class| tells_more(class)).map(|class| class.example.1).collect()
     }
 
     /// Files, classes, and of these as many as asked for, those that took longest first.
     pub fn finish(self, top: usize) -> Folded {
-        let Self { mut classes, steps, files, places, .. } = self;
+        let Self { classes, steps, files, .. } = self;
+        let Classes { list: mut classes, places, .. } = classes;
         drop(places);
         let number = classes.len();
         classes.sort_unstable_by_key(|class| (Reverse((class.time, class.files)), class.example.1));

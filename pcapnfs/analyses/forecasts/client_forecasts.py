@@ -107,7 +107,7 @@ def costs_of(clock: ClientClock) -> Costs[float]:
         rtt_s=rtt,
         syncops_per_file=float(clock.stable_calls),
         persist_s=persist,
-        other_s=waited_s - (clock.calls + clock.lock_calls) * rtt - clock.stable_calls * persist,
+        other_s=waited_s - clock.round_trip_calls * rtt - clock.stable_calls * persist,
         client_s=0.0,
         pauses_s=max(0.0, clock.active_s - clock.waited_s),
         concurrency=concurrency,
@@ -115,7 +115,7 @@ def costs_of(clock: ClientClock) -> Costs[float]:
         locks_per_file=float(clock.lock_calls),
         slow_s=slow_s(rtt, clock.usual_s, clock.small_calls + clock.stable_calls),
         queue_s=clock.queue_s,
-        turns=times_of(clock.turns, (clock.calls + clock.lock_calls) / concurrency),
+        turns=times_of(clock.turns, clock.round_trip_calls / concurrency),
         stored_turns=stored_turns_of(
             clock.budget.stable_s,
             clock.stable_turns,

@@ -213,6 +213,11 @@ class Measurement(Record):
     """The clock of the only client; None where there are several, or it was not asked for."""
 
     @property
+    def round_trip_calls(self) -> int:
+        """Calls that each take a round trip: those of NFS, NFSACL and the lock manager."""
+        return self.calls + self.lock_calls
+
+    @property
     def moved_s(self) -> float:
         """What of the clock went into moving bytes, without what lost segments held up, seconds."""
         lost = self.lost.transfer_s / self.transfer_s if self.transfer_s else 0.0
@@ -349,7 +354,7 @@ class Measurement(Record):
             persist_s=persist,
             # Times are whole nanoseconds: what is less is what adding floats has left.
             other_s=round(
-                self.waited_s - (self.calls + self.lock_calls) * rtt - self.stable_calls * persist,
+                self.waited_s - self.round_trip_calls * rtt - self.stable_calls * persist,
                 9,
             )
             / files,
@@ -362,9 +367,7 @@ class Measurement(Record):
             locks_per_file=self.lock_calls / files,
             slow_s=self.slow_s / files,
             queue_s=self.queue_s,
-            turns=times_of(
-                float(sums.turns.sum()), (self.calls + self.lock_calls) / self.concurrency
-            ),
+            turns=times_of(float(sums.turns.sum()), self.round_trip_calls / self.concurrency),
             stored_turns=stored_turns_of(
                 float(sums.stable_share_s.sum()),
                 float(sums.stable_turns.sum()),
@@ -386,7 +389,7 @@ class Measurement(Record):
         """
         rtt_s, persist_s = self.rtt_s or 0.0, self.costs().persist_s
         by_row = divided(self.spent, rtt_s, persist_s)
-        by_overlap = (self.calls + self.lock_calls) * rtt_s, self.stable_calls * persist_s
+        by_overlap = self.round_trip_calls * rtt_s, self.stable_calls * persist_s
         longer_s, stored_s = (
             # Less than a nanosecond is what floats have left.
             round(row_s * self.concurrency - overlap_s, 9) / (self.files or 1)

@@ -138,6 +138,11 @@ class ClientClock(Record):
     """What its stable calls hold, and whether they waited for others."""
 
     @property
+    def round_trip_calls(self) -> int:
+        """Calls that each take a round trip: those of NFS, NFSACL and the lock manager."""
+        return self.calls + self.lock_calls
+
+    @property
     def persist_s(self) -> float:
         """What a stable call took longer than a round trip, mean, seconds; 0 without any."""
         return max(0.0, (self.stable_mean_s or 0.0) - (self.rtt_s or 0.0))

@@ -28,6 +28,8 @@ from pcapnfs.views.report.blocks import (
 if TYPE_CHECKING:
     from pcapnfs.comparison.clients import ClientForetold
     from pcapnfs.comparison.comparing import Comparison
+    from pcapnfs.comparison.exports import ExportChange
+    from pcapnfs.comparison.matching import FileChange
     from pcapnfs.views.report.blocks import Block
 
 
@@ -271,35 +273,49 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
     )
 
 
+_COSTS = (
+    Column("calls before"),
+    Column("after"),
+    Column("stable before"),
+    Column("after"),
+    Column("time before"),
+    Column("after"),
+    Column("difference"),
+)
+"""What calls on a file, or at an export, came to."""
+
+
+def _calls(row: ExportChange | FileChange) -> tuple[Cell, ...]:
+    return (
+        count(row.calls_before),
+        count(row.calls_after),
+        count(row.stable_before),
+        count(row.stable_after),
+    )
+
+
+def _difference(row: ExportChange | FileChange) -> Cell:
+    difference_s = row.time_after_s - row.time_before_s
+    return Cell(changed_figures.signed(difference_s), difference_s)
+
+
 def _exports(result: Comparison) -> tuple[Section, ...]:
     """A section where both sides show several; else none."""
     if not result.exports:
         return ()
     columns = (
         Column("export", "name"),
-        Column("calls before"),
-        Column("after"),
-        Column("stable before"),
-        Column("after"),
-        Column("time before"),
-        Column("after"),
-        Column("difference"),
+        *_COSTS,
         Column("stable beyond small before"),
         Column("after"),
     )
     rows = (
         (
             name(row.export),
-            count(row.calls_before),
-            count(row.calls_after),
-            count(row.stable_before),
-            count(row.stable_after),
+            *_calls(row),
             time(row.time_before_s or None),
             time(row.time_after_s or None),
-            Cell(
-                changed_figures.signed(row.time_after_s - row.time_before_s),
-                row.time_after_s - row.time_before_s,
-            ),
+            _difference(row),
             time(row.beyond_before_s),
             time(row.beyond_after_s),
         )
@@ -312,27 +328,15 @@ def _exports(result: Comparison) -> tuple[Section, ...]:
 def _files(result: Comparison) -> tuple[Block, ...]:
     columns = (
         Column("path", "name"),
-        Column("calls before"),
-        Column("after"),
-        Column("stable before"),
-        Column("after"),
-        Column("time before"),
-        Column("after"),
-        Column("difference"),
+        *_COSTS,
     )
     rows = (
         (
             name(rooted(row.path)),
-            count(row.calls_before),
-            count(row.calls_after),
-            count(row.stable_before),
-            count(row.stable_after),
+            *_calls(row),
             time(row.time_before_s),
             time(row.time_after_s),
-            Cell(
-                changed_figures.signed(row.time_after_s - row.time_before_s),
-                row.time_after_s - row.time_before_s,
-            ),
+            _difference(row),
         )
         for row in result.files.files
     )

@@ -56,6 +56,18 @@ def test_a_server_of_its_own_data_may_be_meant() -> None:
     assert (pair.through, pair.apart) == (0, 3)
 
 
+def test_data_goes_by_layouts_over_connections_to_a_data_server_at_the_same_address() -> None:
+    """As a Linux server gives them: its own address, for NFSv3."""
+    over = [*CALLS[:4], call(5, "READ", 1, connection=DS)]
+    roles: list[Row] = [
+        {"connection": MDS, "role": "metadata server"},
+        {"connection": DS, "role": "data server"},
+    ]
+    with trace_of(calls=over, operations=OPERATIONS, connections=roles) as trace:
+        (pair,) = layouts(trace)
+    assert (pair.through, pair.apart, pair.frames) == (2, 1, (5, 7))
+
+
 def test_without_layouts_there_is_nothing_to_tell() -> None:
     with trace_of(calls=CALLS[2:], operations=OPERATIONS[2:]) as trace:
         assert layouts(trace) == ()

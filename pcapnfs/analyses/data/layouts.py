@@ -2,7 +2,8 @@
 
 Takes a trace; gives for each client and server that was asked for layouts what became of these, and
 the READs and WRITEs that went to the same server (RFC 8881 section 12). To a server that is its
-own data server, they may go by a layout.
+own data server, they may go by a layout: those do over a connection to a data server, as the ones
+of NFSv3 do where layouts name it (RFC 8435).
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Layouts(Record):
     statuses: tuple[str, ...]
     """The RFC's names of what the others were answered, in order of name."""
     through: int
-    """READs and WRITEs to the port of the server at which it asked."""
+    """READs and WRITEs to the port of the server at which it asked, but for those over connections
+    to a data server there."""
     through_bytes: int
     """What they moved, bytes."""
     apart: int
@@ -99,7 +101,8 @@ def layouts(trace: Trace) -> tuple[Layouts, ...]:
 _LAYOUTS = f"""
     with done as materialized (
         select call, client, server, server_port, role, op, status_name, count, call_frame,
-               op = 'LAYOUTGET' as layout, op = main as alone
+               op = 'LAYOUTGET' as layout, op = main as alone,
+               coalesce({among("role", DATA_SERVERS)}, false) as by_layout
         from operations join (
                  select calls.call, client, server, connection, call_frame, calls.op as main
                  from calls where not callback
@@ -112,12 +115,12 @@ _LAYOUTS = f"""
     asking as (
         select client, server, server_port, bool_or(role is not null) as known
         from done
-        where layout and not coalesce({among("role", DATA_SERVERS)}, false)
+        where layout and not by_layout
         group by client, server, server_port
     ),
     moving as (
-        select client, asking.server as through, count, call_frame,
-               coalesce({among("role", DATA_SERVERS)}, false) as by_layout
+        select client, case when not by_layout then asking.server end as through, count,
+               call_frame, by_layout
         from done left join asking using (client, server, server_port)
         where not layout
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.analyses.data.layouts import Layouts, layouts
 from tests.unit.rows import Row, call, operation, trace_of
 
@@ -45,6 +45,8 @@ def test_data_over_the_connection_that_asks_is_told_apart(role: str | None) -> N
                 apart=1,
                 frames=(5, 7),
                 vain=Spared(1, 0.001, 0.009, (3,)),
+                there=0,
+                got=NONE,
             ),
         )
 
@@ -53,7 +55,7 @@ def test_a_server_of_its_own_data_may_be_meant() -> None:
     roles: list[Row] = [{"connection": MDS, "role": "metadata and data server"}]
     with trace_of(calls=CALLS, operations=OPERATIONS, connections=roles) as trace:
         (pair,) = layouts(trace)
-    assert (pair.through, pair.apart) == (0, 3)
+    assert (pair.through, pair.apart, pair.there) == (0, 3, 2)
 
 
 def test_data_goes_by_layouts_over_connections_to_a_data_server_at_the_same_address() -> None:
@@ -66,6 +68,17 @@ def test_data_goes_by_layouts_over_connections_to_a_data_server_at_the_same_addr
     with trace_of(calls=over, operations=OPERATIONS, connections=roles) as trace:
         (pair,) = layouts(trace)
     assert (pair.through, pair.apart, pair.frames) == (2, 1, (5, 7))
+    assert (pair.there, pair.got) == (1, NONE)
+
+
+def test_calls_for_a_layout_alone_that_get_it() -> None:
+    operations = [
+        operation(2, "LAYOUTGET", status=0, status_name="NFS4_OK"),
+        *OPERATIONS[2:],
+    ]
+    with trace_of(calls=CALLS, operations=operations) as trace:
+        (pair,) = layouts(trace)
+    assert (pair.granted, pair.vain, pair.got) == (1, NONE, Spared(1, 0.001, 0.009, (3,)))
 
 
 def test_without_layouts_there_is_nothing_to_tell() -> None:

@@ -70,6 +70,11 @@ class Layouts(Record):
     """Frames of the first of these READs and WRITEs, or of layouts asked for."""
     vain: Spared = spared.NONE
     """Calls for a layout and nothing else that got none."""
+    there: int = 0
+    """READs and WRITEs by layouts to the address and port at which it asked; they count as `apart`,
+    too."""
+    got: Spared = spared.NONE
+    """Calls for a layout and nothing else that got one."""
 
 
 def layouts(trace: Trace) -> tuple[Layouts, ...]:
@@ -90,10 +95,14 @@ def layouts(trace: Trace) -> tuple[Layouts, ...]:
             through_bytes=integer(moved),
             apart=integer(apart),
             frames=tuple(frames),
-            vain=spared.of_row(vain),
+            there=integer(there),
+            vain=spared.of_row(alone[:4]),
+            got=spared.of_row(alone[4:]),
         )
-        for client, server, asked, granted, statuses, through, moved, apart, frames, *vain in rows
-    )
+        for (
+            client, server, asked, granted, statuses, through, moved, apart, frames, there, *alone
+        ) in rows
+    )  # fmt: skip
 
 
 # A metadata server is known by its EXCHANGE_ID, which comes before it names any data server: all
@@ -113,14 +122,15 @@ _LAYOUTS = f"""
         where {among("op", ("LAYOUTGET", *DATA))} and executed
     ),
     asking as (
-        select client, server, server_port, bool_or(role is not null) as known
+        select client, server, server_port, bool_or(not by_layout) as apart,
+               bool_or(role is not null) filter (not by_layout) as known
         from done
-        where layout and not by_layout
+        where layout
         group by client, server, server_port
     ),
     moving as (
-        select client, case when not by_layout then asking.server end as through, count,
-               call_frame, by_layout
+        select client, case when apart and not by_layout then asking.server end as through, count,
+               call_frame, by_layout, case when by_layout then asking.server end as there
         from done left join asking using (client, server, server_port)
         where not layout
     ),
@@ -133,10 +143,15 @@ _LAYOUTS = f"""
         select client, count(*) as calls, count(*) filter (by_layout) as by_layout
         from moving where through is null group by client
     ),
-    vain as (
-        select client, server, {spared.columns("true", "vain")}
+    back as (
+        select client, there as server, count(*) as calls
+        from moving where there is not null group by client, there
+    ),
+    alone as (
+        select client, server, {spared.columns("status_name <> 'NFS4_OK'", "vain")},
+               {spared.columns("status_name = 'NFS4_OK'", "got")}
         from done join shares using (call)
-        where layout and alone and status_name <> 'NFS4_OK'
+        where layout and alone
         group by client, server
     ),
     told as (
@@ -149,9 +164,10 @@ _LAYOUTS = f"""
     select client, server, asked, granted, coalesce(list_sort(list_distinct(refused)), []),
            coalesce(data.calls, 0), coalesce(data.bytes, 0),
            coalesce(case when known then others.by_layout else others.calls end, 0),
-           coalesce(data.frames, told.frames), {spared.names("vain")}
-    from told left join data using (client, server) left join vain using (client, server)
-         left join others using (client)
+           coalesce(data.frames, told.frames), coalesce(back.calls, 0), {spared.names("vain")},
+           {spared.names("got")}
+    from told left join data using (client, server) left join alone using (client, server)
+         left join back using (client, server) left join others using (client)
          left join (
              select client, server, bool_and(known) as known from asking group by client, server
          ) as beginning using (client, server)

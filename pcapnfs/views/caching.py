@@ -216,6 +216,8 @@ def delegation_sentences(told: Delegations) -> list[str]:
         f"{units.count(told.granted_read)} read and {units.count(told.granted_write)} write "
         "delegations"
     )
+    if told.granted_directory:
+        granted += f" and {units.count(told.granted_directory)} of directories"
     neither = told.granted_read is None and told.granted_write is None
     kinds = [
         ("granted", None if neither else granted),

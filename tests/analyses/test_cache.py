@@ -300,12 +300,33 @@ def test_delegations_are_counted_and_timed() -> None:
         opens=1,
         granted_read=1,
         granted_write=0,
+        granted_directory=0,
         recalled=1,
         returned=1,
         recall_s=0.0,
         recall_max_s=None,
         opens_served=1,  # at 3 s: after the CLOSE, before the DELEGRETURN, and 3.1 s belongs to it
     )
+
+
+def test_delegations_of_directories_are_counted_apart() -> None:
+    def told(*asked: Row) -> tuple[int | None, ...]:
+        calls = [at(number, number, "GETATTR", version=4) for number in range(1, len(asked) + 1)]
+        with trace_of(
+            files=[file(1, ".", "directory")], calls=calls, operations=list(asked)
+        ) as trace:
+            found = cache(trace).delegations
+        return found.granted_read, found.granted_directory
+
+    granted, refused, cut = (
+        operation(number, "GET_DIR_DELEGATION", file=1, delegation=what)
+        for number, what in ((1, "READ"), (2, "NONE"), (2, None))
+    )
+    assert told(granted, refused) == (0, 1)
+    assert told(granted, cut) == (0, 1)
+    assert told({**cut, "call": 1}) == (0, None)
+    failed = operation(1, "GET_DIR_DELEGATION", status=10004, status_name="NFS4ERR_NOTSUPP")
+    assert told(failed) == (0, 0)
 
 
 def test_an_empty_trace_gives_nothing_and_no_verdict() -> None:

@@ -476,6 +476,19 @@ def test_visits_under_a_delegation_are_not_counted() -> None:
     assert seen.visits_asked == 0
 
 
+def test_moves_in_a_directory_under_a_delegation_are_not_counted() -> None:
+    client = Client(**V4)
+    client.call("GET_DIR_DELEGATION", 1, delegation="READ")
+    for target in (2, 3, 4):
+        client.call("GETATTR", target, 1)
+    client.call("DELEGRETURN", 1)
+    seen = client.seen()
+    assert (seen.moves, seen.visits, seen.files_delegated) == (0, 3, 0)
+    for target in (5, 6, 7):
+        client.call("GETATTR", target, 1)
+    assert client.seen().moves == 2
+
+
 def test_a_delegation_that_the_capture_began_under_is_known_by_its_return() -> None:
     client = Client(**V4)
     client.call("READ", 2)

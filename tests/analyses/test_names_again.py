@@ -131,6 +131,30 @@ def test_names_that_are_made_again_do_not_count_as_steps() -> None:
     assert (seen.returns, seen.returns_looked_up) == (0, 0)
 
 
+def test_what_lies_in_a_directory_under_a_delegation_need_not_be_looked_up() -> None:
+    """Linux 7.2 asks for delegations of directories: with lookupcache=none these show nothing."""
+    client = Client()
+    client.walk(keeps_names=False)
+    client.call("GET_DIR_DELEGATION", ROOT, None, delegation="READ")
+    client.walk(keeps_names=True)
+    seen, _ = client.seen()
+    assert (seen.returns, seen.returns_looked_up) == (29, 29)
+    client.call("DELEGRETURN", ROOT, None)
+    client.walk(keeps_names=True)
+    seen, _ = client.seen()
+    # But for the way to the first, for which the directory is looked up again.
+    assert (seen.returns, seen.returns_looked_up) == (29 + 30, 30)
+
+
+def test_a_delegation_of_a_directory_that_is_not_available_changes_nothing() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    client.call("GET_DIR_DELEGATION", ROOT, None, delegation="NONE")
+    client.walk(keeps_names=True)
+    seen, _ = client.seen()
+    assert (seen.returns, seen.returns_looked_up) == (29 + 30, 30)
+
+
 def test_a_dozen_lookups_tell_nothing() -> None:
     client = Client()
     for target in FILES[:12]:

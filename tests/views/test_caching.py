@@ -225,6 +225,12 @@ def test_delegations_of_which_replies_do_not_tell_are_not_zero() -> None:
     assert "OPENs: how many delegations were granted, recalled or returned is not known." in line
 
 
+def test_delegations_of_directories_are_told_where_there_are_any() -> None:
+    told = replace(samples.cache().delegations, granted_directory=4)
+    (line, *_) = caching.delegation_sentences(told)
+    assert "30 read and 1 write delegations and 4 of directories granted, 2 recalled" in line
+
+
 def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
     """They were cut, sealed, or of arguments that contradict the protocol."""
     hidden = replace(samples.readdir(), directories=0, shown=())

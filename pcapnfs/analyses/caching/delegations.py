@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     import duckdb
 
 
+OF_DIRECTORY = "GET_DIR_DELEGATION"
+"""What asks for a delegation of a directory. It succeeds also where none is available, and does
+not tell the kind of one that is: the column has READ (RFC 8881 section 18.39)."""
+
+GRANTED = "status = 0 and delegation like 'READ%'"
+"""SQL: it was granted one."""
+
+
 class Delegations(Record):
     """What the server granted and took back, of all clients.
 
@@ -32,6 +40,8 @@ class Delegations(Record):
     """Read delegations that came with them; None as above."""
     granted_write: int | None
     """Write delegations that came with them; None as above."""
+    granted_directory: int | None
+    """Delegations of directories (GET_DIR_DELEGATION) that were granted; None as above."""
     recalled: int | None
     """Delegations that the server called back (CB_RECALL); None as above."""
     returned: int | None
@@ -54,7 +64,10 @@ def delegations(cursor: duckdb.DuckDBPyConnection, *, untold: bool) -> Delegatio
         untold: There are calls of which it is not known what they do.
     """
     (counts,) = cursor.execute(_COUNTS).fetchall()
-    opens, granted_read, granted_write, recalled, returned, cut, unheard, unreturned = counts
+    (
+        opens, granted_read, granted_write, recalled, returned, cut, unheard, unreturned,
+        directories, undirected,
+    ) = counts  # fmt: skip
     waited, longest, served = None, None, 0
     if recalled and returned:
         ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
@@ -67,6 +80,7 @@ def delegations(cursor: duckdb.DuckDBPyConnection, *, untold: bool) -> Delegatio
         opens=known(integer(opens), unless=untold or unheard > 0),
         granted_read=known(integer(granted_read), unless=ungranted),
         granted_write=known(integer(granted_write), unless=ungranted),
+        granted_directory=known(integer(directories), unless=untold or undirected > 0),
         recalled=known(integer(recalled), unless=untold),
         returned=known(integer(returned), unless=untold or unreturned > 0),
         recall_s=known(seconds(waited) or 0.0, unless=untold),
@@ -83,8 +97,12 @@ _COUNTS = f"""
            count(*) filter (op = 'DELEGRETURN' and status = 0),
            count(*) filter (op = 'OPEN' and status = 0 and delegation is null),
            count(*) filter (op = 'OPEN' and status is null),
-           count(*) filter (op = 'DELEGRETURN' and status is null)
-    from operations where {among("op", ("OPEN", "CB_RECALL", "DELEGRETURN"))}
+           count(*) filter (op = 'DELEGRETURN' and status is null),
+           count(*) filter (op = '{OF_DIRECTORY}' and {GRANTED}),
+           count(*) filter (op = '{OF_DIRECTORY}' and coalesce(status, 0) = 0
+                            and delegation is null)
+    from operations
+    where {among("op", ("OPEN", "CB_RECALL", "DELEGRETURN", OF_DIRECTORY))}
 """
 
 _RECALLS = """

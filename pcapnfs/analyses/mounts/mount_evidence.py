@@ -56,7 +56,8 @@ class Evidence(Record):
     """Address of the server."""
     moves: int
     """Times that the client went from one child of a directory to another within 3 s; READs, WRITEs
-    and the like, which need no way through the directory, do not count."""
+    and the like, which need no way through the directory, do not count, nor does what it did while
+    it had a delegation of the directory: then it need not ask, whatever its options."""
     moves_asked: int
     """Times that it asked for the unchanged directory in between."""
     visits: int
@@ -78,7 +79,8 @@ class Evidence(Record):
     """LOOKUPs that found a file which an earlier one had found: a client that keeps no names."""
     returns: int
     """Times that it went from one name in a directory to another within 3 s, where it had looked
-    up the directory itself at some time; names that it made do not count."""
+    up the directory itself at some time; names that it made do not count, nor do directories in one
+    of which it had a delegation."""
     returns_looked_up: int
     """Times that it looked that up again in between, though nothing shows that the name could have
     changed."""
@@ -187,7 +189,7 @@ def evidence(
         pairs: Where the connection has parts of pairs in place of mounts: the mount of each part.
     """
     delegated = held_files.register(trace, cursor)
-    moved = ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
+    moved = ByMount.of_named(_steps(trace, cursor, held=held_files.any_held(cursor)))
     found = [moved, delegated, *asked_sizes(trace, cursor, pairs=pairs), aged_files(cursor)]
     found.append(asked_again(cursor))
     if names_again.register(trace, cursor):
@@ -234,7 +236,7 @@ def _steps(
     Args:
         trace: The trace.
         cursor: A connection with the table `learned`.
-        held: The table `unasked` has rows.
+        held: The table `delegated` has rows.
     """
     walk = walks.Steps(
         together_s=TOGETHER_S,
@@ -381,9 +383,14 @@ _STEPS = f"""
 had changed, since when the client had known it."""
 
 _UNHELD_STEPS = f"""
-    select * replace (of_file and call not in (select call from unasked) as of_file) from ({_STEPS})
+    select * replace (
+               of_file and call not in (select call from unasked) as of_file,
+               case when call not in (select call from sheltered) then directory end as directory
+           )
+    from ({_STEPS})
 """
-"""The same, where calls about a file under a delegation are no visits of it."""
+"""The same, where calls about a file under a delegation are no visits of it, and those in a
+directory under one no moves."""
 
 _ENTRIES = """
     select mount, entries.file, call, reply_time

@@ -197,11 +197,18 @@ RETURNS = f"""
         select * from named where file_before <> file and call_time - time_before < $near
     ),
     ways as (
-        select moves.mount, moves.call_frame, moves.call_time,
+        select moves.mount, moves.call_frame, moves.call_time, again.directory as above,
                again.call_time > time_before as looked_up, needless, spared
         from moves asof join again
              on moves.mount = again.mount and moves.directory = again.file
                 and moves.call_time >= again.call_time
+    ),
+    free as (
+        select ways.*
+        from ways asof left join delegated
+             on ways.mount = delegated.mount and ways.above = delegated.file
+                and ways.call_time >= delegated.moment
+        where delegated.file is null or until < ways.call_time
     )
     select mount, count(*) filter (needless or not looked_up) as returns,
            count(*) filter (needless and looked_up) as returns_looked_up,
@@ -211,11 +218,12 @@ RETURNS = f"""
            count(*) filter (spared and looked_up) as settled_looked_up,
            arg_min(call_frame, (call_time, call_frame), $examples)
                filter (spared and looked_up) as settled_frames
-    from ways group by mount
+    from free group by mount
 """
 """SQL: how often a client went from one name in a directory to another, and whether it had looked
 up the directory itself in between: where it never changed what that lies in (`returns`), and where
-it had not done so since it last found it (`settled`)."""
+it had not done so since it last found it (`settled`). What lies in a directory under a delegation
+(`held_files`) need not be looked up, and shows nothing."""
 
 FILES = """
     with repeated as (

@@ -87,7 +87,7 @@ def cache() -> Cache:
             Interval(0.1, 1.0, 0, 0),
             Interval(60.0, None, 2, 1),
         ),
-        delegations=Delegations(90, 30, 1, 2, 31, 0.12, 0.08, 5),
+        delegations=Delegations(90, 30, 1, 0, 2, 31, 0.12, 0.08, 5),
         mounts=(
             Mount(
                 client="10.0.0.2",
@@ -160,7 +160,7 @@ def poor_cache() -> Cache:
         bytes_reread=0,
         bytes_saved=0,
         intervals=(Interval(0.0, None, 0, 0),),
-        delegations=Delegations(0, 0, 0, 0, 0, 0.0, None, 0),
+        delegations=Delegations(0, 0, 0, 0, 0, 0, 0.0, None, 0),
         mounts=(
             Mount(
                 "10.0.0.2",

@@ -53,6 +53,18 @@ def test_one_or_several_at_a_time_or_always_another_are_none(verifiers: tuple[in
         assert restarts(trace) == ()
 
 
+def test_what_a_copy_tells_is_not_compared() -> None:
+    """NFS-Ganesha 15 answers COPY with a verifier of zeros."""
+    copy = [
+        call(2, "COPY", 2, file=1, connection=1),
+        operation(2, "COPY", file=1, committed="UNSTABLE", verifier=0),
+    ]
+    with trace_of(**of(write(1, 7), copy, write(3, 7, offset=4096))) as trace:
+        assert restarts(trace) == ()
+    with trace_of(**of(write(1, 7), copy)) as trace:
+        assert restarts(trace) == ()
+
+
 def test_lost_state_counts_where_it_was_in_use() -> None:
     steps = [
         refused(1, "NFS4ERR_BADSESSION", "WRITE"),

@@ -4,6 +4,9 @@ Takes a trace; makes the tables `verifiers` (each of each server, with the repli
 `verifier_changes`, and gives the queries of them. A verifier that comes back after another one is
 no change: such a server answers with several at a time (`alternating`). What a change shows is said
 in `restarts`.
+
+Only WRITE and COMMIT count. A COPY tells one as well (RFC 7862 section 15.2), but servers fill it
+in differently: NFS-Ganesha 15 with zeros, beside WRITEs that have its own.
 """
 
 from __future__ import annotations
@@ -46,6 +49,9 @@ NOT_STORED = (
 )  # fmt: skip
 """Answers to a WRITE or COMMIT whose data could not be stored."""
 
+TELLING = ("WRITE", "COMMIT")
+"""Operations whose verifiers are compared."""
+
 MOST = 20
 """Changes of the verifier up to which they are taken for restarts; a server that gives more does
 not keep to the protocol."""
@@ -81,12 +87,13 @@ def by_server(
 NONE = (0, 0)
 """What `by_server` gives of a server without any."""
 
-_TOLD = """
+_TOLD = f"""
     told as (
         select call, client, server, reply_time, reply_frame, verifier, operations.op,
                operations.file, "offset", requested, committed
         from operations join calls using (call)
         where verifier is not null and not callback and reply_time is not null
+              and {among("operations.op", TELLING)}
     )
 """
 
@@ -97,7 +104,8 @@ _TABLE = f"""
            arg_min({{frame: reply_frame, connection: connection}}, (reply_time, call))
                filter (reply_time is not null) as told
     from operations join calls using (call)
-    where verifier is not null and {joined.condition("not callback", other="verifier")}
+    where verifier is not null
+          and {joined.condition(f"not callback and {among('operations.op', TELLING)}", "verifier")}
     group by server, verifier
 """
 """Each verifier of each server, with the replies that told it."""
@@ -144,7 +152,7 @@ _CHANGED = f"""
     errors as (
         select server, call_time, reply_time, operations.status_name as name
         from operations join calls using (call)
-        where operations.op in ('WRITE', 'COMMIT')
+        where operations.op in {TELLING}
               and {among("operations.status_name", NOT_STORED)}
     ),
     older as (

@@ -38,7 +38,10 @@ READS = columns.together(
 DATA = ("READ", "READ_PLUS", "WRITE")
 """Operations that move data."""
 
-DATA_SERVERS = ("data server", "metadata and data server")
+OF_DATA = "data server"
+"""The role of a server on a connection that carries data by layouts and nothing else."""
+
+DATA_SERVERS = (OF_DATA, "metadata and data server")
 """Roles of servers to which data goes by layouts. One that was asked for layouts, and is named in
 them, is both, also where the capture lacks the EXCHANGE_ID that says so."""
 
@@ -71,8 +74,9 @@ class Layouts(Record):
     vain: Spared = spared.NONE
     """Calls for a layout and nothing else that got none."""
     there: int = 0
-    """READs and WRITEs by layouts to the address and port at which it asked; they count as `apart`,
-    too."""
+    """READs and WRITEs to the address and port at which it asked, over connections to a data server
+    alone; they count as `apart`, too. Of one that says to be both, nothing tells whether data goes
+    there by a layout or past those that name other servers."""
     got: Spared = spared.NONE
     """Calls for a layout and nothing else that got one."""
 
@@ -130,7 +134,7 @@ _LAYOUTS = f"""
     ),
     moving as (
         select client, case when apart and not by_layout then asking.server end as through, count,
-               call_frame, by_layout, case when by_layout then asking.server end as there
+               call_frame, by_layout, case when role = '{OF_DATA}' then asking.server end as there
         from done left join asking using (client, server, server_port)
         where not layout
     ),

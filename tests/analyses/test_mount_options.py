@@ -501,6 +501,14 @@ def test_a_delegation_that_the_capture_began_under_is_known_by_its_return() -> N
     assert (seen.visits, seen.files_delegated) == (1, 1)
 
 
+def test_so_is_that_of_a_directory() -> None:
+    client = Client(**V4)
+    for target in (2, 3, 4):
+        client.call("GETATTR", target, 1)
+    client.call("DELEGRETURN", 1)
+    assert client.seen().moves == 0
+
+
 def test_files_that_were_left_alone_and_then_asked_for_are_counted() -> None:
     client = Client(**V4)
     for target in (2, 3):

@@ -23,9 +23,6 @@ OF_DIRECTORY = "GET_DIR_DELEGATION"
 """What asks for a delegation of a directory. It succeeds also where none is available, and does
 not tell the kind of one that is: the column has READ (RFC 8881 section 18.39)."""
 
-GRANTED = "status = 0 and delegation like 'READ%'"
-"""SQL: it was granted one."""
-
 
 class Delegations(Record):
     """What the server granted and took back, of all clients.
@@ -98,7 +95,7 @@ _COUNTS = f"""
            count(*) filter (op = 'OPEN' and status = 0 and delegation is null),
            count(*) filter (op = 'OPEN' and status is null),
            count(*) filter (op = 'DELEGRETURN' and status is null),
-           count(*) filter (op = '{OF_DIRECTORY}' and {GRANTED}),
+           count(*) filter (op = '{OF_DIRECTORY}' and status = 0 and delegation = 'READ'),
            count(*) filter (op = '{OF_DIRECTORY}' and coalesce(status, 0) = 0
                             and delegation is null)
     from operations

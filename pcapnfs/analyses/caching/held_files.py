@@ -42,7 +42,7 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> ByMount:
     cursor.execute(_CHANGES)
     cursor.execute(_DELEGATED)
     cursor.execute(_HELD)
-    if population.Operations((OF_DIRECTORY,), statuses=(0,)).met(trace):
+    if cursor.execute(f"{_DIRECTORIES} limit 1").fetchone() is not None:
         cursor.execute(_IN_HELD)
     return ByMount.of_query(cursor, _HELD_FILES)
 
@@ -97,13 +97,16 @@ _HELD = f"""
     where until is null or call_time <= until
 """
 
+_DIRECTORIES = """
+    select mount, file as directory, moment, until
+    from delegated semi join (select file from files where role = 'directory') using (file)
+"""
+"""The directories among them."""
+
 # Names in such a directory need no question either, and it need not be asked for their sake.
-_IN_HELD = """
+_IN_HELD = f"""
     insert into sheltered
-    with begun as (
-        select mount, file as directory, moment, until
-        from delegated semi join (select file from files where role = 'directory') using (file)
-    )
+    with begun as ({_DIRECTORIES})
     select call
     from (
         select mount, coalesce(directory, parent) as directory, call, call_time

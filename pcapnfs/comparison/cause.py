@@ -21,12 +21,13 @@ class Cause(Record):
     subject: str
     """`version`, `transport`, `security`, `connections` (of a client with a server at once),
     `streams` (what programs do at the same time);
-    `client_software`, `server_software` (what they say they are); `attribute_cache`, `name_cache`,
-    `rsize`, `wsize`, `readdirplus`, `acls`, `sync`, `nocto` (mount options); `stable_writes` (what
-    the client asks of the server for data); `storage` (sync or async export, or how fast it is),
-    `server_reads` (from its disks, or from its memory), `server_in_turn` (whether it works on one
-    call at a time), `network_rtt`, `path` (longer for a while, or full), `bandwidth` (how fast data
-    moves), `loss` (of segments), `locks` (that others hold)."""
+    `client_software`, `server_software` (what they say they are); `delegations` (what the server
+    grants them for); `attribute_cache`, `name_cache`, `rsize`, `wsize`, `readdirplus`, `acls`,
+    `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the server for data);
+    `storage` (sync or async export, or how fast it is), `server_reads` (from its disks, or from its
+    memory), `server_in_turn` (whether it works on one call at a time), `network_rtt`, `path`
+    (longer for a while, or full), `bandwidth` (how fast data moves), `loss` (of segments), `locks`
+    (that others hold)."""
     before: str
     """What it was, in words."""
     after: str

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pcapnfs.comparison import changed_options, changed_protocol, changed_storage, changed_times
+from pcapnfs.comparison import (
+    changed_delegations,
+    changed_options,
+    changed_protocol,
+    changed_storage,
+    changed_times,
+)
 from pcapnfs.comparison.cause import once, words
 
 if TYPE_CHECKING:
@@ -49,6 +55,7 @@ def causes(
         *changed_protocol.software_of_hosts(
             "server_software", before.software.servers, after.software.servers
         ),
+        *told(changed_delegations.delegations),
         *told(changed_options.attribute_cache),
         *told(changed_options.name_cache),
         *told(partial(changed_options.transfer_size, "rsize")),

@@ -1,4 +1,4 @@
-"""What calls tell of the settings of a mount: version, transport, flavor, sizes, names.
+"""What calls tell of a mount: version, transport, flavor, sizes, names, delegations.
 
 Takes a trace; gives what the calls of each client have in common, and those of several together.
 """
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, levels, most_at_once
 from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
@@ -32,11 +34,15 @@ READS = columns.together(
     columns.of(
         calls="call client mount connection callback program protocol op status flavor directory "
         "file call_first_time reply_time",
-        operations="call op requested committed",
+        operations="call op status requested committed share_access delegation",
         connections="connection transport",
     ),
+    population.OPERATIONS_READS,
 )
 """The columns that the queries here read."""
+
+DELEGATING = population.Operations(("OPEN", OF_DIRECTORY), statuses=(0,))
+"""What tells whether anything is delegated."""
 
 PROBES = ("NULL", "STARTTLS")
 """Calls that only ask who is there: the second, for TLS, has a flavor of its own (RFC 9289 section
@@ -61,6 +67,15 @@ a client gives state back with. Linux sends them as the machine, with krb5i wher
 NO_WORK = ("READ", "WRITE", "COMMIT", "READDIR", "READDIRPLUS", "READ_PLUS", *MACHINE)
 """Calls that a client sends by itself: data read ahead and written back, lists that go on, state
 that is given back in the background. It may have many of them under way for one program."""
+
+
+class Delegated(Record):
+    """How often a server delegated what it could have."""
+
+    asked: int
+    """OPENs, or GET_DIR_DELEGATIONs, whose reply tells what was granted."""
+    granted: int
+    """Those that a delegation came with."""
 
 
 class Habits(Record):
@@ -94,6 +109,9 @@ class Habits(Record):
     work_overlaps: float = 0.0
     """Share of the time in which any of them was, 0…1, in which two or more were; of several
     clients or servers the most."""
+    delegated: Mapping[str, Delegated] = {}
+    """Delegations by what they are for: `reading` and `writing`, as files were opened for reading
+    alone or not, and `directories`."""
 
 
 Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
@@ -107,7 +125,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     alone = clients.pop() if len(clients) == 1 else None
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
-    work = _work(trace)
+    work, delegated = _work(trace), _delegated(trace, alone)
     return {
         client: _habits(
             kinds.get(client),
@@ -115,6 +133,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
             names.get(client),
             connections.get(client, 0),
             work.get(client, NO_WORK_SEEN),
+            delegated.get(client, {}),
         )
         for client in sorted(kinds.keys() | transfers.keys() | names.keys())
     }
@@ -136,6 +155,7 @@ def together(each: Collection[Habits]) -> Habits:
         work=sum(one.work for one in each),
         work_at_once=max((one.work_at_once for one in each), default=0),
         work_overlaps=max((one.work_overlaps for one in each), default=0.0),
+        delegated=_all_delegated(one.delegated for one in each),
     )
 
 
@@ -145,6 +165,18 @@ def _added(each: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for one in each:
         calls.update(one)
     return dict(sorted(calls.items()))
+
+
+def _all_delegated(each: Iterable[Mapping[str, Delegated]]) -> dict[str, Delegated]:
+    """What was delegated to several clients."""
+    found: dict[str, list[Delegated]] = {}
+    for one in each:
+        for purpose, delegated in one.items():
+            found.setdefault(purpose, []).append(delegated)
+    return {
+        purpose: Delegated(sum(one.asked for one in all_of), sum(one.granted for one in all_of))
+        for purpose, all_of in sorted(found.items())
+    }
 
 
 def _most(each: Iterable[int | None]) -> int | None:
@@ -157,6 +189,7 @@ def _habits(
     names: tuple[int, int] | None,
     connections: int,
     work: tuple[int, int, float],
+    delegated: Mapping[str, Delegated],
 ) -> Habits:
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
@@ -176,6 +209,7 @@ def _habits(
         work=work[0],
         work_at_once=work[1],
         work_overlaps=work[2],
+        delegated=delegated,
     )
 
 
@@ -293,3 +327,30 @@ def _names(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:
         {"alone": alone},
     )
     return {str(client): (integer(used), integer(again)) for client, used, again in rows}
+
+
+def _delegated(trace: Trace, alone: str | None) -> dict[str, dict[str, Delegated]]:
+    """What servers delegated to each client, by what it is for."""
+    if not DELEGATING.met(trace):
+        return {}
+    whose, calls = ("calls.client", "join calls using (call)") if alone is None else ("$alone", "")
+    rows = trace.rows(
+        f"""
+        select {whose} as client,
+               case when operations.op = '{OF_DIRECTORY}' then 'directories'
+                    when share_access & 3 = 1 then 'reading' else 'writing' end as purpose,
+               count(*),
+               count(*) filter (delegation like 'READ%' or delegation like 'WRITE%')
+        from operations {calls}
+        where {among("operations.op", DELEGATING.ops)} and operations.status = 0
+              and delegation is not null
+              and (operations.op = '{OF_DIRECTORY}' or share_access & 3 <> 0)
+        group by all order by all
+        """,
+        {} if alone is None else {"alone": alone},
+    )
+    answer: dict[str, dict[str, Delegated]] = {}
+    for client, purpose, asked, granted in rows:
+        found = answer.setdefault(str(client), {})
+        found[str(purpose)] = Delegated(integer(asked), integer(granted))
+    return answer

@@ -67,6 +67,7 @@ SUBJECTS = {
     "streams": "programs",
     "client_software": "client's software",
     "server_software": "server's software",
+    "delegations": "delegations",
     "attribute_cache": "attribute caching",
     "name_cache": "caching of names",
     "rsize": "rsize",

@@ -160,6 +160,39 @@ def test_files_alone_are_acregmin_0_unless_the_client_keeps_no_names() -> None:
     assert options(replace(files, lookups_again=50)) == []
 
 
+ANY_AGE = replace(
+    NOTHING, visits=40, visits_asked=20, files_aged=20, files_young=20, aged_objects=10,
+    aged_shortest_s=2.0,
+)  # fmt: skip
+"""Files that were asked for, fresh or known for two seconds."""
+
+
+def test_files_asked_for_at_any_age_are_acregmin_0_where_directories_are_not() -> None:
+    unasked = replace(ANY_AGE, moves=20, moves_asked=4)
+    assert options(unasked) == [(("acregmin=0",), "possible")]
+    assert options(replace(unasked, moves_asked=5)) == []
+
+
+def test_where_directories_show_nothing_noac_may_be_why_files_are_asked_for() -> None:
+    (verdict,) = judged(replace(ANY_AGE, moves=19)).verdicts
+    assert (verdict.options, verdict.confidence) == (
+        ("acregmin=0", "noac", "actimeo=0"),
+        "possible",
+    )
+    assert verdict.evidence.startswith("asked in 20 of 40 visits of fresh files, and for 10 ")
+    assert "(19): of directories under a delegation none need ask" in verdict.evidence
+    # Most of them after a second or two: no timeout explains the others.
+    assert options(replace(ANY_AGE, files_aged=900)) == [(verdict.options, "possible")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"visits_asked": 19}, {"aged_objects": 9}, {"opens_ask": True}, {"lookups_again": 5}],
+)
+def test_what_may_ask_for_files_otherwise_shows_no_acregmin_0(other: dict[str, int]) -> None:
+    assert options(replace(ANY_AGE, **other)) == []  # type: ignore[arg-type]
+
+
 def test_what_opens_of_nfs_v3_ask_for_shows_no_acregmin_0() -> None:
     files = replace(DEFAULT, visits_asked=90, visits_asked_twice=60, opens_ask=True)
     assert options(files) == []
@@ -240,6 +273,15 @@ def test_files_asked_for_before_the_default_is_over_give_the_timeout(
     )
     assert "asked 20 times for 10 files" in verdict.evidence
     assert "never for one known for less" in verdict.evidence
+
+
+def test_where_nothing_was_used_sooner_again_a_timeout_is_possible_only() -> None:
+    alone = replace(AGED, moves=19, visits=19, visits_asked=5)
+    (verdict,) = judged(alone).verdicts
+    assert (verdict.title, verdict.confidence) == ("actimeo=1 or acregmin=1", "possible")
+    assert verdict.evidence.endswith("tells it from noac")
+    for enough in ({"moves": 20}, {"visits": 20}):
+        assert judged(replace(alone, **enough)).verdicts[0].confidence == "likely"  # type: ignore[arg-type]
 
 
 EARLY = replace(DEFAULT, files_early=20, early_objects=10, early_shortest_s=3.6)

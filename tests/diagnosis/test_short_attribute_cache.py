@@ -19,10 +19,20 @@ def test_what_expired_early_is_told_and_claimed() -> None:
     assert seen.confidence == "possible"
 
 
-def test_of_files_that_are_not_kept_at_all_every_needless_question_counts() -> None:
-    (seen,) = seen_by(RULE, mounted(verdict("acregmin=0", confidence="possible")))
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        (("acregmin=0",), "Mount without actimeo, acregmin and acdirmin,"),
+        (("acregmin=0", "noac", "actimeo=0"), "Mount without noac, actimeo=0 and acregmin=0,"),
+    ],
+)
+def test_of_files_that_are_not_kept_at_all_every_needless_question_counts(
+    options: tuple[str, ...], without: str
+) -> None:
+    (seen,) = seen_by(RULE, mounted(verdict(*options, confidence="possible")))
     assert seen.claims == (Claim("unstable", 0.6), Claim("client", 0.3))
     assert "known for less than 3 s" in seen.seen
+    assert seen.advice[0].action.startswith(without)
 
 
 def test_a_few_among_many_calls_are_no_habit_of_the_mount() -> None:

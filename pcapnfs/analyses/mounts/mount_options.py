@@ -101,7 +101,7 @@ def judged(seen: Evidence) -> Mount:
         verdicts=(
             *_attribute_cache(seen),
             *_names(seen),
-            *(() if _asks_always(seen) else timeout(seen)),
+            *(() if _asks_always(seen) or _asks_at_any_age(seen) else timeout(seen)),
             *_open_unasked(seen),
             *_listings(seen),
             *(() if seen.limits_withheld else (*read_size(seen), *write_size(seen))),
@@ -191,6 +191,19 @@ def _asks_fresh_files(seen: Evidence) -> bool:
     )
 
 
+def _asks_at_any_age(seen: Evidence) -> bool:
+    """Whether files alone are asked for, fresh ones as well as those known for a second or two."""
+    return (
+        not (seen.moves >= ENOUGH and seen.moves_asked > ASKS_NEVER * seen.moves)
+        and seen.visits >= ENOUGH
+        and seen.visits_asked >= ASKS_MOSTLY * seen.visits
+        and seen.aged_objects >= MANY
+        and not seen.opens_ask
+        # A client that looks names up again caches nothing (libnfs): no option makes it so.
+        and seen.lookups_again <= ASKS_NEVER * seen.visits_asked
+    )
+
+
 def _spares_files(seen: Evidence) -> bool:
     """Whether fresh files are not asked for."""
     return seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
@@ -268,6 +281,23 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
             f"{files}; directories were not asked for",
             seen.frames["visits"],
         )
+    elif _asks_at_any_age(seen):
+        files = (
+            f"asked in {units.count(seen.visits_asked)} of "
+            f"{units.counted(seen.visits, 'visit')} of fresh files, and for "
+            f"{units.counted(seen.aged_objects, 'file')} known for "
+            f"{units.duration(seen.aged_shortest_s or 0.0)} or longer, which no call had been "
+            "about since"
+        )
+        options: tuple[str, ...] = ("acregmin=0",)
+        why = "directories were not asked for"
+        if seen.moves < ENOUGH:
+            options += whole
+            why = (
+                "too few moves from one child of a directory to the next to tell which "
+                f"({units.count(seen.moves)}): of directories under a delegation none need ask"
+            )
+        yield concluded(options, "possible", f"{files}; {why}{wrote}", seen.frames["aged"])
 
 
 def _names(seen: Evidence) -> Iterator[Verdict]:

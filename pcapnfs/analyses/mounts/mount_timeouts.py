@@ -66,17 +66,22 @@ def _expires(seen: Evidence) -> bool:
 
 
 def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
-    """`actimeo=N` and `acregmin=N` below the 3 s of the default."""
+    """`actimeo=N` and `acregmin=N` below the 3 s of the default.
+
+    A client that believes nothing asks for the same files where nobody uses them again sooner.
+    """
     shortest = seen.aged_shortest_s or 0.0
+    believes = seen.visits >= ENOUGH or seen.moves >= ENOUGH
+    fresh = "" if believes else "; nothing that was used again sooner tells it from noac"
     yield _of_seconds(
         "acregmin",
         range(1, max(1, math.floor(shortest)) + 1),
-        "likely",
+        "likely" if believes else "possible",
         f"asked {units.counted(seen.files_aged, 'time')} for "
         f"{units.counted(seen.aged_objects, 'file')} known for {units.duration(shortest)} to "
         f"{units.duration(FILE_DEFAULT_S)} at most, which no call had been about since, and "
         f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
-        "asks otherwise)",
+        f"asks otherwise){fresh}",
         seen.frames["aged"],
     )
 

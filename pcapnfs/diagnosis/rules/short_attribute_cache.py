@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Observed, Rule
-from pcapnfs.diagnosis.mounted import TOPIC, is_timeout, judged, longer, of_part
+from pcapnfs.diagnosis.mounted import TOPIC, UNCACHED, is_timeout, judged, longer, of_part
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -26,7 +26,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose questions show it."""
     for found in judged(material, _is_short):
         asked = found.questions
-        never = found.verdict.options == ("acregmin=0",)
+        never = _is_none(found.verdict.options)
         spared = asked.fresh_files if never else asked.early
         if spared.calls < values[SHARE.name] * asked.calls:
             continue
@@ -41,7 +41,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{'' if never else '1 s or more, but '}less than 3 s (files) or 30 s (directories).",
             why="Each timeout that runs out costs a round trip for every file and directory that "
             "is used again, although next to none of them has changed.",
-            advice=(longer("actimeo, acregmin and acdirmin"),),
+            advice=(
+                longer(
+                    "noac, actimeo=0 and acregmin=0"
+                    if UNCACHED[0] in found.verdict.options
+                    else "actimeo, acregmin and acdirmin"
+                ),
+            ),
             calls=spared.calls,
             confidence=found.confidence,
             data=found.data,
@@ -54,7 +60,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _is_short(options: tuple[str, ...]) -> bool:
     """`acregmin=0`, or every timeout of some seconds that would explain the pauses."""
-    return options == ("acregmin=0",) or is_timeout(options)
+    return _is_none(options) or is_timeout(options)
+
+
+def _is_none(options: tuple[str, ...]) -> bool:
+    """Whether files are not believed at all; what directories are, they may not tell."""
+    return options[0] == "acregmin=0"
 
 
 RULE = Rule(

@@ -23,3 +23,7 @@ NFSACL = 100227
 
 NFS_PROGRAMS = (NFS, NFSACL)
 """Programs whose calls are NFS to a user, and whose replies bring attributes."""
+
+ROCE_PORT = 4791
+"""The UDP port of RoCE version 2, which carries RDMA (InfiniBand Architecture Specification, annex
+A17)."""

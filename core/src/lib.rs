@@ -27,6 +27,9 @@ pub mod packet;
 /// Segments → bytes in order, and gaps, for each side of a connection.
 pub mod stream;
 
+/// Packets of RDMA → RPC messages.
+mod rdma;
+
 /// Bytes → RPC messages → calls with their replies.
 pub mod rpc;
 

@@ -341,19 +341,29 @@ SEGMENTS = ("segment", "segments")
 DATAGRAMS = ("datagram", "datagrams")
 """What UDP sends."""
 
+MESSAGES = ("message", "messages")
+"""What RDMA sends."""
+
 
 def counted_title(paths: Sequence[Path]) -> str:
     """The title above how many of these were sent."""
     words = sent(paths)
-    return words[1] if words in (SEGMENTS, DATAGRAMS) else "sent"
+    return words[1] if words in (SEGMENTS, DATAGRAMS, MESSAGES) else "sent"
 
 
 def sent(paths: Sequence[Path]) -> tuple[str, str]:
     """What was sent on these paths, of one and of many."""
     over = {transport for path in paths for transport in path.transports}
-    if over == {"UDP"}:
-        return DATAGRAMS
-    return ("segment or datagram", "segments and datagrams") if "UDP" in over else SEGMENTS
+    kinds = [
+        words
+        for words, transports in (
+            (SEGMENTS, over - {"UDP", "RDMA"}),
+            (DATAGRAMS, over & {"UDP"}),
+            (MESSAGES, over & {"RDMA"}),
+        )
+        if transports
+    ] or [SEGMENTS]
+    return " or ".join(one for one, _ in kinds), " and ".join(many for _, many in kinds)
 
 
 def _loss(path: Path) -> list[str]:

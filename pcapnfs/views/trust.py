@@ -24,6 +24,9 @@ PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 FRAGMENTS = "fragments_unfinished"
 """Of `limits_hit`, what is no limit as a rule: the capture lacks the other fragments."""
 
+RDMA_PACKETS = "rdma_missing"
+"""The same: the capture lacks packets of RDMA."""
+
 OF_THE_SENDER = ("malformed", "trailing", "unsupported")
 """Reasons that are no fault of the capture: where such messages are is told, to look at them."""
 
@@ -65,6 +68,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _assumed(trust),
         _missing(trust, capture),
         _fragments(capture),
+        _rdma_packets(capture),
         _retransmitted(trust),
         _negative(trust),
         forgotten(trust.forgotten_files),
@@ -361,7 +365,7 @@ def _limits(capture: Capture) -> str:
     limits = ", ".join(
         f"{escape(code)} {units.counted(times, 'time')}"
         for code, times in capture.limits_hit.items()
-        if code not in (FRAGMENTS, FILES_FORGOTTEN)
+        if code not in (FRAGMENTS, RDMA_PACKETS, FILES_FORGOTTEN)
     )
     return f"Limits of the decoder were reached: {limits}." if limits else ""
 
@@ -374,6 +378,18 @@ def forgotten(files: int) -> str:
     return (
         f"Memory was too small for all files: {told} used longest ago were forgotten; those that "
         "came again count as others, perhaps without a path. A larger --memory keeps them."
+    )
+
+
+def _rdma_packets(capture: Capture) -> str:
+    """Packets of RDMA whose sequence numbers the capture lacks."""
+    packets = capture.limits_hit.get(RDMA_PACKETS)
+    if not packets:
+        return ""
+    are = "is" if packets == 1 else "are"
+    return (
+        f"{units.counted(packets, 'packet')} of RDMA {are} not in the capture, or more: messages "
+        "that they belong to are missing, and data of which they bring a part."
     )
 
 

@@ -61,6 +61,15 @@ def test_missing_fragments_are_no_limit_of_the_decoder() -> None:
     ]
 
 
+def test_missing_packets_of_rdma_are_told() -> None:
+    cut = replace(samples.capture(), limits_hit={"rdma_missing": 2})
+    assert trust_sentences(samples.trust(), cut) == [
+        "Every call has its reply.",
+        "2 packets of RDMA are not in the capture, or more: messages that they belong to are "
+        "missing, and data of which they bring a part.",
+    ]
+
+
 def test_files_that_were_forgotten_are_told_with_what_would_keep_them() -> None:
     trust = replace(samples.trust(), forgotten_files=1200)
     capture = replace(samples.capture(), limits_hit={"files_forgotten": 1200, "record_limit": 1})

@@ -20,9 +20,11 @@ use hashbrown::HashMap;
 
 use self::messages::{Messages, limit};
 use self::parties::{Parties, Sealed};
+use crate::cursor::Behind;
 use crate::error::{DecodeError, Reason};
+use crate::rdma;
 use crate::roles::Carried;
-use crate::rpc::message::{Recognised, recognise};
+use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
 use crate::rpc::pairing::{Kept, Request};
 use crate::rpc::record::{Record, RecordReader};
 use crate::rpc::tls;
@@ -321,6 +323,37 @@ impl Conversations {
             conversation.hear(side, heard);
         }
         self.settle(record.last);
+    }
+
+    /// Takes a message that RDMA carried: one whose header says that it is one of RPC.
+    pub(crate) fn carried(
+        &mut self,
+        id: ConnectionId,
+        connection: &Connection,
+        side: Side,
+        message: &rdma::Message<'_>,
+    ) {
+        let cut = message.bytes.len() < message.length.min(CALL_HEADER);
+        let believed = cut
+            || recognise(message.bytes).is_some()
+            || self.by_id.get(id).is_some_and(|conversation| conversation.believed);
+        if !believed {
+            return;
+        }
+        self.meet(id, connection);
+        if let Some(conversation) = self.by_id.get_mut(id) {
+            let peer = self.messages.pairing.peer(id, side);
+            let whole = self.messages.unread.put_back(message, |xid| peer.request(xid));
+            let (bytes, behind) = match &whole {
+                Some((bytes, data)) => Behind::split(bytes, data),
+                None => (message.bytes, None),
+            };
+            let (length, rdma::Message { limit, first, last, .. }) = (message.whole(), *message);
+            let record = Record { bytes, behind, length, open: false, limit, first, last, place: &[] };
+            let heard = self.messages.take((id, connection), &mut conversation.parties, side, &record);
+            conversation.hear(side, heard);
+        }
+        self.settle(message.last);
     }
 
     /// Forgets a connection that carries no RPC.

@@ -8,9 +8,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::cursor::{Cursor, Gauge};
+use crate::cursor::{Behind, Cursor, Gauge, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
+use crate::rdma::{Beside, Message};
 use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, body_offset, unwrap_body};
 use crate::rpc::pairing::{Correspondence, Request};
 use crate::rpc::record::{Peer, Record, SEEN};
@@ -20,6 +21,9 @@ const LONG: usize = 4 << 10;
 
 /// A part shorter than this is kept.
 const WORTHWHILE: usize = 1 << 10;
+
+/// Places in a reply at which its data may have been, as the length before it says, that are tried.
+const PLACES_TRIED: usize = 16;
 
 /// Finds what nobody reads.
 #[derive(Default)]
@@ -46,6 +50,47 @@ impl Unread {
         let unread = self.passed_over(begun, length, length, request)?;
         // Where less was captured, the other transmission of a call has no more either.
         worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
+    }
+
+    /// Finds where the data that RDMA moved beside a message were left out of it, with their padding (RFC 8166
+    /// section 3.4.4): the message with the padding put back, and where in the whole the data would be, or with
+    /// the data as well, if they are there.
+    ///
+    /// A call says where; of a reply its parser must tell, since only their length stands before them: where
+    /// they are put in the right place, it reads to the end. `None`: there are none, or no place is right.
+    pub(super) fn put_back<'r>(
+        &self,
+        message: &Message<'_>,
+        request: impl FnOnce(u32) -> Option<&'r Request>,
+    ) -> Option<(Vec<u8>, Range<usize>)> {
+        let Beside { position, length, bytes } = message.beside.filter(|beside| beside.length > 0)?;
+        let put_back = |begin: usize| {
+            let (before, behind) = message.bytes.split_at_checked(begin)?;
+            let padding = [0; 3].get(..padding(length))?;
+            let left_out = if bytes.is_empty() { begin..begin + length } else { 0..0 };
+            Some(([before, bytes, padding, behind].concat(), left_out))
+        };
+        if let Some(position) = position {
+            return put_back(position);
+        }
+        let request = request(u32::from_be_bytes(*message.bytes.first_chunk()?))?;
+        let word = u32::try_from(length).ok()?.to_be_bytes();
+        let words = message.bytes.chunks_exact(word.len()).enumerate();
+        let lengths = words.filter(|(_, found)| **found == word).map(|(at, _)| (at + 1) * word.len());
+        let mut whole = lengths.take(PLACES_TRIED).filter_map(put_back);
+        whole.find(|(bytes, data)| self.fits(message, bytes, data, request))
+    }
+
+    /// Whether a reply is read to its end where data are left out of it here.
+    fn fits(&self, message: &Message<'_>, bytes: &[u8], data: &Range<usize>, request: &Request) -> bool {
+        let (bytes, behind) = Behind::split(bytes, data);
+        let total = message.whole();
+        let mut c = match &behind {
+            Some(behind) => Cursor::with_hole(bytes, behind, total, message.limit, Layer::Rpc),
+            None => Cursor::of_prefix(bytes, total, message.limit, Layer::Rpc),
+        };
+        let read = read_success(&mut c).and_then(|()| self.read_reply(c, request));
+        read.is_some_and(|(_, stop)| stop.is_none())
     }
 
     /// The part that is passed over from within the beginning of a message, of which `there` bytes will be

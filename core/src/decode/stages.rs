@@ -8,7 +8,8 @@ use crate::capture::merge::Merge;
 use crate::conversation::Conversations;
 use crate::error::Reason;
 use crate::foresight;
-use crate::packet::{Content, Datagram, Dissector, Payload, Segment};
+use crate::packet::{Content, Datagram, Dissector, Other, Payload, Segment};
+use crate::rdma::{Rdma, Told};
 use crate::rpc::record::Record;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::vain::vain;
@@ -18,6 +19,7 @@ use crate::stream::{Connection, ConnectionId, Connections, Event};
 pub(super) struct Stages {
     dissector: Dissector,
     connections: Connections,
+    rdma: Rdma,
     pub(super) conversations: Conversations,
     tally: Tally,
     around: Around,
@@ -28,6 +30,7 @@ impl Stages {
         Self {
             dissector: Dissector::default(),
             connections: Connections::default(),
+            rdma: Rdma::default(),
             conversations,
             tally: Tally::default(),
             around: Around::default(),
@@ -63,7 +66,8 @@ impl Stages {
     /// Delivers what is still held, and says what can be said only at the end.
     pub(super) fn end(&mut self, meta: &mut Meta) {
         self.take_overdue(None);
-        let Self { dissector, connections, conversations, tally, around } = self;
+        let Self { dissector, connections, rdma, conversations, tally, around } = self;
+        rdma.flush(&mut |told| take_told(told, connections, conversations));
         connections.flush(|id, connection, side, event| {
             conversations.event(id, connection, side, event);
         });
@@ -97,7 +101,8 @@ impl Stages {
             ("pairs_limit", conversations.hosts_overlooked()),
             ("servers_limit", servers_overlooked),
             ("devices_limit", devices_overlooked),
-            ("rdma_limit", dissector.overlooked_rdma()),
+            ("rdma_limit", dissector.overlooked_rdma() + rdma.overlooked()),
+            ("rdma_missing", rdma.lost),
             ("fragments_unfinished", dissector.unfinished_fragments()),
         ] {
             if count > 0 {
@@ -164,7 +169,7 @@ impl Stages {
     /// Any packet through all stages; what it held.
     #[inline(never)]
     fn take_any(&mut self, packet: Packet<'_>, stamp: Stamp) -> Kind {
-        let Self { dissector, connections, conversations, around, .. } = self;
+        let Self { dissector, connections, rdma, conversations, around, .. } = self;
         let mut segment = Segment::EMPTY;
         let mut within = false;
         match dissector.dissect_to(&packet, &mut segment) {
@@ -174,6 +179,14 @@ impl Stages {
                 let id = take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
                 around.see(id, &packet, [datagram.source, datagram.destination], false);
                 return Kind::Udp;
+            }
+            Some(Content::Roce(packet)) => {
+                // Who watches knows streams and datagrams.
+                if conversations.witness().is_none() {
+                    rdma.take(&packet, stamp, &mut |told| take_told(told, connections, conversations));
+                    conversations.give_up_overdue();
+                }
+                return Kind::Other(Other::Rdma.code());
             }
             Some(Content::Other(other)) => return Kind::Other(other.code()),
         }
@@ -214,6 +227,29 @@ fn take_datagram(
         conversations.datagram(id, connection, side, &record);
     }
     id
+}
+
+/// Takes what packets of RDMA told to its connection.
+fn take_told(told: &Told<'_>, connections: &mut Connections, conversations: &mut Conversations) {
+    match told {
+        Told::Message(message) => {
+            let (source, destination) = (&message.source, &message.destination);
+            let whole = Payload::new(message.bytes, message.length);
+            // What is missing was not cut off.
+            let cut = message.limit == Reason::Truncated;
+            let payload = if cut { whole } else { Payload::new(message.bytes, message.bytes.len()) };
+            let (id, side) = connections.message(source, destination, payload, message.last);
+            if let Some(connection) = connections.get(id) {
+                conversations.carried(id, connection, side, message);
+            }
+        }
+        Told::Acknowledged { source, destination, sent_ns, time_ns } => {
+            connections.received(source, destination, *sent_ns, *time_ns);
+        }
+        Told::Again { source, destination, time_ns } => {
+            connections.repeated(source, destination, *time_ns);
+        }
+    }
 }
 
 /// What a packet held.

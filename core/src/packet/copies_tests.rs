@@ -114,6 +114,7 @@ fn fragments_seen_twice_make_one_datagram_and_leave_nothing() {
         .map(|bytes| match dissector.dissect(&packet(LinkType::RAW, bytes)) {
             Content::Datagram(datagram) => Ok(datagram.payload.length),
             Content::Segment(_) => panic!("a segment"),
+            Content::Roce(_) => Err(Other::Rdma),
             Content::Other(other) => Err(other),
         })
         .to_vec();

@@ -1,4 +1,4 @@
-//! Packet → TCP segment or UDP datagram.
+//! Packet → TCP segment, UDP datagram or packet of RDMA.
 //!
 //! Takes a captured [`Packet`]; gives a [`Content`] that borrows from it. Promises: every packet
 //! comes out as exactly one content, with a reason where it is neither segment nor datagram; a
@@ -37,6 +37,7 @@ use crate::capture::{Glimpse, Packet};
 
 pub use payload::Payload;
 pub use plain::Plain;
+pub use rdma::{Place, ROCE_PORT, Roce, Target, Verb};
 pub use tcp::{Blocks, Part, Segment, TcpFlags};
 pub use udp::Datagram;
 
@@ -56,6 +57,8 @@ pub enum Content<'a> {
     Segment(Segment<'a>),
     /// A UDP datagram.
     Datagram(Datagram<'a>),
+    /// A packet of RDMA over UDP.
+    Roce(Roce<'a>),
     /// Something else, or nothing that could be read.
     Other(Other),
 }
@@ -86,7 +89,7 @@ macro_rules! others {
 others! {
     /// A packet that the capture holds twice, seen on two interfaces.
     Duplicate = "duplicate",
-    /// RDMA: RoCE, InfiniBand or iWARP. RPC over RDMA (RFC 8166) is not decoded.
+    /// RDMA: RoCE, of which RPC over RDMA (RFC 8166) is decoded, or iWARP, of which it is not.
     Rdma = "rdma",
     /// An IP packet of another protocol than TCP and UDP: ICMP, SCTP, ESP …
     OtherProtocol = "other_protocol",
@@ -337,7 +340,7 @@ impl Seen {
         if watching && self.copies.packet(*carried, self.time_ns) {
             return Err(Other::Duplicate);
         }
-        if rdma::is_roce(&datagram) { Err(Other::Rdma) } else { Ok(Content::Datagram(datagram)) }
+        Ok(Roce::of(&datagram).map_or(Content::Datagram(datagram), Content::Roce))
     }
 }
 

@@ -51,7 +51,7 @@ fn ours(frame: &[u8]) -> View {
             ports: (datagram.source.port(), datagram.destination.port()),
             payload: datagram.payload.bytes.to_vec(),
         },
-        Content::Other(_) => View::Other,
+        Content::Roce(_) | Content::Other(_) => View::Other,
     }
 }
 

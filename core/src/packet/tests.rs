@@ -80,6 +80,7 @@ pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
             assert_eq!(payload.bytes.len(), payload.length);
             Ok(payload.bytes.to_vec())
         }
+        Content::Roce(_) => Err(Other::Rdma),
         Content::Other(other) => Err(other),
     }
 }
@@ -469,6 +470,7 @@ fn every_prefix_of_a_packet_is_truncated_until_its_headers_are_there() {
                     assert_eq!(payload.length, DATA.len());
                     assert_eq!(payload.bytes.len() + 4, captured + 8 - frame.len());
                 }
+                Content::Roce(_) => panic!("no RDMA"),
                 Content::Other(other) => {
                     assert_eq!(other, Other::TruncatedHeader, "of {captured}");
                     assert!(captured < frame.len() - DATA.len());

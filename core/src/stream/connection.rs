@@ -108,6 +108,8 @@ pub enum Transport {
     Tcp,
     /// UDP: a message per datagram.
     Udp,
+    /// RDMA: messages that are sent, read or written.
+    Rdma,
 }
 
 /// What one side of a connection was seen to do.
@@ -196,7 +198,7 @@ impl Opening {
 /// What is known about a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// TCP or UDP.
+    /// TCP, UDP or RDMA.
     pub transport: Transport,
     /// Address and port of each end.
     pub ends: Sides<SocketAddr>,

@@ -41,10 +41,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::packet::plain::{Plain, number_v4, number_v6};
-use crate::packet::{Datagram, Segment};
+use crate::packet::{Datagram, Payload, Segment};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::by_id::ById;
 use crate::stream::state::{ACKNOWLEDGED_PATIENCE_NS, State};
+use crate::stream::timing::Came;
 
 pub use crate::stream::connection::{Connection, Event, Opening, Side, SideCounts, Sides, Transport};
 
@@ -86,7 +87,7 @@ impl Hash for Ends {
             return (one, other, transport).hash(hasher);
         };
         hasher.write_u64(u64::from(one.ip().to_bits()) << 32 | u64::from(other.ip().to_bits()));
-        let protocol = u64::from(*transport == Transport::Tcp) << 32;
+        let protocol = (*transport as u64) << 32;
         hasher.write_u64(protocol | u64::from(one.port()) << 16 | u64::from(other.port()));
     }
 }
@@ -274,14 +275,50 @@ impl Connections {
     /// Takes a UDP datagram: the exchange it belongs to, and the side that sent it.
     pub fn datagram(&mut self, datagram: &Datagram<'_>, stamp: Stamp) -> (ConnectionId, Side) {
         let (side, id) = self.connection(&datagram.source, &datagram.destination, Transport::Udp, stamp);
-        if let Some(state) = self.states.get_mut(id) {
-            state.connection.last = stamp;
-            let counts = state.connection.counts.of_mut(side);
-            counts.segments += 1;
-            counts.bytes += datagram.payload.length as u64;
-            counts.truncated_bytes += (datagram.payload.length - datagram.payload.bytes.len()) as u64;
-        }
+        self.count(id, side, datagram.payload, stamp);
         (id, side)
+    }
+
+    /// Counts what came on a connection that is no stream.
+    fn count(&mut self, id: ConnectionId, side: Side, payload: Payload<'_>, stamp: Stamp) {
+        let Some(state) = self.states.get_mut(id) else { return };
+        state.connection.last = stamp;
+        let counts = state.connection.counts.of_mut(side);
+        counts.segments += 1;
+        counts.bytes += payload.length as u64;
+        counts.truncated_bytes += (payload.length - payload.bytes.len()) as u64;
+    }
+
+    /// Takes a message that RDMA carried: the connection it belongs to, and the side that sent it.
+    pub fn message(
+        &mut self,
+        source: &SocketAddr,
+        destination: &SocketAddr,
+        payload: Payload<'_>,
+        stamp: Stamp,
+    ) -> (ConnectionId, Side) {
+        let (side, id) = self.connection(source, destination, Transport::Rdma, stamp);
+        self.count(id, side, payload, stamp);
+        (id, side)
+    }
+
+    /// Takes that a message over RDMA was received, as an acknowledgement says, which the adapter sends at once.
+    pub fn received(&mut self, source: &SocketAddr, destination: &SocketAddr, sent_ns: i64, time_ns: i64) {
+        let stamp = Stamp { frame: 0, time_ns };
+        let (side, id) = self.connection(source, destination, Transport::Rdma, stamp);
+        if let Some(state) = self.states.get_mut(id) {
+            state.connection.acks.of_mut(side.other()).add(time_ns, sent_ns, Came::default());
+        }
+    }
+
+    /// Takes that a packet of RDMA was sent again.
+    pub fn repeated(&mut self, source: &SocketAddr, destination: &SocketAddr, time_ns: i64) {
+        let stamp = Stamp { frame: 0, time_ns };
+        let (side, id) = self.connection(source, destination, Transport::Rdma, stamp);
+        if let Some(state) = self.states.get_mut(id) {
+            state.connection.resent(time_ns);
+            state.connection.counts.of_mut(side).retransmitted += 1;
+        }
     }
 
     /// Ends all connections: what is still held is delivered, with the gaps before it.
@@ -426,7 +463,11 @@ impl Connections {
 /// An end as a number: no two ends of IPv4 have the same, nor one of IPv4 and one of IPv6.
 #[inline]
 fn number(end: &SocketAddr, transport: Transport) -> u64 {
-    let carried = u64::from(transport == Transport::Udp) << 62;
+    let carried = match transport {
+        Transport::Tcp => 0,
+        Transport::Udp => 1 << 62,
+        Transport::Rdma => 1 << 63,
+    };
     match end {
         SocketAddr::V4(end) => carried | number_v4(end.ip().to_bits(), end.port()),
         SocketAddr::V6(end) => carried | number_v6(end.ip().to_bits(), end.port()),

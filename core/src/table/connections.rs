@@ -37,6 +37,7 @@ impl Tables {
             transport: Naming::Name(match connection.transport {
                 Transport::Tcp => "TCP",
                 Transport::Udp => "UDP",
+                Transport::Rdma => "RDMA",
             }),
             client: Wording::Word(addresses.of(client)),
             client_port: u32::from(near.port()),

@@ -51,7 +51,7 @@ fn count(mut reader: Reader) -> Counts {
                 match dissector.dissect(&packet) {
                     Content::Segment(_) => counts.segments += 1,
                     Content::Datagram(_) => counts.datagrams += 1,
-                    Content::Other(_) => counts.others += 1,
+                    Content::Roce(_) | Content::Other(_) => counts.others += 1,
                 }
             }
             Ok(None) => return counts,

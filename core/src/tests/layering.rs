@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 21] = [
     "error",
     "cursor",
     "wire_enum",
     "capture",
     "packet",
     "stream",
+    "rdma",
     "rpc",
     "nfs",
     "names",

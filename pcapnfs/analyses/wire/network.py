@@ -58,11 +58,11 @@ class Loss(Record):
     """What TCP had to repeat or to wait for; over UDP all but `segments` is 0."""
 
     segments: int
-    """Segments or datagrams with data, both ways."""
+    """Segments or datagrams with data, of RDMA messages, both ways."""
     client_resent: int
-    """Segments that the client sent again."""
+    """Segments, of RDMA packets, that the client sent again."""
     server_resent: int
-    """Segments that the server sent again."""
+    """The same of the server."""
     resent_share: float | None
     """Both by the segments of TCP, 0…1; None without any."""
     out_of_order: int
@@ -88,7 +88,7 @@ class Path(Record):
     """The most of them in use at a time, from the first call to the last reply on each: nconnect,
     for a single mount."""
     transports: tuple[str, ...]
-    """`TCP`, `UDP`; `TLS` for TCP under TLS."""
+    """`TCP`, `UDP`, `RDMA`; `TLS` for TCP under TLS."""
     flavors: Mapping[str, int]
     """Calls by security flavor."""
     rsize_bytes: int | None

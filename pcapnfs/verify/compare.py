@@ -287,7 +287,7 @@ class _Comparison:
     def _orphan(self, message: Message) -> None:
         """A reply for which tshark has no call: a difference unless we have none either."""
         if (message.frame, message.xid) not in self._situation.orphans:
-            why = reasons.orphan(self._situation)
+            why = reasons.orphan(message, self._situation)
             self._differ("reply without call", message.frame, why)
 
     def _differ(self, kind: str, frame: int, reason: str | None) -> None:

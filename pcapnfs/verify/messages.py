@@ -36,6 +36,7 @@ _MESSAGE_FIELDS = (
     "rpc.repframe",
     "rpc.time",
     "rpc.dup",
+    "rpcordma.xid",
     "nfs.ops.count",
     "nfs.opcode",
     "nfs.cb.operation",
@@ -54,6 +55,10 @@ something that it did not see begin, or that is to end later."""
 
 _SEVERAL = "count(rpc.msgtyp) > 1"
 """Frames with more than one message."""
+
+_RDMA = "rpcordma"
+"""The layer in which RDMA carries one message; tshark shows a reply twice whose data do not follow
+it."""
 
 _EXCHANGE_ID = 42
 """Its state protection lists operations (RFC 8881 section 18.35), which tshark shows in the same
@@ -91,6 +96,8 @@ class Message(Record):
     status: int | None
     """nfsstat3, nfsstat of version 2, or the status of the compound; None in calls and where
     there is none."""
+    carried: bool = False
+    """RDMA carried it."""
 
 
 class Silence(Record):
@@ -163,8 +170,10 @@ def _several(row: Mapping[str, str], trees: Iterator[Packet]) -> Iterator[Messag
     frame = int(row["frame.number"])
     for packet in trees:
         if packet.frame == frame:
-            for fields in _rpc_messages(packet.protocols):
-                yield _message(row, fields)
+            found = [_message(row, fields) for fields in _rpc_messages(packet.protocols)]
+            if any(element.get("name") == _RDMA for element in packet.protocols):
+                found = found[:1]
+            yield from found
             return
         if packet.frame > frame:
             break
@@ -211,6 +220,7 @@ def _message(row: Mapping[str, str], fields: Mapping[str, list[str]]) -> Message
         operations=_own(codes, _first(fields["nfs.ops.count"]))
         or tuple(int(value) for value in fields["nfs.cb.operation"]),
         status=int(statuses[0]) if is_reply and statuses else None,
+        carried=bool(fields["rpcordma.xid"]),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.programs import NFS
+from pcapnfs.programs import NFS, ROCE_PORT
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ class Call(Record):
     ending: bool
     """Its reply came over TCP, fits no small segment, and is the last message of its connection:
     the capture may end within it."""
+    unsure: bool
+    """It came over RDMA, on a connection whose beginning the capture does not hold, or on which
+    packets were sent again."""
     call_bytes: int
     """Length of the call's RPC message."""
     operations: tuple[int, ...]
@@ -121,6 +124,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                            and last_time = call_time, false),
                coalesce(transport = 'TCP' and reply_frame = last_frame
                         and reply_bytes > $segment, false),
+               coalesce(transport = 'RDMA' and (server_port = $roce or retransmitted > 0), false),
                call_bytes,
                coalesce(compounds.operations, []), coalesce(compounds.executed, [])
         from calls left join compounds using (call) left join connections using (connection)
@@ -128,7 +132,13 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
         where call_frame <= $end
         order by call_first_frame, call_frame, call
         """,
-        {"nfs": NFS, "transient": TRANSIENT, "end": end, "segment": SEGMENT_BYTES},
+        {
+            "nfs": NFS,
+            "transient": TRANSIENT,
+            "end": end,
+            "segment": SEGMENT_BYTES,
+            "roce": ROCE_PORT,
+        },
     )
     while rows := cursor.fetchmany(_ROWS):
         for *values, operations, executed in rows:
@@ -185,6 +195,17 @@ def used_again(trace: Trace) -> frozenset[tuple[int, int]]:
         """
     )
     return frozenset((frame, xid) for frame, xid in rows)
+
+
+def unsure(trace: Trace) -> bool:
+    """Whether any call may be one of which `Call.unsure` holds."""
+    return bool(
+        trace.rows(
+            "select 1 from connections where transport = 'RDMA' "
+            "and (server_port = $roce or retransmitted > 0) limit 1",
+            {"roce": ROCE_PORT},
+        )
+    )
 
 
 def ports(trace: Trace) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]:

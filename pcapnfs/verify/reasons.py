@@ -54,6 +54,8 @@ TEXTS = {
     "tshark as they stand (reordercap puts them in order for both)",
     "xid_again": "the call has the xid of another one on its connection that was answered before: "
     "tshark takes it for that one, sent again",
+    "rdma_apart": "over RDMA tshark pairs messages, and puts together what is read, only where the "
+    "capture holds the beginning of the connection, and nothing was sent again",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
 }
 """Codes and what they mean, as a clause."""
@@ -111,6 +113,8 @@ class Situation(Record):
     """Packets were taken in order of time, which is not that of the file."""
     orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
+    unsure: bool = False
+    """Some connections of RDMA have no beginning, or packets that were sent again."""
     used_again: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of calls whose xid was that of another call, which was answered before."""
     silent: AbstractSet[int] = frozenset()
@@ -137,6 +141,8 @@ def only_ours(call: Call, situation: Situation) -> str | None:
         return "snaplen"
     if call.call_bytes > _LONGEST_RECORD_BYTES:
         return "long_record"
+    if call.unsure:
+        return "rdma_apart"
     if call.call_frame not in situation.silent:
         return None
     # tshark waits for what is missing.
@@ -149,16 +155,16 @@ def only_theirs(message: Message, situation: Situation) -> str | None:
         return "other_program"
     if situation.truncated and message.procedure is None:
         return "header_cut"
-    return None
+    return "rdma_apart" if message.carried and situation.unsure else None
 
 
-def orphan(situation: Situation) -> str | None:
+def orphan(message: Message, situation: Situation) -> str | None:
     """Why tshark has no call for a reply that pcapnfs pairs or does not show."""
     if situation.missing:
         return "behind_gap"
     if situation.truncated:
         return "snaplen"
-    return None
+    return "rdma_apart" if message.carried and situation.unsure else None
 
 
 def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situation) -> str | None:
@@ -181,7 +187,9 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
         if situation.truncated and pair.message.frame == call.call_first_frame:
             return "first_segment"
         before = call.call_first_frame <= pair.message.frame < call.call_frame
-        return "hole_filled" if before and call.disordered and situation.impatient else None
+        if before and call.disordered and situation.impatient:
+            return "hole_filled"
+        return "rdma_apart" if call.unsure else None
     if aspect in ("reply", "service time", "status"):
         return _reply(pair, orphan, situation)
     return None
@@ -211,6 +219,8 @@ def _operations(
 
 def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | None:
     call, reply = pair.call, pair.reply
+    if call.unsure:
+        return "rdma_apart"
     if reply is not None and reply.frame != call.reply_frame:
         if situation.truncated and reply.frame == call.reply_first_frame:
             return "first_segment"

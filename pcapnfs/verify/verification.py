@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 ASPECTS = ("call", "call frame", "operations", "reply", "results", "status", "service time")
 """What is compared of each call, in the order in which it is told."""
 
+PORTED = ("tcp", "udp")
+"""Transports whose ports tshark is told of."""
+
 PORTS_LIMIT = 500
 """Ports that tshark is told to be RPC; of more, it finds the others by itself or not at all."""
 
@@ -127,7 +130,10 @@ def verify(
     servers, clients = ours.ports(trace)
     options = settings(trace)
     situation = replace(
-        _situation(trace), orphans=ours.orphans(trace), used_again=ours.used_again(trace)
+        _situation(trace),
+        orphans=ours.orphans(trace),
+        used_again=ours.used_again(trace),
+        unsure=ours.unsure(trace),
     )
     complaints: list[str] = []
     with one_file(paths, trace.meta.files) as path:
@@ -197,7 +203,9 @@ def settings(trace: Trace) -> tuple[str, ...]:
     whole = not _situation(trace).impatient
     options = ["-o", f"tcp.reassemble_out_of_order:{str(whole).upper()}"]
     servers, _ = ours.ports(trace)
-    for transport, port in sorted(servers)[:PORTS_LIMIT]:
+    # What RDMA carries tshark finds by itself.
+    carried = sorted((transport, port) for transport, port in servers if transport in PORTED)
+    for transport, port in carried[:PORTS_LIMIT]:
         options += ["-d", f"{transport}.port=={port},rpc"]
     return tuple(options)
 

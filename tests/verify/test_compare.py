@@ -15,6 +15,7 @@ OURS = Call(
     call_frame=10, call_time_ns=1_000, reply_first_frame=12, reply_frame=12, srt_ns=500, status=0,
     transmissions=1, undecoded=None, missing=False, disordered=False, beginning=False,
     ending=False,
+    unsure=False,
     call_bytes=200,
     operations=(53, 22, 9), executed=(53, 22, 9),
 )  # fmt: skip

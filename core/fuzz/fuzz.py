@@ -73,7 +73,8 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", default=TARGETS, help=", ".join(TARGETS))
     parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
     parser.add_argument("--runs", type=int, help="executions of each target, instead of a time")
-    parser.add_argument("--seeds", type=Path, action="append", default=[ROOT / "samples"])
+    seeded = [ROOT / "samples", ROOT / "tests" / "rdma"]
+    parser.add_argument("--seeds", type=Path, action="append", default=seeded)
     chosen = parser.parse_args()
     if unknown := set(chosen.targets) - set(TARGETS):
         parser.error(f"no target {', '.join(sorted(unknown))}: there are {', '.join(TARGETS)}")

@@ -130,6 +130,7 @@ fn check(content: &Content<'_>) {
     match content {
         Content::Segment(segment) => check_segment(*segment),
         Content::Datagram(datagram) => assert!(datagram.payload.bytes.len() <= datagram.payload.length),
+        Content::Roce(packet) => assert!(packet.payload.bytes.len() <= packet.payload.length),
         Content::Other(other) => assert!(!other.code().is_empty()),
     }
 }

@@ -105,6 +105,7 @@ from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.analyses.listening import listen, listened
+from tests.analyses.plans import watch
 from tests.analyses.test_population import TELLING
 from tests.summarized import summarized
 from tests.unit.rows import ROOT, tables
@@ -434,7 +435,9 @@ def heard() -> Iterator[Callable[[Path], Heard]]:
     indirect=True,
 )
 def test_nor_does_one_that_puts_others(question: str, sample: tuple[Path, Trace]) -> None:
-    """On samples in each of which it puts different ones."""
+    """On samples in each of which it puts different ones. None of its queries can wait for itself,
+    either (`test_streams.py`).
+    """
     assert_needs_no_other_columns(question, sample)
 
 
@@ -445,8 +448,11 @@ def assert_needs_no_other_columns(question: str, sample: tuple[Path, Trace]) -> 
     if question == "summary":  # Other tests want the one of its columns, too.
         assert summarized(path) == to_json(of_whole(question, whole))
         return
+    waiting: list[str] = []
     with pcapnfs.open(path, columns=reads) as narrow:
+        watch(narrow, waiting)
         assert ask(narrow) == of_whole(question, whole)
+    assert waiting == []
 
 
 @functools.lru_cache(maxsize=1)

@@ -296,16 +296,17 @@ def rows(path: Path, query: str, *, every_table: bool = True) -> list[tuple[Any,
     """What a query gives over the tables of a file.
 
     All tables are decoded. ``every_table``: all are taken into the database as well, which refuses
-    what their types do not allow; otherwise only `calls` is.
+    what their types do not allow; otherwise only `calls` is. Afterwards they are empty again.
     """
-    with duckdb.connect(config={"threads": 1}) as database:
-        for name, columns in _columns().items():
-            if every_table or name == "calls":
-                database.execute(f"CREATE TABLE {name} ({columns})")
+    database = _filled()
+    database.execute("BEGIN")
+    try:
         for batch in _batches(path):
             if every_table or batch.table == "calls":
                 database.execute(f"INSERT INTO {batch.table} SELECT * FROM batch")
         return database.execute(query).fetchall()
+    finally:
+        database.execute("ROLLBACK")
 
 
 def tables(path: Path, *names: str) -> dict[str, list[dict[str, Any]]]:
@@ -332,6 +333,15 @@ def _batches(path: Path) -> Iterator[_core.Batch]:
 def _database() -> duckdb.DuckDBPyConnection:
     """One without tables, to look at batches with: making it takes longer than that."""
     return duckdb.connect(config={"threads": 1})
+
+
+@functools.cache
+def _filled() -> duckdb.DuckDBPyConnection:
+    """One with all tables, which are filled for a query: making them takes longer than that."""
+    database = duckdb.connect(config={"threads": 1})
+    for name, columns in _columns().items():
+        database.execute(f"CREATE TABLE {name} ({columns})")
+    return database
 
 
 @functools.cache

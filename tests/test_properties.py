@@ -31,7 +31,7 @@ FROM calls c JOIN operations o USING (call) ORDER BY xid, position
 Row = tuple[Any, ...]
 
 _examples = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

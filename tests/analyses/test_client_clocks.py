@@ -359,7 +359,7 @@ def anything(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(anything())
 def test_whatever_clients_do_the_verdict_agrees_with_the_budget(rows: list[Row]) -> None:
     with trace_of(calls=rows, files=[file(1, "a")]) as trace:

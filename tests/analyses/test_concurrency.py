@@ -90,7 +90,7 @@ def test_times_of_a_damaged_capture_do_no_harm() -> None:
     assert all(moment.outstanding >= 0 for moment in moments)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), min_size=1, max_size=20))
 def test_mean_peak_and_course_are_those_of_counting_each_instant(
     given_calls: list[tuple[int, int]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcapnfs import database
@@ -58,6 +58,7 @@ def _proves(act: Act, change: Change) -> bool:
     )
 
 
+@settings(max_examples=50)
 @given(st.lists(_ACTS, max_size=25), st.lists(_CHANGES, min_size=1, max_size=15))
 def test_a_change_is_proven_where_any_modification_of_another_client_was_under_way(
     acts: list[Act], changes: list[Change]

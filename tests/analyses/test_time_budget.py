@@ -289,7 +289,7 @@ def naive(drawn: list[Drawn], client: int) -> dict[str, Fraction]:
     return booked
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 # Of more calls, some less than nothing long tell that the clocks of the directions are apart.
 @given(st.lists(DRAWN, min_size=1, max_size=clocks_apart.FEW - 1))
 def test_every_nanosecond_is_in_the_row_of_its_definition(drawn: list[Drawn]) -> None:

@@ -140,7 +140,7 @@ def test_small_operations_are_those_of_the_operation_table() -> None:
     assert set(SMALL_OPERATIONS) == small
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 200), st.integers(0, 50)), min_size=1, max_size=30),
     st.integers(0, 20),

@@ -100,7 +100,8 @@ SHAPES = f"""
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("pragma disable_optimizer")  # It takes longer than the few rows.
         yield connection
 
 

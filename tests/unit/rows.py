@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
-from pcapnfs import _core, schema, temporary
+from pcapnfs import schema, temporary
 from pcapnfs.meta import CaptureFile, Meta
-from pcapnfs.opening import connect
 from pcapnfs.trace import Trace
+from tests.unit import engines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,6 @@ _NUMBERS = {
     "UBIGINT": np.uint64,
     "BIGINT": np.int64,
 }
-_TABLES = schema.parse(_core.schema())
 
 MILLISECOND = 1_000_000
 START_NS = 1_000_000_000_000 * MILLISECOND
@@ -41,7 +40,7 @@ START_NS = 1_000_000_000_000 * MILLISECOND
 
 def tables() -> tuple[schema.Table, ...]:
     """The tables that the core declares."""
-    return _TABLES
+    return engines.TABLES
 
 
 def meta(**changes: object) -> Meta:
@@ -132,9 +131,14 @@ def file(number: int, path: str, role: str = "file", **columns: object) -> Row:
 def trace_of(told: Meta | None = None, /, **rows: Sequence[Row]) -> Trace:
     """A trace with the given rows, by table."""
     directory = temporary.make(prefix="pcapnfs-test-")
-    connection = connect(tables(), directory.path)
+    database, connection = engines.take(directory.path)
+    # For so few rows others have nothing to do but wait.
+    connection.execute("set threads = 1")
     fill(connection, rows)
-    return Trace(connection, told or meta(), directory)
+    connection.execute("reset threads")
+    trace = Trace(connection, told or meta(), directory)
+    engines.give_back(trace, database)
+    return trace
 
 
 def fill(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Sequence[Row]]) -> None:

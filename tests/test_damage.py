@@ -80,9 +80,8 @@ def _check(
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.05])
 def test_random_loss(original: damage.Original, share: float, tmp_path: Path) -> None:
     """Seeds differ from capture to capture, so that no seed was chosen because it passes."""
-    for turn in range(2):
-        seed = zlib.crc32(f"{len(original.file.frames)} {share} {turn}".encode())
-        _check(original, damage.lose(share, seed), tmp_path, _SHARE)
+    seed = zlib.crc32(f"{len(original.file.frames)} {share}".encode())
+    _check(original, damage.lose(share, seed), tmp_path, _SHARE)
 
 
 def test_without_the_first_third(original: damage.Original, tmp_path: Path) -> None:

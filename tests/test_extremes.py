@@ -92,8 +92,16 @@ def shift(trace: pcapnfs.Trace, drawn: random.Random) -> None:
     trace.meta = replace(trace.meta, files=(replace(file, start_ns=first, end_ns=last),))
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("sample", CHOSEN, ids=lambda path: path.name)
+DRAWN = [
+    pytest.param(sample, seed, id=f"{sample.name}-{seed}")
+    for place, sample in enumerate(CHOSEN)
+    for seed in range(4)
+    if (place + seed) % 5 < 3
+]
+"""Each sample with two or three seeds, each seed with three samples."""
+
+
+@pytest.mark.parametrize(("sample", "seed"), DRAWN)
 def test_every_question_has_an_answer(sample: Path, seed: int) -> None:
     drawn = random.Random(seed)
     with pcapnfs.open(sample) as trace:

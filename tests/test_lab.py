@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from pcapnfs.verify.verification import settings
+
 from .oracles.corpus import (
     Capture,
     Encryption,
@@ -113,8 +115,13 @@ def decoded(capture: Capture) -> list[DecodedCall]:
 
 def _dissect(capture: Capture, config: pytest.Config) -> Dissection:
     require_tshark()
-    cache = tshark_cache(config)
-    return dissect(capture.files, capture.ports, cache, whole_packets=capture.full)
+    return dissect(
+        capture.files,
+        capture.ports,
+        tshark_cache(config),
+        whole_packets=capture.full,
+        named=settings(opened(capture).trace),
+    )
 
 
 def _decode(capture: Capture) -> list[DecodedCall]:

@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 
 import pcapnfs
+from pcapnfs.verify.verification import settings
 
 from .oracles import comparison, counters, headers
 from .oracles.corpus import Capture, other_captures, require_corpus
@@ -68,7 +69,8 @@ def test_calls_are_those_of_tshark(capture: Capture | None, pytestconfig: pytest
     """Frames, times, status and operations of every call; no difference is known."""
     require_tshark()
     capture, trace = _opened(capture)
-    theirs = dissect(capture.files, capture.ports, tshark_cache(pytestconfig))
+    cache, named = tshark_cache(pytestconfig), settings(trace)
+    theirs = dissect(capture.files, capture.ports, cache, named=named)
     found = comparison.differences(comparison.decoded_of(trace), comparison.dissected(theirs))
     assert found.counts() == {}
     assert theirs.repeated == theirs.orphans == ()

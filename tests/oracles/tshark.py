@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ NFS_PROGRAM = 100003
 NFSACL_PROGRAM = 100227
 """ONC RPC program number of the NFSACL side protocol, version 3."""
 
-_CACHE_FORMAT = 6
+_CACHE_FORMAT = 7
 """Part of the cache key: raised whenever `Message` or the way it is filled changes."""
 
 _FRAME_FIELDS = ("frame.number", "frame.time_epoch", "tcp.stream", "udp.stream")
@@ -60,7 +61,19 @@ _MESSAGE_FIELDS = (
 _OPERATIONS_FIELD = "nfs.ops.count"
 """How many operations a compound says that it has."""
 
-_FIELDS = (*_FRAME_FIELDS, *_ADDRESS_FIELDS, *_MESSAGE_FIELDS, _OPERATIONS_FIELD)
+_VERSION_2_FIELD = "nfs.status2"
+"""What `pcapnfs verify` asks for besides."""
+
+_FIELDS = (
+    *_FRAME_FIELDS,
+    *_ADDRESS_FIELDS,
+    *_MESSAGE_FIELDS,
+    _OPERATIONS_FIELD,
+    _VERSION_2_FIELD,
+)
+
+_FRAMES = "rpc.msgtyp or rpc.continuation_data or tcp.segment_data"
+"""Frames with messages, and those that `pcapnfs verify` asks for besides."""
 
 _SEPARATOR = ","
 """Between the values of one field; none of the fields above is text, so it cannot occur inside a
@@ -158,27 +171,75 @@ def tshark_cache(config: pytest.Config) -> Path:
 
 
 def dissect(
-    files: Sequence[Path], ports: Iterable[int], cache: Path, *, whole_packets: bool = True
+    files: Sequence[Path],
+    ports: Iterable[int],
+    cache: Path,
+    *,
+    whole_packets: bool = True,
+    named: Iterable[str] = (),
 ) -> Dissection:
     """Runs tshark over the files of one capture, or takes the cached result of an earlier run.
 
     `ports` are the server ports whose payload is RPC whatever the other port suggests. With
     `whole_packets` tshark waits for segments that are out of order; it must not where a snaplen
-    cut packets off, as it would wait for the missing bytes for ever. Raises
+    cut packets off, as it would wait for the missing bytes for ever. `named` is what else tshark
+    is told of ports, so that what it says can serve whoever tells it that (`recorded`). Raises
     `subprocess.CalledProcessError` when tshark fails for another reason than a file that is cut
     short.
     """
-    options = _options(ports, whole_packets)
-    cached = cache / f"{_key(files, options)}.json"
+    options = _options(ports, whole_packets, named)
+    key = _key(files, options)
+    cached = cache / f"{key}.json"
     if cached.is_file():
         messages = [_from_json(row) for row in json.loads(cached.read_text(encoding="utf-8"))]
     else:
-        messages = list(_run(files, options))
         cache.mkdir(parents=True, exist_ok=True)
+        messages = list(_run(files, options, cache / f"{key}.rows" if named else None))
         partial = cached.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps([_values(message) for message in messages]), encoding="utf-8")
         partial.replace(cached)
     return pair(messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What tshark has said of a capture that is one file."""
+
+    rows: bytes
+    ports: frozenset[str]
+    """Ports that it was told of, as in `tcp.port==2049,rpc`."""
+
+    def answer(self, command: Sequence[str], path: Path, named: Sequence[str]) -> bytes | None:
+        """What it says to such a command, as of `pcapnfs verify` with its options `named`; None
+        where it was asked something else.
+        """
+        wanted = [field for flag, field in pairwise(command) if flag == "-e"]
+        output = ["-T", "fields", "-E", "occurrence=a", "-E", f"aggregator={_SEPARATOR}"]
+        asked = ["-r", str(path), "-n", *named, "-Y", _FRAMES, *output]
+        asked += [word for field in wanted for word in ("-e", field)]
+        if [*command[1:]] != asked or not set(wanted) <= set(_FIELDS):
+            return None
+        places = [_FIELDS.index(field) for field in wanted]
+        lines = (line.split(b"\t") for line in self.rows.splitlines())
+        return b"".join(b"\t".join([line[at] for at in places]) + b"\n" for line in lines)
+
+
+def recorded(
+    files: Sequence[Path],
+    ports: Iterable[int],
+    cache: Path,
+    *,
+    whole_packets: bool,
+    named: Sequence[str],
+) -> Recording | None:
+    """What tshark said when `dissect` was asked the same; None where it was not, or packed the
+    capture anew for it.
+    """
+    options = _options(ports, whole_packets, named)
+    kept = cache / f"{_key(files, options)}.rows"
+    if len(files) > 1 or files[0].suffix == ".bz2" or not kept.is_file():
+        return None
+    return Recording(kept.read_bytes(), frozenset(options[4::2]))
 
 
 def pair(messages: Iterable[Message]) -> Dissection:
@@ -260,11 +321,11 @@ def _from_json(row: Iterable[Any]) -> Message:
     return Message(*values)
 
 
-def _run(files: Sequence[Path], options: list[str]) -> Iterator[Message]:
+def _run(files: Sequence[Path], options: list[str], record: Path | None) -> Iterator[Message]:
     with tempfile.TemporaryDirectory(prefix="tshark-") as scratch:
         path = _one_file(files, Path(scratch))
         environment = {**os.environ, "WIRESHARK_CONFIG_DIR": scratch, "TZ": "UTC"}
-        yield from _messages(path, options, environment)
+        yield from _messages(path, options, environment, record)
 
 
 def _one_file(files: Sequence[Path], scratch: Path) -> Path:
@@ -281,21 +342,31 @@ def _one_file(files: Sequence[Path], scratch: Path) -> Path:
     return joined
 
 
-def _options(ports: Iterable[int], whole_packets: bool) -> list[str]:
+def _options(ports: Iterable[int], whole_packets: bool, named: Iterable[str]) -> list[str]:
     options = ["-n", "-o", f"tcp.reassemble_out_of_order:{str(whole_packets).upper()}"]
-    for port in sorted(ports):
-        options += ["-d", f"tcp.port=={port},rpc", "-d", f"udp.port=={port},rpc"]
+    told = {f"{transport}.port=={port},rpc" for port in ports for transport in ("tcp", "udp")}
+    told.update(word for word in named if ".port==" in word)
+    for word in sorted(told):
+        options += ["-d", word]
     return options
 
 
-def _messages(path: Path, options: list[str], environment: dict[str, str]) -> Iterator[Message]:
+def _messages(
+    path: Path, options: list[str], environment: dict[str, str], record: Path | None
+) -> Iterator[Message]:
     wanted = [argument for field in _FIELDS for argument in ("-e", field)]
     output = ["-T", "fields", "-E", "occurrence=a", "-E", f"aggregator={_SEPARATOR}", *wanted]
-    table = _tshark(path, [*options, "-Y", "rpc.msgtyp", *output], environment)
+    table = _tshark(path, [*options, "-Y", _FRAMES, *output], environment)
+    if record is not None:
+        partial = record.with_suffix(f".{os.getpid()}")
+        partial.write_text(table, encoding="utf-8")
+        partial.replace(record)
     crowded: dict[int, dict[str, str]] = {}
     single: list[Message] = []
     for values in csv.reader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
         row = dict(zip(_FIELDS, values, strict=True))
+        if not row["rpc.msgtyp"]:
+            continue
         if _SEPARATOR in row["rpc.msgtyp"] or _lists_operations(row):
             crowded[int(row["frame.number"])] = row
         else:

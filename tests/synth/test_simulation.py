@@ -177,12 +177,13 @@ def test_loss_and_jitter_do_not_blur_the_truth(
     require_tshark()
     path, truth = made(
         tmp_path, version=version, vantage=vantage, loss=0.03, jitter_ns=300 * US, threads=8,
-        size=9000, files=100, seed=seed,
+        size=9000, files=60, seed=seed,
     )  # fmt: skip
     assert_read_as_written(path, truth)
     assert_clean(path)
     with pcapnfs.open(path, columns=ours.READS) as trace:
-        assert trace.sql("select sum(retransmitted + out_of_order) > 0 from connections").fetchall()
+        ((harmed,),) = trace.rows("select sum(retransmitted + out_of_order) from connections")
+        assert harmed > 10
         result = verify(trace, [str(path)])
     assert result.differences == ()
 

@@ -61,7 +61,7 @@ _MESSAGE_FIELDS = (
 _OPERATIONS_FIELD = "nfs.ops.count"
 """How many operations a compound says that it has."""
 
-_VERSION_2_FIELD = "nfs.status2"
+_BESIDES = ("nfs.status2", "rpcordma.xid")
 """What `pcapnfs verify` asks for besides."""
 
 _FIELDS = (
@@ -69,7 +69,7 @@ _FIELDS = (
     *_ADDRESS_FIELDS,
     *_MESSAGE_FIELDS,
     _OPERATIONS_FIELD,
-    _VERSION_2_FIELD,
+    *_BESIDES,
 )
 
 _FRAMES = "rpc.msgtyp or rpc.continuation_data or tcp.segment_data"

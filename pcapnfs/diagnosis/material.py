@@ -64,6 +64,7 @@ from pcapnfs.analyses.wire import cut_off as _cut_off
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
+from pcapnfs.analyses.wire import rdma_losses as _rdma_losses
 from pcapnfs.analyses.wire import resent_calls as _resent_calls
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
@@ -111,6 +112,7 @@ READS = columns.together(
     _passed_on.READS,
     _preliminaries.READS,
     _questions.READS,
+    _rdma_losses.READS,
     _recalls.READS,
     _refusals.READS,
     _rejections.READS,
@@ -172,6 +174,7 @@ class Material(Record):
     passed_on: tuple[_passed_on.PassedOn, ...]
     preliminaries: tuple[_preliminaries.Preliminaries, ...]
     questions: tuple[_questions.Questions, ...]
+    rdma_losses: tuple[_rdma_losses.RdmaLosses, ...]
     recalls: tuple[_recalls.Recalls, ...]
     refusals: tuple[_refusals.Refusals, ...]
     rejections: tuple[_rejections.Rejections, ...]
@@ -306,6 +309,7 @@ def complete(
     open_order = ask(_open_order.open_order)
     passed_on = ask(_passed_on.passed_on)
     preliminaries = ask(_preliminaries.preliminaries)
+    rdma_losses = ask(_rdma_losses.rdma_losses)
     recalls = ask(_recalls.recalls)
     refusals = ask(_refusals.refusals)
     rejections = ask(_rejections.rejections)
@@ -365,6 +369,7 @@ def complete(
         passed_on=passed_on(),
         preliminaries=preliminaries(),
         questions=of_files.questions,
+        rdma_losses=rdma_losses(),
         recalls=recalls(),
         refusals=refusals(),
         rejections=rejections(),

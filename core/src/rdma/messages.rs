@@ -79,7 +79,7 @@ impl Rdma {
         });
         let ends = (source, destination);
         if header.elsewhere {
-            let whole = self.gather(header.reply.iter().map(key));
+            let whole = self.gather(header.reply.iter().map(key)).or_only_answers(header.xid);
             return sink(&Told::Message(whole.message(ends, beside, (first, last))));
         }
         let bytes = body;

@@ -140,6 +140,16 @@ impl Gathered {
         }
     }
 
+    /// The same of a reply, of which there is at least what the header that announces it says: which call
+    /// it answers.
+    pub(super) fn or_only_answers(mut self, xid: u32) -> Self {
+        let told = [xid.to_be_bytes(), 1_u32.to_be_bytes()].concat();
+        if self.bytes.len() < told.len() && told.len() <= self.length {
+            self.bytes = told;
+        }
+        self
+    }
+
     /// The message that this is.
     pub(super) fn message<'a>(
         &'a self,

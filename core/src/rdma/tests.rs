@@ -343,6 +343,16 @@ fn of_a_reply_that_was_not_captured_whole_there_is_its_beginning() {
 }
 
 #[test]
+fn of_a_reply_that_was_not_captured_at_all_it_is_known_which_call_it_answers() {
+    let mut wire = Wire::default();
+    let given = Chunks { reply: &[(8, 4000)], ..NO_CHUNKS };
+    wire.send(true, &sent(5, false, &given));
+    wire.send(false, &header(5, true, &Chunks { reply: &[(8, 3000)], ..NO_CHUNKS }));
+    let heard = wire.last();
+    assert_eq!((&heard.bytes, heard.length, heard.limit), (&words(&[5, 1]), 3000, Reason::Missing));
+}
+
+#[test]
 fn a_call_that_the_server_reads_is_complete_with_its_last_bytes() {
     let mut wire = Wire::default();
     let long = message(5, false, 6000);

@@ -160,8 +160,9 @@ impl Rdma {
         }
     }
 
-    /// Takes what waited, as long as it is its turn: not before `now`, when the hole before it was filled.
-    fn release(&mut self, way: Way, queue_pair: u32, now: Stamp, sink: &mut impl FnMut(&Told<'_>)) {
+    /// Takes what waited, as long as it is its turn: not before `now`, when the hole before it was filled, nor
+    /// before what stands before it came.
+    fn release(&mut self, way: Way, queue_pair: u32, mut now: Stamp, sink: &mut impl FnMut(&Told<'_>)) {
         loop {
             let Some(direction) = self.ways.get_mut(&way).and_then(|ways| ways.queues.get_mut(&queue_pair))
             else {
@@ -171,6 +172,7 @@ impl Rdma {
             let Some(held) = direction.queue.release() else { return };
             direction.queue.advance(held.sequence, held.verb);
             self.held_bytes = self.held_bytes.saturating_sub(before - direction.queue.held_bytes);
+            now = if held.stamp.frame < now.frame { now } else { held.stamp };
             let sent = Sent {
                 source: held.source,
                 destination: held.destination,
@@ -178,7 +180,7 @@ impl Rdma {
                 sequence: held.sequence,
                 verb: held.verb,
                 payload: Payload::new(&held.bytes, held.length),
-                stamp: if held.stamp.frame < now.frame { now } else { held.stamp },
+                stamp: now,
             };
             self.process(&sent, sink);
         }

@@ -301,6 +301,17 @@ fn what_the_capture_lost_is_given_up_once_what_follows_is_acknowledged() {
 }
 
 #[test]
+fn a_message_behind_a_hole_is_complete_no_earlier_than_its_beginning_came() {
+    let mut wire = Wire::default();
+    wire.send(true, &sent(1, false, &NO_CHUNKS));
+    let whole = [header(5, false, &NO_CHUNKS), message(5, false, 2000)].concat();
+    wire.packet(true, 3, Verb::Send(LAST), &whole[1024..]);
+    wire.packet(true, 2, Verb::Send(FIRST), &whole[..1024]);
+    wire.flush();
+    assert_eq!((wire.last().bytes.len(), wire.last().frames), (2000, (3, 3)));
+}
+
+#[test]
 fn a_queue_pair_that_another_connection_has_begins_anew() {
     let mut wire = Wire { sequences: [1 << 20, 0], ..Wire::default() };
     wire.send(true, &sent(1, false, &NO_CHUNKS));

@@ -15,7 +15,8 @@ use crate::packet::Payload;
 use crate::rdma::header::Segment;
 use crate::stream::assembler::Stamp;
 
-/// Segments that are remembered; beyond it those that were given away first are forgotten (`rdma_limit`).
+/// Segments that are remembered; beyond it those that were given away first are forgotten, which counts if
+/// anything lay in them (`rdma_limit`).
 const SEGMENTS_LIMIT: usize = 1 << 14;
 
 /// Bytes that all of them hold together; beyond it no more is kept of any (`rdma_limit`).
@@ -68,9 +69,11 @@ impl Memory {
         }
         while self.order.len() > SEGMENTS_LIMIT {
             let Some((key, number)) = self.order.pop_front() else { break };
-            if self.regions.get(&key).is_some_and(|region| region.number == number) {
-                self.overlooked += 1;
-                self.take(key);
+            if self.regions.get(&key).is_some_and(|region| region.number == number)
+                && let Some(forgotten) = self.take(key)
+            {
+                // Most that is offered for replies is never used.
+                self.overlooked += u64::from(forgotten.came > 0);
             }
         }
     }

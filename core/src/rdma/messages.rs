@@ -163,7 +163,7 @@ impl Rdma {
     /// What lies in segments, of which nothing more is wanted.
     fn gather(&mut self, segments: impl Iterator<Item = (Key, u32)>) -> Gathered {
         let mut gathered = Gathered::default();
-        for (key, size) in segments.filter(|(_, size)| *size > 0) {
+        for (key, size) in segments {
             let region = self.memory.take(key).unwrap_or_default();
             gathered.add(&region, size as usize);
         }

@@ -473,6 +473,18 @@ fn memory_is_bounded_however_much_is_given_away() {
     assert_eq!(wire.rdma.queues, QUEUES_LIMIT);
 }
 
+#[test]
+fn what_was_offered_for_replies_and_not_used_is_forgotten_without_a_word() {
+    let mut wire = Wire::default();
+    for xid in 0..20_000 {
+        let given = Chunks { writes: &[&[(3 * xid, 4096)]], reply: &[(3 * xid + 1, 9000)], ..NO_CHUNKS };
+        wire.send(true, &sent(xid, false, &given));
+        let used = Chunks { writes: &[&[(3 * xid, 0)]], ..NO_CHUNKS };
+        wire.send(false, &sent(xid, true, &used));
+    }
+    assert_eq!((wire.heard.len(), wire.rdma.overlooked(), wire.rdma.memory.held()), (40_000, 0, 0));
+}
+
 fn any_place() -> impl Strategy<Value = Place> {
     (any::<bool>(), any::<bool>()).prop_map(|(first, last)| Place { first, last })
 }

@@ -4,11 +4,10 @@ use std::net::SocketAddr;
 
 use super::header::{Header, Segment, total};
 use super::memory::Key;
-use super::state::{Body, Gathered, LongCall, Sent};
-use super::told::{Beside, Message, Told};
+use super::state::{Body, Gathered, LongCall, Sent, Whole};
+use super::told::{Beside, Told};
 use super::{HELD_LIMIT, Rdma, UNDER_WAY_LIMIT, Way};
-use crate::error::Reason;
-use crate::packet::{Payload, ROCE_PORT, Verb};
+use crate::packet::ROCE_PORT;
 use crate::stream::assembler::Stamp;
 
 /// Data that are kept: a symbolic link's text may be moved beside its message, and has no more (`PATH_MAX`).
@@ -18,72 +17,75 @@ const KEPT_DATA: usize = 4096;
 const CALLS_KNOWN: usize = 32;
 
 impl Rdma {
-    /// A message that was sent, or what tells where one lies.
-    pub(super) fn message(
-        &mut self,
-        sent: &Sent<'_>,
-        bytes: &[u8],
-        length: usize,
-        limit: Option<Reason>,
-        first: Stamp,
-        sink: &mut impl FnMut(&Told<'_>),
-    ) {
-        let Some((header, size)) = Header::parse(bytes) else { return };
-        let body = bytes.get(size..).unwrap_or_default();
+    /// A message that was sent, or what tells where one lies. `parts`: all that was sent of it.
+    pub(super) fn message(&mut self, sent: &Sent<'_>, parts: &Whole<'_>, sink: &mut impl FnMut(&Told<'_>)) {
+        let Some((header, size)) = Header::parse(parts.bytes) else { return };
+        let bytes = parts.bytes.get(size..).unwrap_or_default();
+        let body = Whole { bytes, length: parts.length.saturating_sub(size), ..*parts };
         let is_call = if header.elsewhere {
             header.of_message().next().is_some()
         } else {
             // The identifier and the kind of the message (RFC 5531 section 9).
-            let Some((xid, kind)) = body.split_first_chunk::<4>() else { return };
+            let Some((xid, kind)) = bytes.split_first_chunk::<4>() else { return };
             if u32::from_be_bytes(*xid) != header.xid {
                 return;
             }
             kind.starts_with(&[0, 0, 0, 0])
         };
-        let (owner, user) = sent.way();
-        let (last, length) = (sent.stamp, length.saturating_sub(size));
-        let limit = limit.unwrap_or(Reason::Truncated);
         if is_call {
-            let results = header.writes.iter().filter(|chunk| total(*chunk) <= KEPT_DATA);
-            for segment in header.reply.iter().chain(header.of_message()).chain(results.flatten()) {
-                self.memory.expose((owner, user, segment.key), segment, true);
-            }
-            let data = header.data_to_read();
-            if header.elsewhere {
-                let segments = header.of_message().copied().collect();
-                let data = data.map(|(position, segments)| (position, total(&segments)));
-                return self.remember(sent, header.xid, segments, Body::ToRead(data), first, sink);
-            }
-            if let Some((position, segments)) = data {
-                let kept = total(&segments) <= KEPT_DATA;
-                for segment in &segments {
-                    self.memory.expose((owner, user, segment.key), segment, kept);
-                }
-                let body = Body::Sent { bytes: body.to_vec(), length, limit, position };
-                return self.remember(sent, header.xid, segments, body, first, sink);
-            }
-            let Some((source, destination)) = self.ends(sent, header.xid, true) else { return };
-            let bytes = body;
-            let message = Message { source, destination, bytes, beside: None, length, limit, first, last };
-            return sink(&Told::Message(message));
+            self.call(sent, &header, &body, sink);
+        } else {
+            self.reply(sent, &header, &body, sink);
         }
-        self.finish_call((user, owner), header.xid, sink);
-        let Some((source, destination)) = self.ends(sent, header.xid, false) else { return };
-        let key = |segment: &Segment| ((user, owner, segment.key), segment.length);
+    }
+
+    fn call(&mut self, sent: &Sent<'_>, header: &Header, body: &Whole<'_>, sink: &mut impl FnMut(&Told<'_>)) {
+        let (way @ (owner, user), first) = (sent.way(), body.first);
+        let results = header.writes.iter().filter(|chunk| total(*chunk) <= KEPT_DATA);
+        for segment in header.reply.iter().chain(header.of_message()).chain(results.flatten()) {
+            self.memory.expose((owner, user, segment.key), segment, true);
+        }
+        let data = header.data_to_read();
+        let (segments, body) = if header.elsewhere {
+            let data = data.map(|(position, segments)| (position, total(&segments)));
+            (header.of_message().copied().collect(), Body::ToRead(data))
+        } else if let Some((position, segments)) = data {
+            let kept = total(&segments) <= KEPT_DATA;
+            for segment in &segments {
+                self.memory.expose((owner, user, segment.key), segment, kept);
+            }
+            let Whole { bytes, length, limit, .. } = *body;
+            (segments, Body::Sent { bytes: bytes.to_vec(), length, limit, position })
+        } else {
+            let ends = self.ends(way, sent.queue_pair, sent.source, (header.xid, true));
+            if let Some(ends) = ends {
+                sink(&Told::Message(body.message(ends, None, sent.stamp)));
+            }
+            return;
+        };
+        self.remember(sent, header.xid, segments, body, first, sink);
+    }
+
+    fn reply(
+        &mut self,
+        sent: &Sent<'_>,
+        header: &Header,
+        body: &Whole<'_>,
+        sink: &mut impl FnMut(&Told<'_>),
+    ) {
+        let way @ (user, owner) = sent.way();
+        self.finish_call((owner, user), header.xid, sink);
+        let Some(ends) = self.ends(way, sent.queue_pair, sent.source, (header.xid, false)) else { return };
+        let key = |segment: &Segment| ((owner, user, segment.key), segment.length);
         let chunk = header.data_written();
         let data = chunk.map(|chunk| self.gather(chunk.iter().map(key))).unwrap_or_default();
-        let beside = chunk.map(|chunk| Beside {
-            position: None,
-            length: total(chunk),
-            bytes: if data.bytes.len() == total(chunk) { &data.bytes } else { &[] },
-        });
-        let ends = (source, destination);
+        let beside = chunk.map(|chunk| data.beside(None, total(chunk)));
         if header.elsewhere {
             let whole = self.gather(header.reply.iter().map(key)).or_only_answers(header.xid);
-            return sink(&Told::Message(whole.message(ends, beside, (first, last))));
+            sink(&Told::Message(whole.message(ends, beside, (body.first, sent.stamp))));
+        } else {
+            sink(&Told::Message(body.message(ends, beside, sent.stamp)));
         }
-        let bytes = body;
-        sink(&Told::Message(Message { source, destination, bytes, beside, length, limit, first, last }));
     }
 
     /// Takes a call of which the server is to read something.
@@ -129,11 +131,7 @@ impl Rdma {
     pub(super) fn deliver_call(&mut self, call: &LongCall, last: Stamp, sink: &mut impl FnMut(&Told<'_>)) {
         self.held_bytes = self.held_bytes.saturating_sub(call.body.size());
         let LongCall { way, queue_pair, source, xid, first, .. } = *call;
-        let destination = SocketAddr::new(way.1, ROCE_PORT);
-        let payload = Payload::new(&[], 0);
-        let of_call =
-            Sent { source, destination, queue_pair, sequence: 0, verb: Verb::Other, payload, stamp: last };
-        let Some(ends @ (source, destination)) = self.ends(&of_call, xid, true) else { return };
+        let Some(ends) = self.ends(way, queue_pair, source, (xid, true)) else { return };
         let key = |segment: &Segment| ((way.0, way.1, segment.key), segment.length);
         let read = self.gather(call.segments.iter().map(key));
         match &call.body {
@@ -143,19 +141,9 @@ impl Rdma {
                 sink(&Told::Message(read.message(ends, beside, (first, last))));
             }
             Body::Sent { bytes, length, limit, position } => {
-                let data = total(&call.segments);
-                let kept = if read.bytes.len() == data { &read.bytes[..] } else { &[] };
-                let beside = Beside { position: Some(*position), length: data, bytes: kept };
-                sink(&Told::Message(Message {
-                    source,
-                    destination,
-                    bytes,
-                    beside: Some(beside),
-                    length: *length,
-                    limit: *limit,
-                    first,
-                    last,
-                }));
+                let beside = read.beside(Some(*position), total(&call.segments));
+                let body = Whole { bytes, length: *length, limit: *limit, first };
+                sink(&Told::Message(body.message(ends, Some(beside), last)));
             }
         }
     }
@@ -172,14 +160,14 @@ impl Rdma {
 
     /// The ends of the connection that a message goes over, from its sender to its receiver. `None`: it is a
     /// reply, and no call of that connection is known.
-    pub(super) fn ends(
+    fn ends(
         &mut self,
-        sent: &Sent<'_>,
-        xid: u32,
-        is_call: bool,
+        (from, to): Way,
+        queue_pair: u32,
+        source: SocketAddr,
+        (xid, is_call): (u32, bool),
     ) -> Option<(SocketAddr, SocketAddr)> {
-        let (from, to) = sent.way();
-        let direction = self.direction((from, to), sent.queue_pair)?;
+        let direction = self.direction((from, to), queue_pair)?;
         if is_call {
             if direction.calls.len() >= CALLS_KNOWN {
                 direction.calls.pop_front();
@@ -197,18 +185,18 @@ impl Rdma {
                 .queues
                 .iter()
                 .find(|(_, other)| !is_call && other.calls.contains(&xid))
-                .map(|(queue_pair, other)| (*queue_pair, other)),
+                .map(|(peer, other)| (*peer, other)),
         });
-        let paired = other.and_then(|(queue_pair, other)| Some((queue_pair, other.ends?)));
+        let paired = other.and_then(|(peer, other)| Some((peer, other.ends?)));
         let ends = match paired {
             Some((_, (source, destination))) => (destination, source),
-            None if is_call => (sent.source, SocketAddr::new(to, port.unwrap_or(sent.destination.port()))),
+            None if is_call => (source, SocketAddr::new(to, port.unwrap_or(ROCE_PORT))),
             None => return None,
         };
         if let Some((peer, _)) = paired {
-            self.pair((from, to), sent.queue_pair, peer);
+            self.pair((from, to), queue_pair, peer);
         }
-        self.direction((from, to), sent.queue_pair)?.ends = Some(ends);
+        self.direction((from, to), queue_pair)?.ends = Some(ends);
         Some(ends)
     }
 

@@ -36,7 +36,7 @@ use self::header::Segment;
 use self::management::Managed;
 use self::memory::Memory;
 use self::queue::{Order, after};
-use self::state::{Asked, Direction, LongCall, Parts, Read, Sent, Traffic};
+use self::state::{Asked, Direction, LongCall, Parts, Read, Sent, Traffic, Whole};
 pub(crate) use self::told::{Beside, Message, Told};
 use crate::error::Reason;
 use crate::packet::{Payload, Place, Roce, Target, Verb};
@@ -232,8 +232,8 @@ impl Rdma {
         let Payload { bytes, length } = sent.payload;
         let cut = |of: Payload<'_>| (of.bytes.len() < of.length).then_some(Reason::Truncated);
         if place.first && place.last {
-            let limit = cut(sent.payload);
-            return self.message(sent, bytes, length, limit, sent.stamp, sink);
+            let limit = cut(sent.payload).unwrap_or(Reason::Truncated);
+            return self.message(sent, &Whole { bytes, length, limit, first: sent.stamp }, sink);
         }
         let begun = if place.first { Some(Parts::begin(sent.stamp)) } else { None };
         let Some(direction) = self.direction(sent.way(), sent.queue_pair) else { return };
@@ -249,7 +249,7 @@ impl Rdma {
         }
         parts.length += length;
         if place.last {
-            return self.message(sent, &parts.bytes, parts.length, parts.limit, parts.first, sink);
+            return self.message(sent, &parts.whole(), sink);
         }
         self.held_bytes += parts.bytes.len();
         if let Some(direction) = self.direction(sent.way(), sent.queue_pair) {

@@ -48,6 +48,34 @@ impl Parts {
     pub(super) fn begin(first: Stamp) -> Self {
         Self { bytes: Vec::new(), length: 0, limit: None, first }
     }
+
+    /// The message, once its last piece is there.
+    pub(super) fn whole(&self) -> Whole<'_> {
+        let limit = self.limit.unwrap_or(Reason::Truncated);
+        Whole { bytes: &self.bytes, length: self.length, limit, first: self.first }
+    }
+}
+
+/// All that was sent of a message.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) length: usize,
+    pub(super) limit: Reason,
+    pub(super) first: Stamp,
+}
+
+impl<'a> Whole<'a> {
+    /// The message that this is, complete with the packet `last`.
+    pub(super) fn message(
+        self,
+        (source, destination): (SocketAddr, SocketAddr),
+        beside: Option<Beside<'a>>,
+        last: Stamp,
+    ) -> Message<'a> {
+        let Self { bytes, length, limit, first } = self;
+        Message { source, destination, bytes, beside, length, limit, first, last }
+    }
 }
 
 /// A request to read.
@@ -140,6 +168,11 @@ impl Gathered {
         }
     }
 
+    /// These as data beside a message, of which there are so many: all of them are kept, or none.
+    pub(super) fn beside(&self, position: Option<usize>, length: usize) -> Beside<'_> {
+        Beside { position, length, bytes: if self.bytes.len() == length { &self.bytes } else { &[] } }
+    }
+
     /// The same of a reply, of which there is at least what the header that announces it says: which call
     /// it answers.
     pub(super) fn or_only_answers(mut self, xid: u32) -> Self {
@@ -153,14 +186,13 @@ impl Gathered {
     /// The message that this is.
     pub(super) fn message<'a>(
         &'a self,
-        (source, destination): (SocketAddr, SocketAddr),
+        ends: (SocketAddr, SocketAddr),
         beside: Option<Beside<'a>>,
         (first, last): (Stamp, Stamp),
     ) -> Message<'a> {
         // A reply lies there before it is said to.
         let first = self.first.filter(|came| came.frame < first.frame).unwrap_or(first);
         let limit = self.limit.unwrap_or(Reason::Truncated);
-        let (bytes, length) = (&self.bytes[..], self.length);
-        Message { source, destination, bytes, beside, length, limit, first, last }
+        Whole { bytes: &self.bytes, length: self.length, limit, first }.message(ends, beside, last)
     }
 }

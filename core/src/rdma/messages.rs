@@ -57,7 +57,7 @@ impl Rdma {
             let Whole { bytes, length, limit, .. } = *body;
             (segments, Body::Sent { bytes: bytes.to_vec(), length, limit, position })
         } else {
-            let ends = self.ends(way, sent.queue_pair, sent.source, (header.xid, true));
+            let ends = self.ends(way, sent.packet.queue_pair, sent.packet.source, (header.xid, true));
             if let Some(ends) = ends {
                 sink(&Told::Message(body.message(ends, None, sent.stamp)));
             }
@@ -75,7 +75,10 @@ impl Rdma {
     ) {
         let way @ (user, owner) = sent.way();
         self.finish_call((owner, user), header.xid, sink);
-        let Some(ends) = self.ends(way, sent.queue_pair, sent.source, (header.xid, false)) else { return };
+        let Some(ends) = self.ends(way, sent.packet.queue_pair, sent.packet.source, (header.xid, false))
+        else {
+            return;
+        };
         let key = |segment: &Segment| ((owner, user, segment.key), segment.length);
         let chunk = header.data_written();
         let data = chunk.map(|chunk| self.gather(chunk.iter().map(key))).unwrap_or_default();
@@ -98,7 +101,7 @@ impl Rdma {
         first: Stamp,
         sink: &mut impl FnMut(&Told<'_>),
     ) {
-        let (way, queue_pair, source) = (sent.way(), sent.queue_pair, sent.source);
+        let (way, queue_pair, source) = (sent.way(), sent.packet.queue_pair, sent.packet.source);
         let sent = sent.stamp;
         self.held_bytes += body.size();
         self.long_calls.push_back(LongCall { way, queue_pair, source, xid, segments, body, first, sent });

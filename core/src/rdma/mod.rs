@@ -88,11 +88,10 @@ impl Rdma {
 
     /// Takes a packet; `sink` gets what it tells.
     pub(crate) fn take(&mut self, packet: &Roce<'_>, stamp: Stamp, sink: &mut impl FnMut(&Told<'_>)) {
-        let Roce { source, destination, queue_pair, sequence, verb, payload } = *packet;
-        let sent = Sent { source, destination, queue_pair, sequence, verb, payload, stamp };
-        match verb {
+        let sent = Sent { packet: *packet, stamp };
+        match packet.verb {
             Verb::Send(_) | Verb::Write(..) | Verb::ReadRequest(_) | Verb::OtherRequest => {
-                self.request(packet, &sent, sink);
+                self.request(&sent, sink);
             }
             Verb::ReadResponse(place) => self.answer(&sent, place, sink),
             Verb::Acknowledge => self.acknowledge(&sent, sink),
@@ -131,12 +130,12 @@ impl Rdma {
     }
 
     /// A request, in the order of its queue pair.
-    fn request(&mut self, packet: &Roce<'_>, sent: &Sent<'_>, sink: &mut impl FnMut(&Told<'_>)) {
-        let (way, queue_pair) = (sent.way(), sent.queue_pair);
+    fn request(&mut self, sent: &Sent<'_>, sink: &mut impl FnMut(&Told<'_>)) {
+        let (way, queue_pair) = (sent.way(), sent.packet.queue_pair);
         let Some(direction) = self.direction(way, queue_pair) else { return };
-        match direction.queue.place(sent.sequence) {
+        match direction.queue.place(sent.packet.sequence) {
             Order::Next => {
-                direction.queue.advance(sent.sequence, sent.verb);
+                direction.queue.advance(sent.packet.sequence, sent.packet.verb);
                 self.process(sent, sink);
                 self.release(way, queue_pair, sent.stamp, sink);
             }
@@ -145,13 +144,13 @@ impl Rdma {
                 if let Some((source, destination)) = direction.ends {
                     sink(&Told::Again { source, destination, time_ns: sent.stamp.time_ns });
                 }
-                if let Verb::ReadRequest(target) = sent.verb {
+                if let Verb::ReadRequest(target) = sent.packet.verb {
                     self.ask(sent, target);
                 }
             }
             Order::Early => {
                 let before = direction.queue.held_bytes;
-                let full = direction.queue.hold(packet, sent.stamp);
+                let full = direction.queue.hold(&sent.packet, sent.stamp);
                 self.held_bytes += direction.queue.held_bytes - before;
                 if full || self.held_bytes > HELD_LIMIT {
                     self.give_up(way, queue_pair, sink);
@@ -173,15 +172,7 @@ impl Rdma {
             direction.queue.advance(held.sequence, held.verb);
             self.held_bytes = self.held_bytes.saturating_sub(before - direction.queue.held_bytes);
             now = if held.stamp.frame < now.frame { now } else { held.stamp };
-            let sent = Sent {
-                source: held.source,
-                destination: held.destination,
-                queue_pair,
-                sequence: held.sequence,
-                verb: held.verb,
-                payload: Payload::new(&held.bytes, held.length),
-                stamp: now,
-            };
+            let sent = Sent { packet: held.packet(queue_pair), stamp: now };
             self.process(&sent, sink);
         }
     }
@@ -201,16 +192,16 @@ impl Rdma {
 
     /// A request whose turn it is.
     fn process(&mut self, sent: &Sent<'_>, sink: &mut impl FnMut(&Told<'_>)) {
-        let (way, payload, stamp) = (sent.way(), sent.payload, sent.stamp);
-        let Some(direction) = self.direction(way, sent.queue_pair) else { return };
-        match sent.verb {
+        let (way, payload, stamp) = (sent.way(), sent.packet.payload, sent.stamp);
+        let Some(direction) = self.direction(way, sent.packet.queue_pair) else { return };
+        match sent.packet.verb {
             Verb::Send(place) => {
                 direction.write = None;
                 if place.last {
                     if direction.sent.len() >= SENT_KNOWN {
                         direction.sent.pop_front();
                     }
-                    direction.sent.push_back((sent.sequence, stamp.time_ns));
+                    direction.sent.push_back((sent.packet.sequence, stamp.time_ns));
                 }
                 self.send(sent, place, sink);
             }
@@ -229,14 +220,14 @@ impl Rdma {
 
     /// A part of a message.
     fn send(&mut self, sent: &Sent<'_>, place: Place, sink: &mut impl FnMut(&Told<'_>)) {
-        let Payload { bytes, length } = sent.payload;
+        let Payload { bytes, length } = sent.packet.payload;
         let cut = |of: Payload<'_>| (of.bytes.len() < of.length).then_some(Reason::Truncated);
         if place.first && place.last {
-            let limit = cut(sent.payload).unwrap_or(Reason::Truncated);
+            let limit = cut(sent.packet.payload).unwrap_or(Reason::Truncated);
             return self.message(sent, &Whole { bytes, length, limit, first: sent.stamp }, sink);
         }
         let begun = if place.first { Some(Parts::begin(sent.stamp)) } else { None };
-        let Some(direction) = self.direction(sent.way(), sent.queue_pair) else { return };
+        let Some(direction) = self.direction(sent.way(), sent.packet.queue_pair) else { return };
         let former = direction.message.take();
         let before = former.as_ref().map_or(0, |parts| parts.bytes.len());
         self.held_bytes = self.held_bytes.saturating_sub(before);
@@ -245,14 +236,15 @@ impl Rdma {
             let most = HELD_LIMIT.saturating_sub(self.held_bytes).min(MESSAGE_LIMIT);
             let room = most.saturating_sub(parts.bytes.len());
             parts.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-            parts.limit = if bytes.len() > room { Some(Reason::RecordLimit) } else { cut(sent.payload) };
+            parts.limit =
+                if bytes.len() > room { Some(Reason::RecordLimit) } else { cut(sent.packet.payload) };
         }
         parts.length += length;
         if place.last {
             return self.message(sent, &parts.whole(), sink);
         }
         self.held_bytes += parts.bytes.len();
-        if let Some(direction) = self.direction(sent.way(), sent.queue_pair) {
+        if let Some(direction) = self.direction(sent.way(), sent.packet.queue_pair) {
             direction.message = Some(parts);
         }
     }
@@ -264,11 +256,11 @@ impl Rdma {
             return;
         }
         let reads = &mut self.ways.entry((user, owner)).or_default().reads;
-        reads.retain(|read| read.sequence != sent.sequence);
+        reads.retain(|read| read.sequence != sent.packet.sequence);
         if reads.len() >= READS_LIMIT {
             reads.pop_front();
         }
-        reads.push_back(Read { sequence: sent.sequence, next: sent.sequence, target, came: 0 });
+        reads.push_back(Read { sequence: sent.packet.sequence, next: sent.packet.sequence, target, came: 0 });
     }
 
     /// A part of what was to be read.
@@ -276,13 +268,15 @@ impl Rdma {
         let (owner, user) = sent.way();
         let Some(traffic) = self.ways.get_mut(&(user, owner)) else { return };
         // What was lost is asked for again, from there on.
-        let Some(at) = traffic.reads.iter().position(|read| read.next == sent.sequence) else { return };
+        let Some(at) = traffic.reads.iter().position(|read| read.next == sent.packet.sequence) else {
+            return;
+        };
         let Some(read) = traffic.reads.get_mut(at) else { return };
         let key = (owner, user, read.target.key);
         let address = read.target.address.wrapping_add(read.came as u64);
-        read.came += sent.payload.length;
-        read.next = after(sent.sequence);
-        self.memory.store(key, address, sent.payload, sent.stamp);
+        read.came += sent.packet.payload.length;
+        read.next = after(sent.packet.sequence);
+        self.memory.store(key, address, sent.packet.payload, sent.stamp);
         if !place.last {
             return;
         }
@@ -305,33 +299,36 @@ impl Rdma {
     /// An acknowledgement of what went the other way.
     fn acknowledge(&mut self, sent: &Sent<'_>, sink: &mut impl FnMut(&Told<'_>)) {
         let (from, to) = sent.way();
-        let Some(direction) = self.direction((from, to), sent.queue_pair) else { return };
+        let Some(direction) = self.direction((from, to), sent.packet.queue_pair) else { return };
         let peer = direction.peer;
         let Some(back) = self.ways.get_mut(&(to, from)) else { return };
-        let known = |direction: &Direction| direction.sent.iter().any(|(known, _)| *known == sent.sequence);
+        let known =
+            |direction: &Direction| direction.sent.iter().any(|(known, _)| *known == sent.packet.sequence);
         let queue_pair = peer.or_else(|| {
             back.queues.iter().find(|(_, direction)| known(direction)).map(|(queue_pair, _)| *queue_pair)
         });
         let Some(queue_pair) = queue_pair else { return };
         let Some(direction) = back.queues.get_mut(&queue_pair) else { return };
-        if direction.queue.lost(sent.sequence, sent.stamp) {
+        if direction.queue.lost(sent.packet.sequence, sent.stamp) {
             self.give_up((to, from), queue_pair, sink);
             return;
         }
-        let Some(at) = direction.sent.iter().position(|(known, _)| *known == sent.sequence) else { return };
+        let Some(at) = direction.sent.iter().position(|(known, _)| *known == sent.packet.sequence) else {
+            return;
+        };
         let (_, sent_ns) = direction.sent.drain(..=at).next_back().unwrap_or_default();
         if let Some((source, destination)) = direction.ends {
             sink(&Told::Acknowledged { source, destination, sent_ns, time_ns: sent.stamp.time_ns });
         }
         if peer.is_none() {
-            self.pair((from, to), sent.queue_pair, queue_pair);
+            self.pair((from, to), sent.packet.queue_pair, queue_pair);
         }
     }
 
     /// A message of connection management.
     fn manage(&mut self, sent: &Sent<'_>) {
         let way @ (from, to) = sent.way();
-        match management::parse(sent.payload.bytes) {
+        match management::parse(sent.packet.payload.bytes) {
             Some(Managed::Request { id, queue_pair, port }) => {
                 self.forget((to, from), queue_pair);
                 if self.asked.len() >= UNDER_WAY_LIMIT {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use crate::packet::{Roce, Target, Verb};
+use crate::packet::{Payload, Roce, Target, Verb};
 use crate::stream::assembler::Stamp;
 
 /// Sequence numbers have 24 bits.
@@ -34,6 +34,15 @@ pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
     pub(super) length: usize,
     pub(super) stamp: Stamp,
+}
+
+impl Held {
+    /// The packet, to the queue pair that it waited for.
+    pub(super) fn packet(&self, queue_pair: u32) -> Roce<'_> {
+        let Self { source, destination, sequence, verb, .. } = *self;
+        let payload = Payload::new(&self.bytes, self.length);
+        Roce { source, destination, queue_pair, sequence, verb, payload }
+    }
 }
 
 /// Where a packet is, from where its direction stands.

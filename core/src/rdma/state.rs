@@ -9,7 +9,7 @@ use super::memory::Region;
 use super::queue::Queue;
 use super::told::{Beside, Message};
 use crate::error::Reason;
-use crate::packet::{Payload, Target, Verb};
+use crate::packet::{Roce, Target};
 use crate::stream::assembler::Stamp;
 
 /// What one host sends to another.
@@ -131,18 +131,14 @@ pub(super) struct Asked {
 /// A packet, or one that waited.
 #[derive(Clone, Copy)]
 pub(super) struct Sent<'p> {
-    pub(super) source: SocketAddr,
-    pub(super) destination: SocketAddr,
-    pub(super) queue_pair: u32,
-    pub(super) sequence: u32,
-    pub(super) verb: Verb,
-    pub(super) payload: Payload<'p>,
+    pub(super) packet: Roce<'p>,
+    /// When its turn came.
     pub(super) stamp: Stamp,
 }
 
 impl Sent<'_> {
     pub(super) fn way(&self) -> Way {
-        (self.source.ip(), self.destination.ip())
+        (self.packet.source.ip(), self.packet.destination.ip())
     }
 }
 

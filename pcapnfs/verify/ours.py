@@ -40,6 +40,10 @@ _REPLY_FRAME = 9
 """Where it stands in a row; its first frame before it, service time and status behind it."""
 
 
+_UNSURE = f"transport = 'RDMA' and (server_port = {ROCE_PORT} or retransmitted > 0)"
+"""Connections of which `Call.unsure` holds."""
+
+
 class Call(Record):
     """A call with its reply, as pcapnfs decoded it."""
 
@@ -100,7 +104,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
     end = last_frame if last_frame is not None else 2**63 - 1
     cursor = trace.cursor()
     cursor.execute(
-        """
+        f"""
         with compounds as (
             select call, list(opcode order by position) as operations,
                    coalesce(list(opcode order by position) filter (executed), []) as executed
@@ -124,7 +128,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                            and last_time = call_time, false),
                coalesce(transport = 'TCP' and reply_frame = last_frame
                         and reply_bytes > $segment, false),
-               coalesce(transport = 'RDMA' and (server_port = $roce or retransmitted > 0), false),
+               coalesce({_UNSURE}, false),
                call_bytes,
                coalesce(compounds.operations, []), coalesce(compounds.executed, [])
         from calls left join compounds using (call) left join connections using (connection)
@@ -132,13 +136,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
         where call_frame <= $end
         order by call_first_frame, call_frame, call
         """,
-        {
-            "nfs": NFS,
-            "transient": TRANSIENT,
-            "end": end,
-            "segment": SEGMENT_BYTES,
-            "roce": ROCE_PORT,
-        },
+        {"nfs": NFS, "transient": TRANSIENT, "end": end, "segment": SEGMENT_BYTES},
     )
     while rows := cursor.fetchmany(_ROWS):
         for *values, operations, executed in rows:
@@ -199,13 +197,7 @@ def used_again(trace: Trace) -> frozenset[tuple[int, int]]:
 
 def unsure(trace: Trace) -> bool:
     """Whether any call may be one of which `Call.unsure` holds."""
-    return bool(
-        trace.rows(
-            "select 1 from connections where transport = 'RDMA' "
-            "and (server_port = $roce or retransmitted > 0) limit 1",
-            {"roce": ROCE_PORT},
-        )
-    )
+    return bool(trace.rows(f"select 1 from connections where {_UNSURE} limit 1"))
 
 
 def ports(trace: Trace) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]:

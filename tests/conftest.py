@@ -47,6 +47,18 @@ def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def idle_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """What a process needs that decodes one call."""
+    # Without the core, which this imports, tests that need it are skipped.
+    from pcapnfs.synth.builder import Conversation, nfs3
+    from tests.decoded import T, measure
+
+    path = tmp_path_factory.mktemp("idle") / "one.pcap"
+    Conversation().call(1, T, *nfs3.access(bytes(32))).capture().write(path)
+    return measure(path)[0]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of a capture of the corpus together: they share its trace (oracles/opened.py).

@@ -46,13 +46,6 @@ _SECTION = _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
 _INTERFACE = _block(1, struct.pack("<HHI", 1, 0, 262144))
 
 
-@pytest.fixture(scope="module")
-def idle_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
-    path = tmp_path_factory.mktemp("idle") / "one.pcap"
-    Conversation().call(1, T, *nfs3.access(FH)).capture().write(path)
-    return measure(path)[0]
-
-
 def test_a_bomb_of_empty_packets(tmp_path: Path, idle_bytes: int) -> None:
     """A hundred megabytes of headers behind that of a file: six million packets of no bytes."""
     path = tmp_path / "bomb.pcap.gz"

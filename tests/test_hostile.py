@@ -32,14 +32,6 @@ def _one_frame(message: bytes) -> bytes:
     return frame.data
 
 
-@pytest.fixture(scope="module")
-def idle_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """What a process needs that decodes one call."""
-    path = tmp_path_factory.mktemp("idle") / "one.pcap"
-    Conversation().call(1, T, *nfs3.access(FH)).capture().write(path)
-    return measure(path)[0]
-
-
 # Floods -------------------------------------------------------------------------------------------
 
 

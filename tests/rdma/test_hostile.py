@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pcapnfs.synth.builder import Conversation, nfs3, rpc
+from pcapnfs.synth.builder import nfs3, rpc
 from tests.decoded import MEMORY_LIMIT, T, measure, write
 
 pytest.importorskip("pcapnfs._core")
@@ -47,14 +47,6 @@ def header(xid: int, reply: Iterable[tuple[int, int]] = ()) -> bytes:
 
 def call(xid: int) -> bytes:
     return rpc.call(xid, *nfs3.access(FH), rpc.auth_sys())
-
-
-@pytest.fixture(scope="module")
-def idle_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """What a process needs that decodes one call."""
-    path = tmp_path_factory.mktemp("idle") / "one.pcap"
-    Conversation().call(1, T, *nfs3.access(FH)).capture().write(path)
-    return measure(path)[0]
 
 
 def test_100000_queue_pairs(tmp_path: Path, idle_bytes: int) -> None:

@@ -453,10 +453,10 @@ def test_loss_that_came_or_went_is_told() -> None:
     )
     lossy = replace(without, findings=(lost,))
     (cause,) = compared(without, lossy)[0].causes
-    assert (cause.subject, cause.after) == ("loss", "segments are lost")
+    assert (cause.subject, cause.after) == ("loss", "TCP sends segments again")
     assert cause.evidence == "after, 20 of 2 110 segments with data (0.9 %) were sent again"
     (back,) = compared(lossy, without)[0].causes
-    assert (back.before, back.after) == ("segments are lost", "none that cost time")
+    assert (back.before, back.after) == ("TCP sends segments again", "none that cost time")
     # Both lose some, or it cost no time.
     assert compared(lossy, lossy)[0].causes == ()
     free = replace(without, findings=(replace(lost, cost_s=None),))

@@ -78,7 +78,7 @@ ONE_SIDED = (
         "likely",
         LONGER,
     ),
-    OneSided("loss", "tcp_loss", "segments are lost", "none that cost time", "likely"),
+    OneSided("loss", "tcp_loss", "TCP sends segments again", "none that cost time", "likely"),
     OneSided(
         "locks",
         LOCKS,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, late_clients, tcp_stalls
+from pcapnfs.analyses.wire.tcp_stalls import (
+    Arrival,
+    LossyConnection,
+    arrivals,
+    tcp_stalls,
+    together,
+)
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
@@ -162,6 +168,18 @@ def test_at_the_server_something_was_sent_again_in_the_pause(columns: Row, told:
     assert pair.time_s == ({"client": pytest.approx(0.25)} if told else {})
 
 
+def test_a_pause_in_which_something_was_sent_again_comes_before_a_longer_one() -> None:
+    """The longer one may be the client's own, as before it tries again what was refused."""
+    pauses = (
+        at(11, 0.951, 1),
+        at(12, 1.2, 1, resent_before_time=START_NS + 1100 * MILLISECOND),
+    )
+    with asked(*pauses, client_resent=0, server_resent=1) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.frames == (23,)
+    assert pair.time_s == {"client": pytest.approx(0.248)}
+
+
 def test_a_longer_pause_is_the_clients() -> None:
     with asked(at(11, 1.2, 1)) as trace:
         (pair,) = tcp_stalls(trace)
@@ -263,11 +281,22 @@ def test_the_connection_that_lost_most_of_those_in_use_at_its_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "server", "spurious", "is_late"),
-    [(5, 5, 9, True), (5, 5, 8, False), (4, 50, 54, False), (50, 4, 54, False)],
+    ("client", "server", "spurious", "expected"),
+    [
+        (5, 5, 9, "late"),
+        (5, 5, 8, "lost"),
+        (4, 50, 54, "arrived"),
+        (50, 4, 54, "arrived"),
+        (4, 50, 53, "lost"),
+        (2, 2, 4, "late"),
+        (2, 2, 3, "lost"),
+        (1, 4, 5, "arrived"),
+        (1, 0, 1, "arrived"),
+        (0, 1, 0, "lost"),
+    ],
 )
 def test_what_arrived_twice_at_both_ends_was_late(
-    client: int, server: int, spurious: int, is_late: bool
+    client: int, server: int, spurious: int, expected: Arrival
 ) -> None:
     """Half of it is told by either end."""
     counts = {
@@ -277,9 +306,24 @@ def test_what_arrived_twice_at_both_ends_was_late(
         "server_spurious": spurious - spurious // 2,
     }
     with asked(**counts) as trace:
-        assert list(late_clients(trace).values()) == [is_late]
+        assert list(arrivals(trace).values()) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("several", "expected"),
+    [
+        ([], "lost"),
+        (["late", "late"], "late"),
+        (["late", "arrived"], "arrived"),
+        (["arrived", "lost", "late"], "lost"),
+    ],
+)
+def test_of_several_clients_the_least_sure_counts(
+    several: list[Arrival], expected: Arrival
+) -> None:
+    assert together(several) == expected
 
 
 def test_where_nothing_was_sent_again_nothing_was_late() -> None:
     with asked(client_resent=0, server_resent=0) as trace:
-        assert late_clients(trace) == {}
+        assert arrivals(trace) == {}

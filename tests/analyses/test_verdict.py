@@ -221,11 +221,14 @@ def test_what_was_late_is_not_called_lost() -> None:
     costs = replace(DISK.costs, other_s=0.05)
     stood = replace(DISK, costs=costs, transfer_s=4.0, lost_s=40.0)
     assert "lost segments" in verdict(stood).sentence
-    told = verdict(replace(stood, late=True)).sentence
+    told = verdict(replace(stood, arrival="late")).sentence
     assert "late segments" in told
     assert "and nothing was lost" in told
     assert "lost segments" not in told
-    cut = verdict(replace(stood, late=True, cut_s=39.0)).sentence
+    told = verdict(replace(stood, arrival="arrived")).sentence
+    assert "segments sent again" in told
+    assert "lost" not in told
+    cut = verdict(replace(stood, arrival="late", cut_s=39.0)).sentence
     assert "lost segments" in cut
     assert "let nothing through" in cut
 

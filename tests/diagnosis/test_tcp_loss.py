@@ -11,6 +11,7 @@ from pcapnfs.analyses.wire.tcp_stalls import LossyConnection, TcpStalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.limits import PAIR
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.test_delegation_recall import CALLED
@@ -53,15 +54,37 @@ def test_what_had_arrived_both_ways_was_late_and_not_lost() -> None:
     assert "ethtool" not in str(seen.advice)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"server_resent": 0, "spurious": 55}, {"spurious": 90}, {"client_resent": 4, "spurious": 50}],
-    ids=["one way loses answers", "some were lost", "too few"],
-)
-def test_what_may_have_been_lost_is_told_as_lost(changes: dict[str, int]) -> None:
-    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(LATE, **changes),)))  # type: ignore[arg-type]
+def test_what_may_have_been_lost_is_told_as_lost() -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(LATE, spurious=90),)))
     assert seen.title == "TCP had to send segments again"
     assert "ethtool" in seen.advice[0].action
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"server_resent": 0, "spurious": 55}, {"client_resent": 4, "spurious": 50}],
+    ids=["of one end", "nearly all of one end"],
+)
+def test_of_what_one_end_had_before_the_answer_may_be_lost(changes: dict[str, int]) -> None:
+    arrived = replace(LATE, **changes)  # type: ignore[arg-type]
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(arrived,)))
+    assert (seen.title, seen.confidence) == ("TCP sent again what had arrived", "likely")
+    assert "steal time" in seen.advice[0].action
+    assert "ethtool" in seen.advice[1].action
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(arrived, out_of_order=3),)))
+    assert seen.title == "TCP had to send segments again"
+    assert "overtaken" in seen.why
+
+
+@pytest.mark.parametrize(
+    ("took_s", "severity"), [(0.09, None), (0.2, "note"), (0.99, "note"), (1.2, "warning")]
+)
+def test_few_are_told_where_they_took_much(took_s: float, severity: str | None) -> None:
+    """The verdict names what took a twentieth of the time, the budget what took a hundredth."""
+    few = replace(LOSSY, client_resent=1, server_resent=0, stalls=1, time_s={"client": took_s})
+    found = seen_by(RULE, nothing(tcp_stalls=(few,), time_budget=clock()))
+    assert [seen.severity for seen in found] == ([severity] if severity else [])
+    assert all((seen.at_most, seen.confidence) == ("warning", "likely") for seen in found)
 
 
 def test_what_never_reaches_the_client_is_told_first_of_all() -> None:

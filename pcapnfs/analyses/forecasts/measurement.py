@@ -30,6 +30,7 @@ from pcapnfs.analyses.times.timeline import Locked, Served
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NetworkPath
+from pcapnfs.analyses.wire.tcp_stalls import Arrival
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -190,8 +191,8 @@ class Measurement(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
-    late: bool = False
-    """What was sent again had arrived before at both ends (`tcp_stalls.late`), of every client."""
+    arrival: Arrival = "lost"
+    """Whether what was sent again had arrived before (`tcp_stalls.arrival`), of every client."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""
     capture_s: float = 0.0

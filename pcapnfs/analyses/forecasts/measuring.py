@@ -67,7 +67,7 @@ from pcapnfs.analyses.wire.late_connections import unreached_s
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
-from pcapnfs.analyses.wire.tcp_stalls import late_clients, lost_by_client
+from pcapnfs.analyses.wire.tcp_stalls import arrivals, lost_by_client, together
 from pcapnfs.analyses.wire.vain_connections import asked_in_vain_s
 from pcapnfs.record import replace
 
@@ -208,7 +208,7 @@ def measure(
             known.logins.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
         ),
         queue_s=queue,
-        late=bool(known.late) and all(known.late.values()),
+        arrival=together(known.arrivals.values()),
         stable=stable_calls(
             timed,
             calls.behind()[calls.timed],
@@ -242,7 +242,7 @@ def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: b
         queued_s=_queued_s(trace, calls) if queued else {},
         ack_waits=ack_waits_by_client(trace),
         more_operations=more_operations(trace),
-        late=late_clients(trace),
+        arrivals=arrivals(trace),
     )
 
 

@@ -467,7 +467,7 @@ def _evidence(
         unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
         lost_s=lost_s * part,
         cut_s=measured.lost.cut_s * more * part,
-        late=measured.late,
+        arrival=measured.arrival,
         lost_idle_s=measured.lost.idle_s * part,
         longer_s=measured.longer.calls_s * part,
         longer_idle_s=measured.longer.idle_s * part,

@@ -15,6 +15,7 @@ from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
+from pcapnfs.analyses.wire.tcp_stalls import Arrival
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -81,13 +82,20 @@ SERVED = {
 }
 """What calls are called of which the server took longer, by row of the time budget."""
 
+LOSSES: Mapping[Arrival, str] = {
+    "late": "late segments",
+    "arrived": "segments sent again",
+    "lost": "lost segments",
+}
+"""What `loss` is called, by whether these had arrived before."""
+
 TITLES = {
     "persistence": "persistence",
     "round_trips": "round trips",
     "transfer": "transfer",
     "waiting": "waiting for the server",
     "path": "a longer path",
-    "loss": "lost segments",
+    "loss": LOSSES["lost"],
     "locks": "waiting for locks",
     "server": "the server",
     "unknown": "calls of unknown outcome",
@@ -97,9 +105,6 @@ TITLES = {
 
 FULL = "a full link"
 """What `path` is called where the clients' own data made it longer."""
-
-LATE = "late segments"
-"""What `loss` is called where these had arrived, and hosts or the path were slow."""
 
 QUEUE = "queueing at the server"
 """What `server` is called where calls mostly waited there for others."""
@@ -160,8 +165,8 @@ class Evidence(Record):
     """The part of it in which they stood still until TCP sent again what was lost."""
     cut_s: float = 0.0
     """The part of that in which calls stood still for so long that the path was cut."""
-    late: bool = False
-    """What was sent again had arrived before at both ends: it was late, and not lost."""
+    arrival: Arrival = "lost"
+    """Whether what was sent again had arrived before (`tcp_stalls.arrival`)."""
     lost_idle_s: float = 0.0
     """The same of the time in which no call was under way, of all calls together."""
     longer_s: float = 0.0
@@ -305,7 +310,7 @@ def reasons(
     }
     titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
     titles |= {"path": FULL} if evidence.full else {}
-    titles |= {"loss": LATE} if _is_late(evidence) else {}
+    titles |= {"loss": LOSSES[_arrival(evidence)]}
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
     shares = {each.cause: each.share for each in causes}
     told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
@@ -373,7 +378,7 @@ def _lost(evidence: Evidence) -> str:
     """What calls stood still for while TCP sent again."""
     if _is_cut(evidence):
         return "the path let nothing through: calls stood still until TCP's next try"
-    if _is_late(evidence):
+    if _arrival(evidence) == "late":
         return "calls stood still for longer than TCP's retransmission timer, and nothing was lost"
     return "calls stood still until TCP's retransmission timer ran out"
 
@@ -382,8 +387,8 @@ def _is_cut(evidence: Evidence) -> bool:
     return evidence.cut_s > evidence.lost_s / 2
 
 
-def _is_late(evidence: Evidence) -> bool:
-    return evidence.late and not _is_cut(evidence)
+def _arrival(evidence: Evidence) -> Arrival:
+    return "lost" if _is_cut(evidence) else evidence.arrival
 
 
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:

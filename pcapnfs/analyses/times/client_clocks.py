@@ -36,6 +36,7 @@ from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_cal
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
+from pcapnfs.analyses.wire.tcp_stalls import Arrival
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ class ClientClock(Record):
     """Its transfers that lost segments hold down, that with most of the clock first."""
     ack_waits: AckWaits = AckWaits()
     """Its calls that were answered late since the server waited for ACKs."""
-    late: bool = False
-    """What was sent again had arrived before at both ends (`tcp_stalls.late`)."""
+    arrival: Arrival = "lost"
+    """Whether what was sent again had arrived before (`tcp_stalls.arrival`)."""
     stable: StableCalls = StableCalls()
     """What its stable calls hold, and whether they waited for others."""
 
@@ -271,7 +272,7 @@ class ByClient(Record):
     """What its small calls waited until a server was done with others, together, seconds."""
     ack_waits: Mapping[str, AckWaits]
     """Its calls that were answered late since the server waited for ACKs."""
-    late: Mapping[str, bool]
+    arrivals: Mapping[str, Arrival]
     """Whether what was sent again was late, and not lost; of those with any."""
     more_operations: Mapping[str, int]
     """Stable operations of its stable calls beyond one each."""
@@ -388,7 +389,7 @@ def client_clocks(
                 stable_turns=float(booked.turns[place, ROWS.index("stable")]),
                 loss_rates=known.loss_rates.get(client, ()),
                 ack_waits=known.ack_waits.get(client, AckWaits()),
-                late=known.late.get(client, False),
+                arrival=known.arrivals.get(client, "lost"),
                 stable=stable_calls(
                     service,
                     behind[timed],

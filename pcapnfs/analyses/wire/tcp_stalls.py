@@ -20,7 +20,7 @@ show otherwise: what one end sends again shows at the other end, and not that of
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, named_rows
@@ -36,12 +36,16 @@ from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
+
+Arrival: TypeAlias = Literal["late", "arrived", "lost"]
+"""What D-SACK tells of segments that were sent again: each end had what the other sent again, so
+that nothing was lost; the receiver had them all, but the answer may have been lost; or neither."""
 
 STALLED_READS = columns.together(
     queued_replies.READS,
@@ -205,10 +209,10 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     )
 
 
-def late_clients(trace: Trace) -> dict[str, bool]:
-    """By client with segments that were sent again, whether these were late, and not lost."""
+def arrivals(trace: Trace) -> dict[str, Arrival]:
+    """By client with segments that were sent again, whether those had arrived before."""
     return {
-        client: late(integer(by_client), integer(by_server), integer(spurious))
+        client: arrival(integer(by_client), integer(by_server), integer(spurious))
         for client, by_client, by_server, spurious in trace.rows(
             """
             select client, sum(client_resent), sum(server_resent),
@@ -220,7 +224,7 @@ def late_clients(trace: Trace) -> dict[str, bool]:
     }
 
 
-def late(client_resent: int, server_resent: int, spurious: int) -> bool:
+def arrival(client_resent: int, server_resent: int, spurious: int) -> Arrival:
     """Whether both ends had nearly all that was sent to them again before.
 
     Args:
@@ -229,7 +233,16 @@ def late(client_resent: int, server_resent: int, spurious: int) -> bool:
         spurious: Those of both that had arrived before.
     """
     resent = client_resent + server_resent
-    return min(client_resent, server_resent) >= LATE and spurious >= ARRIVED * resent
+    all_arrived = spurious == resent
+    least = FEW if all_arrived and resent < 2 * LATE else LATE
+    if min(client_resent, server_resent) >= least and spurious >= ARRIVED * resent:
+        return "late"
+    return "arrived" if all_arrived else "lost"
+
+
+def together(arrivals: Collection[Arrival]) -> Arrival:
+    """The same of several clients: what may have been lost with one may have been so with all."""
+    return next((each for each in ("lost", "arrived", "late") if each in arrivals), "lost")
 
 
 ARRIVED = 0.9
@@ -239,6 +252,10 @@ lost, that is so of those alone whose answer was lost: of half of them."""
 LATE = 5
 """Such segments of each end. Where one way alone loses, the receiver of what is lost sends all
 again for nothing, and nothing of the sender's goes by twice."""
+
+FEW = 2
+"""The same where there are no more of both ends together, and all had arrived. Of four that were
+sent again, two by each end, losses both ways leave that one time in sixteen."""
 
 
 def stalled(trace: Trace) -> Stalled | None:
@@ -443,7 +460,9 @@ _STALLS = f"""
     ),
     stalled as (
         select *, case when waited then least(longer, share) else coalesce(unreached, pause)
-                  end as stall
+                  end as stall,
+               tcp_resent or not waited
+                   and coalesce(resent_before_time > call_first_time - pause, false) as shown
         from (
             select *, reply_time is not null and longer >= $timeout
                       and (tcp_resent or longer <= $pause) as waited,
@@ -452,9 +471,7 @@ _STALLS = f"""
             from timed
         )
         where waited or unreached >= $timeout
-              or (pause between $timeout and $pause
-                  and (not at_server or tcp_resent
-                       or coalesce(resent_before_time > call_first_time - pause, false)))
+              or (pause between $timeout and $pause and (not at_server or shown))
     )
     select client, server,
            case when not waited then 'client' when moving >= $timeout then 'transfer'
@@ -466,6 +483,6 @@ _STALLS = f"""
            transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own
     from stalled
     qualify row_number() over (
-                partition by connection order by waited and tcp_resent desc, stall desc, call
+                partition by connection order by shown desc, stall desc, call
             ) <= resent
 """

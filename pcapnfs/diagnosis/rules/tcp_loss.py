@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
-from pcapnfs.analyses.wire.tcp_stalls import late
+from pcapnfs.analyses.wire.tcp_stalls import arrival
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
@@ -43,9 +43,10 @@ CUT = Threshold(
     "RFC 6298 section 5.5: the timer doubles, from 200 ms in practice: four losses in a row",
 )  # fmt: skip
 
-Case: TypeAlias = Literal["undelivered", "cut", "held", "late", "lost"]
+Case: TypeAlias = Literal["undelivered", "cut", "held", "late", "arrived", "lost"]
 """What the segments that were sent again tell: that answers do not reach the client, that nothing
-got through for a while, that losses hold a transfer down, that nothing was lost, or neither."""
+got through for a while, that losses hold a transfer down, that nothing was lost, that what was
+sent again was not, or neither."""
 
 TRIES = 15
 """As often Linux sends a segment again before it takes the connection for broken (tcp_retries2)."""
@@ -63,16 +64,21 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         lost = max(pair.lost - vain, 0)
         cut = pair.longest_s >= values[CUT.name] and lost >= _tries(pair.longest_s)
         few = lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments
-        # Of two clocks the rule captured_twice speaks.
-        if (few and not cut and not held) or by_another_clock(material, pair):
-            continue
+        few = few and not cut and not held
         claims = by_row(_time_s(pair, held))
+        by_its_cost = by_cost(material, claims)
+        # Few are told where they took much, since the verdict names it, too. Of two clocks the rule
+        # captured_twice speaks.
+        if (few and (by_its_cost == "note" or not lost)) or by_another_clock(material, pair):
+            continue
+        if few:
+            by_its_cost = "warning" if by_its_cost == "problem" else "note"
         case = _case(pair, cut=cut, held=bool(held))
-        sure = lost >= 10 * values[LEAST.name] and not cut and not held and case != "late"
+        sure = lost >= 10 * values[LEAST.name] and case in ("undelivered", "lost")
         grave = cut or lost >= values[GRAVE.name] * pair.segments
         yield Observed(
-            severity=_severity(pair, by_cost(material, claims), grave=grave),
-            at_most="problem",
+            severity=_severity(pair, by_its_cost, grave=grave),
+            at_most="warning" if few else "problem",
             title=_TITLES[case],
             seen=_seen(pair, vain, held, cut=cut),
             why=_WHYS[case],
@@ -124,6 +130,8 @@ def _advice(
         return _CUT
     if case == "late":
         return _RUN
+    if case == "arrived":
+        return _RUN[0], _LOSS[0]
     one_link = (_ONE_LINK,) if _on_one(pair) else ()
     return *one_link, *(_held_advice(material, held) if held else _LOSS)
 
@@ -159,6 +167,11 @@ _WHY_LATE = (
     "not get to run, or a queue held them. Calls waited for that, and not for what was sent again."
 )
 
+_WHY_ARRIVED = (
+    "What was sent again was not lost. Either its answer was, or that came later than the sender's "
+    "timer (200 ms and more): a host did not get to run, or a queue held it. Calls waited for that."
+)
+
 _RUN = (
     Advice(
         "Look for what stands still at that time: processors of both hosts (mpstat, steal time of "
@@ -180,7 +193,9 @@ def _case(pair: TcpStalls, *, cut: bool, held: bool) -> Case:
         return "cut"
     if held:
         return "held"
-    return "late" if late(pair.client_resent, pair.server_resent, pair.spurious) else "lost"
+    found = arrival(pair.client_resent, pair.server_resent, pair.spurious)
+    # What others overtake is sent again for nothing, too, and its answer is not late.
+    return "lost" if found == "arrived" and pair.out_of_order else found
 
 
 def _time_s(pair: TcpStalls, held: Sequence[LossRate]) -> Mapping[str, float]:
@@ -323,6 +338,7 @@ _TITLES: Mapping[Case, str] = {
     "cut": "The path let nothing through for a while",
     "held": "Lost segments hold the transfer down",
     "late": "TCP sent again what had arrived: it was late, and not lost",
+    "arrived": "TCP sent again what had arrived",
     "lost": "TCP had to send segments again",
 }
 
@@ -331,6 +347,7 @@ _WHYS: Mapping[Case, str] = {
     "cut": _WHY_CUT,
     "held": _WHY_HELD,
     "late": _WHY_LATE,
+    "arrived": _WHY_ARRIVED,
     "lost": _WHY,
 }
 

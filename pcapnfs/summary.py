@@ -98,7 +98,7 @@ class Summary(Record):
     """What of their own time clients waited for locks that others held: each that did, who waited
     longest first."""
     stood_still_s: Mapping[str, float]
-    """What of these rows calls stood still until TCP sent a segment again, as in `budget`, seconds
+    """What of these rows calls stood still until something was sent again, as in `budget`, seconds
     by row."""
     phases: tuple[_phases.Phase, ...]
     """What each of these clients did one after the other."""

@@ -444,19 +444,23 @@ def test_reads_that_another_reason_may_have_moved_tell_nothing_of_the_server(
     assert compared(reading(*before), reading(*after))[0].causes == ()
 
 
-def test_loss_that_came_or_went_is_told() -> None:
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [("tcp_loss", "TCP sends segments again"), ("rdma_loss", "RDMA sends packets again")],
+)
+def test_loss_that_came_or_went_is_told(rule: str, told: str) -> None:
     without = reading(1.5)
     lost = replace(
         samples.findings().findings[0],
-        id="tcp_loss",
+        id=rule,
         evidence="20 of 2 110 segments with data (0.9 %) were sent again. No call stood still.",
     )
     lossy = replace(without, findings=(lost,))
     (cause,) = compared(without, lossy)[0].causes
-    assert (cause.subject, cause.after) == ("loss", "TCP sends segments again")
+    assert (cause.subject, cause.after) == ("loss", told)
     assert cause.evidence == "after, 20 of 2 110 segments with data (0.9 %) were sent again"
     (back,) = compared(lossy, without)[0].causes
-    assert (back.before, back.after) == ("TCP sends segments again", "none that cost time")
+    assert (back.before, back.after) == (told, "none that cost time")
     # Both lose some, or it cost no time.
     assert compared(lossy, lossy)[0].causes == ()
     free = replace(without, findings=(replace(lost, cost_s=None),))

@@ -79,6 +79,7 @@ ONE_SIDED = (
         LONGER,
     ),
     OneSided("loss", "tcp_loss", "TCP sends segments again", "none that cost time", "likely"),
+    OneSided("loss", "rdma_loss", "RDMA sends packets again", "none that cost time", "likely"),
     OneSided(
         "locks",
         LOCKS,

@@ -150,7 +150,7 @@ def remarks(
         budget: The clock.
         paths: The paths that were longer for a while.
         locks: What of their own time clients waited for locks.
-        still: What of the rows calls stood still until TCP sent a segment again.
+        still: What of the rows calls stood still until TCP or RDMA sent something again.
     """
     if budget.untold:
         return ["The capture's clocks do not tell when calls were outstanding."]
@@ -178,7 +178,7 @@ def remarks(
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:
         told.append(
             f"This includes {units.duration(sum(stood.values()))} in which calls stood still until "
-            f"TCP sent a segment again: {_by_row(stood)}."
+            f"something was sent again: {_by_row(stood)}."
         )
     if waited_s := sum(each.time_s for each in locks):
         told.append(

@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.wire.tcp_stalls import (
     Arrival,
     LossyConnection,
+    Resent,
     arrivals,
     tcp_stalls,
     together,
@@ -315,15 +316,22 @@ def test_what_arrived_twice_at_both_ends_was_late(
         ([], "lost"),
         (["late", "late"], "late"),
         (["late", "arrived"], "arrived"),
-        (["arrived", "lost", "late"], "lost"),
+        (["arrived", "lost", "late", "rdma"], "lost"),
+        (["rdma", "rdma"], "rdma"),
     ],
 )
-def test_of_several_clients_the_least_sure_counts(
-    several: list[Arrival], expected: Arrival
-) -> None:
+def test_of_several_clients_the_least_sure_counts(several: list[Resent], expected: Resent) -> None:
     assert together(several) == expected
 
 
 def test_where_nothing_was_sent_again_nothing_was_late() -> None:
     with asked(client_resent=0, server_resent=0) as trace:
         assert arrivals(trace) == {}
+
+
+def test_of_rdma_nothing_tells_what_had_arrived() -> None:
+    with asked(transport="RDMA") as trace:
+        assert list(arrivals(trace).values()) == ["rdma"]
+    rdma = {**CONNECTION, "connection": 1, "transport": "RDMA"}
+    with trace_of(connections=[CONNECTION, rdma]) as trace:
+        assert list(arrivals(trace).values()) == ["lost"]

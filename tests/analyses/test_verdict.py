@@ -228,6 +228,9 @@ def test_what_was_late_is_not_called_lost() -> None:
     told = verdict(replace(stood, arrival="arrived")).sentence
     assert "segments sent again" in told
     assert "lost" not in told
+    told = verdict(replace(stood, arrival="rdma", cut_s=39.0)).sentence
+    assert "lost packets" in told
+    assert "TCP" not in told
     cut = verdict(replace(stood, arrival="late", cut_s=39.0)).sentence
     assert "lost segments" in cut
     assert "let nothing through" in cut

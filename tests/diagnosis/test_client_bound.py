@@ -9,6 +9,7 @@ from pcapnfs.diagnosis.rules.client_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_rdma_loss import LOST
 
 
 def test_time_without_calls_is_told_and_not_claimed() -> None:
@@ -31,6 +32,14 @@ def test_the_clients_time_is_shorter_with_fewer_calls() -> None:
 def test_pauses_are_told_apart_from_a_busy_client(unused_s: float, told: bool) -> None:
     (seen,) = seen_by(RULE, bound_by("client", unused_s=unused_s))
     assert ("2.00 s of it are pauses of a second or more" in seen.seen) is told
+
+
+def test_what_rdma_lost_before_the_capture_may_be_in_it() -> None:
+    found = replace(bound_by("client"), rdma_losses=(LOST,))
+    (seen,) = seen_by(RULE, found)
+    assert "Packets of RDMA were lost" in seen.why
+    (seen,) = seen_by(RULE, bound_by("client"))
+    assert "lost" not in seen.why
 
 
 def test_waiting_for_locks_is_told_apart() -> None:

@@ -20,6 +20,8 @@ LOST = RdmaLosses(
     held=12,
     longest_s=0.266,
     longer_s=1.1,
+    late=0,
+    late_s=0.0,
     time_s={"stable": 0.6, "unstable": 0.5},
     frames=(5, 9),
 )
@@ -34,6 +36,19 @@ def test_what_calls_took_longer_meanwhile_is_claimed() -> None:
     )
     assert seen.claims == (Claim("stable", 0.6), Claim("unstable", 0.5))
     assert (seen.frames, seen.about, seen.calls) == ((5, 9), ("10.0.0.2", "10.0.0.1"), 12)
+
+
+def test_calls_that_came_late_are_told_beside_those_that_took_longer() -> None:
+    late = replace(LOST, late=3, late_s=6.5, time_s={"client": 6.5, "stable": 0.6})
+    (seen,) = seen_by(RULE, replace(bound_by("client"), rdma_losses=(late,)))
+    assert seen.seen.endswith(
+        "266 ms at most. 3 calls came as soon as a packet was sent again, after 6.50 s without a "
+        "call: a reply had not got through."
+    )
+    assert seen.calls == 15
+    alone = replace(late, held=0, longer_s=0.0, longest_s=0.0, client_resent=1, server_resent=0)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), rdma_losses=(alone,)))
+    assert "took" not in seen.seen
 
 
 def test_where_no_call_took_longer_it_is_a_note() -> None:

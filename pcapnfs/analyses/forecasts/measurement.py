@@ -30,7 +30,7 @@ from pcapnfs.analyses.times.timeline import Locked, Served
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NetworkPath
-from pcapnfs.analyses.wire.tcp_stalls import Arrival
+from pcapnfs.analyses.wire.tcp_stalls import Resent
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Measurement(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
-    arrival: Arrival = "lost"
+    arrival: Resent = "lost"
     """Whether what was sent again had arrived before (`tcp_stalls.arrival`), of every client."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""

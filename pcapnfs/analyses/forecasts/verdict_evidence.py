@@ -15,7 +15,7 @@ from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
-from pcapnfs.analyses.wire.tcp_stalls import Arrival
+from pcapnfs.analyses.wire.tcp_stalls import Resent
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -82,10 +82,11 @@ SERVED = {
 }
 """What calls are called of which the server took longer, by row of the time budget."""
 
-LOSSES: Mapping[Arrival, str] = {
+LOSSES: Mapping[Resent, str] = {
     "late": "late segments",
     "arrived": "segments sent again",
     "lost": "lost segments",
+    "rdma": "lost packets",
 }
 """What `loss` is called, by whether these had arrived before."""
 
@@ -165,7 +166,7 @@ class Evidence(Record):
     """The part of it in which they stood still until TCP sent again what was lost."""
     cut_s: float = 0.0
     """The part of that in which calls stood still for so long that the path was cut."""
-    arrival: Arrival = "lost"
+    arrival: Resent = "lost"
     """Whether what was sent again had arrived before (`tcp_stalls.arrival`)."""
     lost_idle_s: float = 0.0
     """The same of the time in which no call was under way, of all calls together."""
@@ -376,6 +377,8 @@ def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
 
 def _lost(evidence: Evidence) -> str:
     """What calls stood still for while TCP sent again."""
+    if evidence.arrival == "rdma":
+        return "calls stood still until RDMA sent a packet again"
     if _is_cut(evidence):
         return "the path let nothing through: calls stood still until TCP's next try"
     if _arrival(evidence) == "late":
@@ -387,8 +390,8 @@ def _is_cut(evidence: Evidence) -> bool:
     return evidence.cut_s > evidence.lost_s / 2
 
 
-def _arrival(evidence: Evidence) -> Arrival:
-    return "lost" if _is_cut(evidence) else evidence.arrival
+def _arrival(evidence: Evidence) -> Resent:
+    return "lost" if evidence.arrival != "rdma" and _is_cut(evidence) else evidence.arrival
 
 
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:

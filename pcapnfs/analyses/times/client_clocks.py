@@ -36,7 +36,7 @@ from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_cal
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
-from pcapnfs.analyses.wire.tcp_stalls import Arrival
+from pcapnfs.analyses.wire.tcp_stalls import Resent
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class ClientClock(Record):
     """Its transfers that lost segments hold down, that with most of the clock first."""
     ack_waits: AckWaits = AckWaits()
     """Its calls that were answered late since the server waited for ACKs."""
-    arrival: Arrival = "lost"
+    arrival: Resent = "lost"
     """Whether what was sent again had arrived before (`tcp_stalls.arrival`)."""
     stable: StableCalls = StableCalls()
     """What its stable calls hold, and whether they waited for others."""
@@ -272,7 +272,7 @@ class ByClient(Record):
     """What its small calls waited until a server was done with others, together, seconds."""
     ack_waits: Mapping[str, AckWaits]
     """Its calls that were answered late since the server waited for ACKs."""
-    arrivals: Mapping[str, Arrival]
+    arrivals: Mapping[str, Resent]
     """Whether what was sent again was late, and not lost; of those with any."""
     more_operations: Mapping[str, int]
     """Stable operations of its stable calls beyond one each."""

@@ -53,7 +53,7 @@ class TimeBudget(Record):
     """What of the row `client` clients waited for locks that others held: each that did, who waited
     longest first."""
     stood_still_s: Mapping[str, float] = {}
-    """What of the rows calls stood still until TCP sent a segment again, all clients together,
+    """What of the rows calls stood still until something was sent again, all clients together,
     seconds by row: of a capture at the server also of `client`, since a call that was lost on its
     way is not there until then."""
 

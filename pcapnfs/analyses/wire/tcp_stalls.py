@@ -31,7 +31,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import queued_replies, round_trip
+from pcapnfs.analyses.wire import queued_replies, rdma_stalls, round_trip
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
 
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 Arrival: TypeAlias = Literal["late", "arrived", "lost"]
 """What D-SACK tells of segments that were sent again: each end had what the other sent again, so
 that nothing was lost; the receiver had them all, but the answer may have been lost; or neither."""
+
+Resent: TypeAlias = Arrival | Literal["rdma"]
+"""The same, or that packets of RDMA alone were sent again."""
 
 STALLED_READS = columns.together(
     queued_replies.READS,
@@ -209,19 +212,12 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     )
 
 
-def arrivals(trace: Trace) -> dict[str, Arrival]:
-    """By client with segments that were sent again, whether those had arrived before."""
-    return {
-        client: arrival(integer(by_client), integer(by_server), integer(spurious))
-        for client, by_client, by_server, spurious in trace.rows(
-            """
-            select client, sum(client_resent), sum(server_resent),
-                   sum(client_spurious + server_spurious)
-            from connections where transport = 'TCP'
-            group by client having sum(client_resent + server_resent) > 0
-            """
-        )
-    }
+def arrivals(trace: Trace) -> dict[str, Resent]:
+    """By client with whom something was sent again, whether that had arrived before."""
+    found: dict[str, Resent] = {}
+    for client, by_tcp, *resent in trace.rows(_BY_CLIENT):
+        found[client] = arrival(*map(integer, resent)) if by_tcp else "rdma"
+    return found
 
 
 def arrival(client_resent: int, server_resent: int, spurious: int) -> Arrival:
@@ -240,9 +236,10 @@ def arrival(client_resent: int, server_resent: int, spurious: int) -> Arrival:
     return "arrived" if all_arrived else "lost"
 
 
-def together(arrivals: Collection[Arrival]) -> Arrival:
+def together(arrivals: Collection[Resent]) -> Resent:
     """The same of several clients: what may have been lost with one may have been so with all."""
-    return next((each for each in ("lost", "arrived", "late") if each in arrivals), "lost")
+    least_sure: tuple[Resent, ...] = ("lost", "arrived", "late", "rdma")
+    return next((each for each in least_sure if each in arrivals), "lost")
 
 
 ARRIVED = 0.9
@@ -302,6 +299,10 @@ def register(trace: Trace) -> bool:
         queues = queued_replies.rows(trace)
         stalls = _STALLS.format(asked=traffic.asked(trace), queues=queues)
         cursor.execute(f"create table {TABLE} as {stalls}", values)
+        over_rdma = rdma_stalls.STALLS.format(
+            asked=traffic.asked(trace), refused=among("status_name", NOT_READY)
+        )
+        cursor.execute(f"insert into {TABLE} by name {over_rdma}")
     return True
 
 
@@ -397,7 +398,15 @@ _WORST = """
 
 _SENT_AGAIN = """
     select 1 from connections
-    where transport = 'TCP' and client_resent + server_resent > 0 limit 1
+    where transport in ('TCP', 'RDMA') and client_resent + server_resent > 0 limit 1
+"""
+
+_BY_CLIENT = """
+    select client, transport = 'TCP' as by_tcp, sum(client_resent), sum(server_resent),
+           sum(client_spurious + server_spurious)
+    from connections where transport in ('TCP', 'RDMA')
+    group by client, by_tcp having sum(client_resent + server_resent) > 0
+    order by by_tcp
 """
 
 _OWN = f"""
@@ -415,7 +424,7 @@ _STALLED = f"""
     select client, server, row, stall, call_frame,
            case when waited then longer else unreached end::bigint,
            case when waited then call_first_time else call_first_time - pause end, not waited
-    from {TABLE} order by stall desc, call
+    from {TABLE} where not rdma order by stall desc, call
 """
 
 
@@ -480,7 +489,8 @@ _STALLS = f"""
            unreached,
            case when waited then greatest(longer - (call_time - call_first_time), 0) else 0
                end::bigint as inside,
-           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own
+           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own,
+           false as rdma
     from stalled
     qualify row_number() over (
                 partition by connection order by shown desc, stall desc, call

@@ -67,7 +67,8 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
             if sure
             else " Where the capture was taken is not known: if at the server, the network is in "
             "it, too."
-        ),
+        )
+        + (_LOST if _lost(material, found) else ""),
         advice=(
             Advice(
                 "Look at the client: processor (top), what the program waits for (strace -c, "
@@ -81,6 +82,17 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
         data=bound.data(found),
         about=found.about,
     )
+
+
+_LOST = (
+    " Packets of RDMA were lost: of a call that was lost before it was captured, the pause until "
+    "it was sent again is in it, too."
+)
+
+
+def _lost(material: Material, found: Bottleneck) -> bool:
+    """Whether packets of RDMA were sent again, of its client or of any."""
+    return any(not found.about or pair.client in found.about for pair in material.rdma_losses)
 
 
 def _seen(found: Bottleneck, cause: Cause) -> str:

@@ -39,7 +39,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.rdma_losses:
         resent = pair.client_resent + pair.server_resent
-        if resent < values[LEAST.name] and not pair.held:
+        if resent < values[LEAST.name] and not pair.held and not pair.late:
             continue
         claims = by_row(pair.time_s)
         yield Observed(
@@ -50,7 +50,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "and sends it and all that followed once more. Where nothing follows, only a timer "
             "tells, and everything on the connection waits for it, longer than for a disk.",
             advice=_ADVICE,
-            calls=pair.held,
+            calls=pair.held + pair.late,
             confidence="certain",
             data=f"{units.counted(resent, 'packet')} sent again; "
             f"{units.counted(pair.messages, 'message')}",
@@ -66,12 +66,20 @@ def _seen(pair: RdmaLosses) -> str:
         f"{units.count(pair.server_resent)}, beside {units.counted(pair.messages, 'message')} of "
         "both."
     )
-    if not pair.held:
+    if not pair.held and not pair.late:
         return f"{told} No call took much longer for that."
-    return (
-        f"{told} Meanwhile {units.counted(pair.held, 'call')} took {units.duration(pair.longer_s)} "
-        f"longer than others of their kind, {units.duration(pair.longest_s)} at most."
-    )
+    if pair.held:
+        told += (
+            f" Meanwhile {units.counted(pair.held, 'call')} took {units.duration(pair.longer_s)} "
+            "longer than others of their kind, "
+            f"{units.duration(pair.longest_s)} at most."
+        )
+    if pair.late:
+        told += (
+            f" {units.counted(pair.late, 'call')} came as soon as a packet was sent again, after "
+            f"{units.duration(pair.late_s)} without a call: a reply had not got through."
+        )
+    return told
 
 
 RULE = Rule(

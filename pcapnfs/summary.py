@@ -100,6 +100,9 @@ class Summary(Record):
     stood_still_s: Mapping[str, float]
     """What of these rows calls stood still until something was sent again, as in `budget`, seconds
     by row."""
+    unreached_s: float
+    """What of the row `client` clients had no connection to a server for, as in `budget`,
+    seconds."""
     phases: tuple[_phases.Phase, ...]
     """What each of these clients did one after the other."""
     exports: _exports.Exports
@@ -167,6 +170,7 @@ def summarize(trace: Trace) -> Summary:
             time_budget_total=clocks.total,
             lock_gaps=clocks.lock_gaps,
             stood_still_s=clocks.stood_still_s,
+            unreached_s=clocks.unreached_s,
             phases=clocks.phases,
             exports=material.exports,
             files=files(),

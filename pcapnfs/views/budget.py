@@ -75,7 +75,13 @@ TOLD_SHARE = 0.01
 def screen(result: TimeBudget) -> RenderableType:
     """The screen of `budget`."""
     parts: list[RenderableType] = [
-        _clock(result.total, result.slower_paths, result.lock_gaps, result.stood_still_s)
+        _clock(
+            result.total,
+            result.slower_paths,
+            result.lock_gaps,
+            result.stood_still_s,
+            result.unreached_s,
+        )
     ]
     if result.total.clients > 1:
         parts += [heading("Clients"), *_told(result.total, result.clients, "--top 0")]
@@ -93,9 +99,10 @@ def block(
     paths: Sequence[SlowerPath] = (),
     locks: Sequence[LockGaps] = (),
     still: Mapping[str, float] | None = None,
+    unreached_s: float = 0.0,
 ) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total, paths, locks, still)]
+    parts: list[RenderableType] = [_clock(total, paths, locks, still, unreached_s)]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -120,6 +127,7 @@ def _clock(
     paths: Sequence[SlowerPath],
     locks: Sequence[LockGaps],
     still: Mapping[str, float] | None,
+    unreached_s: float,
 ) -> RenderableType:
     rows = [
         [title(row, budget), units.duration(time_s), units.share(share), _bar(share)]
@@ -130,7 +138,9 @@ def _clock(
     whose = "wall clock" if budget.clients == 1 else added
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
-    return Group(table, *(note(remark) for remark in remarks(budget, paths, locks, still)))
+    return Group(
+        table, *(note(remark) for remark in remarks(budget, paths, locks, still, unreached_s))
+    )
 
 
 def title(row: str, budget: Budget) -> str:
@@ -143,6 +153,7 @@ def remarks(
     paths: Sequence[SlowerPath] = (),
     locks: Sequence[LockGaps] = (),
     still: Mapping[str, float] | None = None,
+    unreached_s: float = 0.0,
 ) -> list[str]:
     """What the rows of a clock leave open, in sentences.
 
@@ -151,6 +162,7 @@ def remarks(
         paths: The paths that were longer for a while.
         locks: What of their own time clients waited for locks.
         still: What of the rows calls stood still until TCP or RDMA sent something again.
+        unreached_s: What of their own time clients had no connection to a server for.
     """
     if budget.untold:
         return ["The capture's clocks do not tell when calls were outstanding."]
@@ -184,6 +196,11 @@ def remarks(
         told.append(
             f"The client's time includes {units.duration(waited_s)} of waiting for locks that were "
             "refused at first."
+        )
+    if unreached_s and unreached_s >= TOLD_SHARE * budget.wall_s:
+        told.append(
+            f"The client's time includes {units.duration(unreached_s)} without a connection to the "
+            "server."
         )
     # A call whose reply is not there counts as outstanding to the end of the capture.
     known = budget.unknown_s <= budget.wall_s / 2

@@ -103,6 +103,7 @@ def summary(result: Summary) -> RenderableType:
             result.network.slower_paths,
             result.lock_gaps,
             result.stood_still_s,
+            result.unreached_s,
         ),
         _heading("Operations"),
         _operations(result.operations),

@@ -98,6 +98,13 @@ def test_in_between_both_halves_are_of_some_length() -> None:
     assert pair.path_s == pytest.approx(500e-6)
 
 
+def test_adapters_of_both_ends_may_be_slow() -> None:
+    pair = pair_of(tcp(1, transport="RDMA", **acks("client", 200, 220), **acks("server", 300, 330)))
+    assert pair.vantage == "unknown"
+    near = pair_of(tcp(1, transport="RDMA", **acks("client", 2, 3), **acks("server", 300, 330)))
+    assert near.vantage == "client"
+
+
 def test_a_late_handshake_gives_way_to_what_the_calls_show() -> None:
     """No round trip takes longer than from a reply to the call that acknowledges it."""
     pair = pair_of(tcp(1, syn_rtt=100, ack_rtt=9_000, **turns("client", 300, 400)))

@@ -15,7 +15,7 @@ from pcapnfs.analyses.times.budget import ROWS, Budget, budgets
 from pcapnfs.analyses.times.client_calls import Clients
 from pcapnfs.analyses.times.outstanding import KINDS, outstanding
 from pcapnfs.analyses.times.time_budget import time_budget
-from pcapnfs.analyses.wire import tcp_stalls
+from pcapnfs.analyses.wire import tcp_stalls, unreached
 from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
 
@@ -35,6 +35,19 @@ def test_what_calls_of_all_clients_stood_still_is_added_up(monkeypatch: pytest.M
     monkeypatch.setattr(tcp_stalls, "lost_by_client", lambda _: lost)
     with trace_of(calls=[call(1, "CREATE", 4, stability="stable")]) as trace:
         assert time_budget(trace).stood_still_s == {"stable": 1.0, "client": 2.5}
+
+
+@pytest.mark.parametrize(("between_s", "told_s"), [(0.02, 0.05), (3e6, 3e6)])
+def test_time_without_a_connection_is_of_the_clients_own(
+    between_s: float, told_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between calls and behind them; no more than there is."""
+    monkeypatch.setattr(unreached, "unreached_s", lambda _: {"10.0.0.2": between_s})
+    monkeypatch.setattr(unreached, "in_vain_s", lambda _: {"10.0.0.2": 0.03})
+    calls = [call(1, "CREATE", 4), call(9, "CREATE", 4)]
+    with trace_of(calls=calls) as trace:
+        found = time_budget(trace)
+    assert found.unreached_s == pytest.approx(min(told_s, found.total.client_s))
 
 
 def test_each_kind_of_call_has_its_row_and_the_rest_is_the_clients() -> None:

@@ -184,6 +184,16 @@ def test_one_call_outstanding_on_average_is_not_worth_a_sentence() -> None:
         assert any("outstanding" in remark for remark in told) is is_told
 
 
+def test_time_without_a_connection_is_told_where_it_is_much() -> None:
+    """The verdict has it as waiting for the server, which no call shows."""
+    total = samples.time_budget().total
+    (told, *_) = budget.remarks(total, unreached_s=0.011 * total.wall_s)
+    assert told.startswith("The client's time includes ")
+    assert told.endswith(" without a connection to the server.")
+    rest = budget.remarks(total, unreached_s=0.009 * total.wall_s)
+    assert not any("connection" in remark for remark in rest)
+
+
 def test_what_lost_segments_took_of_the_rows_stands_below_them() -> None:
     """A call that was lost before the capture point is not there until it comes again."""
     total = samples.time_budget().total

@@ -54,21 +54,17 @@ from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
-from pcapnfs.analyses.wire import cut_off as _cut_off
 from pcapnfs.analyses.wire import held_segments as _held_segments
-from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import slower_gaps
-from pcapnfs.analyses.wire import vain_connections as _vain_connections
-from pcapnfs.analyses.wire.cut_off import cut_off_s
+from pcapnfs.analyses.wire import unreached as _unreached
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
-from pcapnfs.analyses.wire.late_connections import unreached_s
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import arrivals, lost_by_client, together
-from pcapnfs.analyses.wire.vain_connections import asked_in_vain_s
+from pcapnfs.analyses.wire.unreached import in_vain_s, unreached_s
 from pcapnfs.record import replace
 
 if TYPE_CHECKING:
@@ -90,12 +86,10 @@ READS = columns.together(
     _server_queue.STOOD_READS,
     _trust.READS,
     _untold.READS,
-    _late_connections.READS,
-    _cut_off.READS,
     _held_segments.READS,
     _stable_calls.READS,
     _loss_rate.READS,
-    _vain_connections.TIMES_READS,
+    _unreached.READS,
     _logins.READS,
     columns.of(files="file identity role listed_only"),
 )
@@ -230,14 +224,10 @@ def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: b
         calls: Its calls on one line of time.
         queued: The round trip is one of which what calls waited for others may be a part.
     """
-    unreached = unreached_s(trace)
-    for beside in (asked_in_vain_s(trace, after_all=False), cut_off_s(trace)):
-        for client, time_s in beside.items():
-            unreached[client] = unreached.get(client, 0.0) + time_s
     return ByClient(
         ways=network.ways,
-        unreached_s=unreached,
-        vain_s=asked_in_vain_s(trace, after_all=True),
+        unreached_s=unreached_s(trace),
+        vain_s=in_vain_s(trace),
         logins=logins(trace),
         queued_s=_queued_s(trace, calls) if queued else {},
         ack_waits=ack_waits_by_client(trace),

@@ -8,7 +8,7 @@ budget of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -19,7 +19,7 @@ from pcapnfs.analyses.times.budget import Booked, Budget, budgets
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.phases import Phase, phases
 from pcapnfs.analyses.wire import slower_path as _slower_path
-from pcapnfs.analyses.wire import tcp_stalls
+from pcapnfs.analyses.wire import tcp_stalls, unreached
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
-    _lock_gaps.READS, _phases.READS, _slower_path.READS, tcp_stalls.STALLED_READS
+    _lock_gaps.READS,
+    _phases.READS,
+    _slower_path.READS,
+    tcp_stalls.STALLED_READS,
+    unreached.READS,
 )
 """The columns that this reads."""
 
@@ -56,6 +60,8 @@ class TimeBudget(Record):
     """What of the rows calls stood still until something was sent again, all clients together,
     seconds by row: of a capture at the server also of `client`, since a call that was lost on its
     way is not there until then."""
+    unreached_s: float = 0.0
+    """What of the row `client` clients had no connection to a server for, all together, seconds."""
 
 
 def time_budget(
@@ -89,7 +95,14 @@ def time_budget(
         slower_paths=slower_paths(trace),
         lock_gaps=lock_gaps(trace, found) if gaps is None else gaps,
         stood_still_s=_added_up(tcp_stalls.lost_by_client(trace)),
+        unreached_s=min(sum(_unconnected(trace)), total.client_s),
     )
+
+
+def _unconnected(trace: Trace) -> Iterator[float]:
+    """For how long each client had none, between its calls and behind them, seconds."""
+    yield from unreached.unreached_s(trace).values()
+    yield from unreached.in_vain_s(trace).values()
 
 
 def _added_up(by_client: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:

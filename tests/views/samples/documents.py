@@ -48,6 +48,7 @@ def summary() -> Summary:
         time_budget_total=replace(budget(), client=None),
         lock_gaps=lock_gaps(),
         stood_still_s={},
+        unreached_s=0.0,
         phases=(phase(), phase("REMOVE", 45.0)),
         exports=exports(),
         files=Files(1000, 10, 1, 3, 2, 0, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),

@@ -1,0 +1,35 @@
+"""For how long clients had no call under way since they had no connection to a server.
+
+Takes a trace; gives that time by client: until a connection could be used (`late_connections`),
+while none came about (`vain_connections`), and while a server was not reached (`cut_off`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.wire import cut_off, late_connections, vain_connections
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(cut_off.READS, late_connections.READS, vain_connections.TIMES_READS)
+"""The columns that these read."""
+
+
+def unreached_s(trace: Trace) -> dict[str, float]:
+    """By client, the time between its calls, seconds."""
+    found = late_connections.unreached_s(trace)
+    for beside in (
+        vain_connections.asked_in_vain_s(trace, after_all=False),
+        cut_off.cut_off_s(trace),
+    ):
+        for client, time_s in beside.items():
+            found[client] = found.get(client, 0.0) + time_s
+    return found
+
+
+def in_vain_s(trace: Trace) -> dict[str, float]:
+    """By client, the time behind all of its calls, seconds: it never had one again."""
+    return vain_connections.asked_in_vain_s(trace, after_all=True)

@@ -60,14 +60,14 @@ def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:
 def test_opens_of_directories_are_walks_and_no_files_that_could_be_kept_open() -> None:
     walked = replace(STORM, young=200, young_directories=100, directories=10)
     (seen,) = seen_by(RULE, nothing(questions=(walked,)))
-    assert seen.seen.endswith(", as opens ask; 100 were about directories.")
+    assert seen.seen.endswith(", as opens ask; 100 were about 10 directories.")
     assert "walks through a tree" in seen.advice[0].action
     assert not any("keep files open" in each.action for each in seen.advice)
     (seen,) = seen_by(RULE, nothing(questions=(replace(walked, young_directories=99),)))
     assert "keep files open" in seen.advice[0].action
-    # One and the same, again and again.
+    # A few, again and again.
     (seen,) = seen_by(RULE, nothing(questions=(replace(walked, directories=9),)))
-    assert "keep files open" in seen.advice[0].action
+    assert "opens the same directories again and again" in seen.advice[0].action
     # A timeout had run out for most.
     expired = replace(walked, young=155, young_directories=155, directories=50)
     (seen,) = seen_by(RULE, nothing(questions=(expired,)))
@@ -87,6 +87,28 @@ def test_what_spares_opens_is_told_where_there_are_some(
     assert len(seen.advice) == 1 + len(told)
     assert all(word in each.action for word, each in zip(told, seen.advice[1:], strict=True))
     assert ("from opens" in seen.why) is bool(told)
+
+
+def test_opens_of_nfsv4_are_no_reason_to_ask_for_files() -> None:
+    """They ask within their own compound: locks, or changes, made the client ask."""
+    locked = replace(STORM, young=156, young_unopened=79)
+    (seen,) = seen_by(RULE, nothing(questions=(locked,)))
+    assert seen.seen.endswith("(3 s for files, 30 s for directories).")
+    assert "got a lock" in seen.why
+    assert "one lock" in seen.advice[0].action
+    assert not any("nocto" in each.action for each in seen.advice)
+    (seen,) = seen_by(RULE, nothing(questions=(replace(locked, young_unopened=78),)))
+    assert "as opens ask" in seen.seen
+    # A timeout had run out for most, and no open asked for the others.
+    aged = replace(STORM, young=64, young_unopened=33)
+    (seen,) = seen_by(RULE, nothing(questions=(aged,)))
+    assert "opens" not in seen.why
+    assert len(seen.advice) == 1
+    (seen,) = seen_by(RULE, nothing(questions=(replace(aged, young_unopened=32),)))
+    assert "from opens, which" in seen.why
+    listed = replace(aged, young_unopened=32, young_directories=32)
+    (seen,) = seen_by(RULE, nothing(questions=(listed,)))
+    assert "from opens of directories" in seen.why
 
 
 def test_where_opens_ask_no_longer_timeouts_are_advised() -> None:

@@ -85,6 +85,9 @@ class Questions(Record):
     """Those of them that were about directories."""
     directories: int = 0
     """Directories that these were about."""
+    young_unopened: int = 0
+    """Those of `young` that were about files of NFSv4: an OPEN asks within its own compound, so
+    that no open was why."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -128,6 +131,7 @@ def of_learned(
             part=parts.get(mount),
             young_directories=integer(values[17] or 0),
             directories=integer(values[18] or 0),
+            young_unopened=integer(values[19] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -159,7 +163,7 @@ _QUESTIONS = f"""
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as materialized (
-        select mount, file, call_frame, share, pause, directory,
+        select mount, file, call_frame, share, pause, directory, version,
                age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
@@ -179,7 +183,8 @@ _QUESTIONS = f"""
                {spared.columns("(fresh_file or fresh_directory) and aged", "early")},
                count(*) filter (young) as young,
                count(*) filter (young and directory) as young_directories,
-               count(distinct file) filter (young and directory) as directories
+               count(distinct file) filter (young and directory) as directories,
+               count(*) filter (young and not directory and version = 4) as young_unopened
         from timed group by mount
     ),
     counted as (
@@ -188,6 +193,6 @@ _QUESTIONS = f"""
     )
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
-           young, young_directories, directories
+           young, young_directories, directories, young_unopened
     from counted left join spared using (mount)
 """

@@ -86,10 +86,16 @@ _EXPIRED = (
     "to 60 s."
 )
 _ALSO_OPENS = " And they come from opens, which always ask."
+_ALSO_LISTINGS = " And they come from opens of directories, which always ask."
 _OPENS = (
     "Each of them is a round trip without news. No timeout had run out for most: an open asks "
     "whatever the client knows (close-to-open consistency), and after changes of its own a client "
     "may doubt what it knows."
+)
+_DOUBTED = (
+    "Each of them is a round trip without news. No timeout had run out for most, and an open of "
+    "NFSv4 asks within its own compound. Beside opens, a client asks for a file that it got a lock "
+    "on, that it may have changed itself, or whose delegation it gave back."
 )
 """Why it matters, by what they come from."""
 
@@ -105,52 +111,81 @@ def _explains(options: tuple[str, ...], pair: Questions) -> bool:
 
 
 def _from_opens(pair: Questions) -> bool:
-    """Whether most of them came before any timeout was over."""
+    """Whether most of them came before any timeout was over, and opens explain it."""
+    return _too_young(pair) and not _doubted(pair)
+
+
+def _doubted(pair: Questions) -> bool:
+    """Whether most came that early, and most of these were about files of NFSv4."""
+    return _too_young(pair) and 2 * pair.young_unopened > pair.young
+
+
+def _too_young(pair: Questions) -> bool:
     return pair.young >= OPENS * pair.unchanged.calls
 
 
-def _from_walks(pair: Questions) -> bool:
-    """Whether most of them were about directories, and few about each: who lists them opens them.
+def _from_listings(pair: Questions) -> bool:
+    """Whether most of them were about directories: who lists them opens them."""
+    return _from_opens(pair) and pair.young_directories >= OPENS * pair.young
 
-    Who asks for one again and again does something else there.
-    """
-    return (
-        _from_opens(pair)
-        and OPENS * pair.young <= pair.young_directories <= WALKS * pair.directories
-    )
+
+def _from_walks(pair: Questions) -> bool:
+    """Whether few of them were about each: who opens one again and again does something else."""
+    return _from_listings(pair) and pair.young_directories <= WALKS * pair.directories
 
 
 def _young(pair: Questions) -> str:
-    if not _from_opens(pair):
+    if not _too_young(pair):
         return ""
     return (
         f" {units.count(pair.young)} of these came before any default timeout was over (3 s for "
-        "files, 30 s for directories), as opens ask"
+        f"files, 30 s for directories){', as opens ask' if _from_opens(pair) else ''}"
         f"{_of_directories(pair)}."
     )
 
 
 def _of_directories(pair: Questions) -> str:
-    if not _from_walks(pair):
+    if not _from_listings(pair):
         return ""
-    return f"; {units.count(pair.young_directories)} were about directories"
+    return (
+        f"; {units.count(pair.young_directories)} were about "
+        f"{units.counted(pair.directories, 'directory', 'directories')}"
+    )
 
 
 def _why(pair: Questions) -> str:
+    if _doubted(pair):
+        return _DOUBTED
     if _from_opens(pair):
         return _OPENS
-    return _EXPIRED + (_ALSO_OPENS if pair.young >= SOME * pair.unchanged.calls else "")
+    if _opened(pair) < SOME * pair.unchanged.calls:
+        return _EXPIRED
+    return _EXPIRED + (_ALSO_LISTINGS if _of_files(pair) <= 0 else _ALSO_OPENS)
+
+
+def _opened(pair: Questions) -> int:
+    """Those that opens explain."""
+    return pair.young - pair.young_unopened
+
+
+def _of_files(pair: Questions) -> int:
+    """Those of them that were about files."""
+    return _opened(pair) - pair.young_directories
 
 
 def _advice(pair: Questions) -> tuple[Advice, ...]:
     """What spares them: timeouts do not where opens ask."""
+    if _doubted(pair):
+        return (_LOCK_LESS, _DELEGATIONS)
     if _from_walks(pair):
         return (_WALK_LESS, _NOCTO)
+    if _from_listings(pair):
+        return (_POLL_LESS, _NOCTO)
     if _from_opens(pair):
         return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)
     # Neither spares what is never opened: a walk that asks for files by name.
-    opened = pair.young - pair.young_directories >= SOME * pair.unchanged.calls
-    nocto = (_NOCTO,) if pair.young >= SOME * pair.unchanged.calls else ()
+    nocto = (_NOCTO,) if _opened(pair) >= SOME * pair.unchanged.calls else ()
+    opened = _of_files(pair) >= SOME * pair.unchanged.calls
     return (_LONGER, *nocto, *((_DELEGATIONS,) if opened else ()))
 
 
@@ -171,6 +206,17 @@ _WALK_LESS = Advice(
     "Who walks through a tree (find, ls -R, du, rsync, backup) opens each directory, and each open "
     "asks once: walk it less often, by several processes at once, or on the server. Only "
     "acdirmin=0 (noac, actimeo=0) asks as often, if nfsstat -m shows it for one of the mounts."
+)
+
+_POLL_LESS = Advice(
+    "A program opens the same directories again and again, and each open asks (it looks for new "
+    "files, or lists them anew each time): have it look less often, or keep what it read. Only "
+    "acdirmin=0 (noac, actimeo=0) asks as often, if nfsstat -m shows it for one of the mounts."
+)
+
+_LOCK_LESS = Advice(
+    "See which files these are (pcapnfs cache), and what is done to them between: take one lock "
+    "for a whole piece of work, and leave a file that is written to alone meanwhile."
 )
 
 _NOCTO = Advice(

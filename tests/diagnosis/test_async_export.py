@@ -18,7 +18,8 @@ def test_stable_calls_as_fast_as_others_are_told_with_the_risk() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", **FAST))
     assert (seen.severity, seen.confidence) == ("note", "possible")
     assert seen.seen == (
-        "The median of 30 stable calls took 440 µs, a call that needs no storage 300 µs."
+        "The median of 30 stable calls took 440 µs, that of small calls which need no storage "
+        "300 µs."
     )
     assert "lost" in seen.why
 
@@ -51,6 +52,15 @@ def test_a_little_slower_is_a_device(change: dict[str, Any]) -> None:
     assert seen_by(RULE, bound_by("round_trips", **(FAST | change))) == []
 
 
+@pytest.mark.parametrize(("network_rtt_s", "told"), [(None, True), (0.0401, True), (0.0399, False)])
+def test_a_server_that_is_busy_otherwise_hides_what_it_stores(
+    network_rtt_s: float | None, told: bool
+) -> None:
+    """A small call takes 43 ms: of a path of that length, or at the server."""
+    far = FAST | {"usual_s": 0.043, "stable_median_s": 0.0431, "network_rtt_s": network_rtt_s}
+    assert bool(seen_by(RULE, bound_by("round_trips", **far))) is told
+
+
 def test_the_user_may_think_otherwise() -> None:
     slower = bound_by("round_trips", **(FAST | {"stable_median_s": 0.00046}))
     assert seen_by(RULE, slower, "async_export.ratio=2")
@@ -59,12 +69,13 @@ def test_the_user_may_think_otherwise() -> None:
 def test_of_several_clients_each_is_judged_by_its_own_calls() -> None:
     # Far from the server, a call without storage takes longer than a change does nearby.
     far = of_client(2, "round_trips", **(FAST | {"usual_s": 0.02, "stable_median_s": 0.0202}))
+    far = replace(far, network_rtt_s=0.0199)
     near = of_client(3, "persistence", **(FAST | {"usual_s": 0.0002, "stable_median_s": 0.002}))
     both = bound_by("round_trips", **(FAST | {"usual_s": 0.02, "stable_median_s": 0.002}))
     several = replace(both, bottleneck=replace(both.bottleneck, clients=(far, near)))
     (seen,) = seen_by(RULE, several)
     assert seen.about == ("10.0.0.2", "10.0.0.1")
-    assert "took 20.2 ms, a call that needs no storage 20.0 ms" in seen.seen
+    assert "took 20.2 ms, that of small calls which need no storage 20.0 ms" in seen.seen
 
 
 def test_by_a_clock_of_milliseconds_nobody_knows_how_much_slower_they_are() -> None:

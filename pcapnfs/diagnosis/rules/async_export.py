@@ -29,6 +29,9 @@ LEAST = Threshold(
     "async_export.least", 30, "calls", "stable calls, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
+BUSY = 10
+"""So many times that difference must small calls take at the server at most: else what it stores
+may be hidden in what keeps it busy otherwise."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -42,6 +45,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             and found.stable_calls >= values[LEAST.name]
             and found.stable_median_s < values[RATIO.name] * found.usual_s
             and found.stable_median_s - found.usual_s + tick < values[DIFFERENCE.name]
+            and found.usual_s - (found.network_rtt_s or found.usual_s)
+            <= BUSY * values[DIFFERENCE.name]
         ):
             yield _observed(found, found.usual_s, found.stable_median_s)
 
@@ -53,7 +58,7 @@ def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
         severity="note",
         title=told.title,
         seen=f"The median of {units.counted(found.stable_calls, 'stable call')} took "
-        f"{units.duration(stable_s)}, a call that needs no storage "
+        f"{units.duration(stable_s)}, that of small calls which need no storage "
         f"{units.duration(usual_s)}.{told.longer}",
         why=told.why,
         advice=told.advice,
@@ -78,10 +83,11 @@ class _Told(Record):
 
 
 _WHY = (
-    "No disk is that fast. Either the server has a write cache that survives a power failure "
-    "(NVRAM, battery, flash with capacitors), and all is well; or it answers before the data is "
-    "safe (export option async, a disk cache that says so too early), and what it has "
-    "acknowledged is lost when it fails, without any client being told."
+    "Beyond the way there and back, storing took next to nothing: no disk is that fast. Either the "
+    "server has a write cache that survives a power failure (NVRAM, battery, flash with "
+    "capacitors), and all is well; or it answers before the data is safe (export option async, a "
+    "disk cache that says so too early), and what it has acknowledged is lost when it fails, "
+    "without any client being told."
 )
 
 _CHANGES = (
@@ -105,11 +111,12 @@ _WHY_NAMES = (
 )
 
 _WHY_UNSEEN = (
-    "No disk is that fast. If data waits, as it may here, the server waits for its disks only "
-    "where data is to be stored, as servers in user space do (NFS-Ganesha, unfs3 and others on a "
-    "local file system), or names and attributes have a faster place of their own. If it does "
-    "not, either a write cache survives a power failure, or what the server has acknowledged is "
-    "lost when it fails (export option async)."
+    "Beyond the way there and back, storing took next to nothing: no disk is that fast. If data "
+    "waits, as it may here, the server waits for its disks only where data is to be stored, as "
+    "servers in user space do (NFS-Ganesha, unfs3 and others on a local file system), or names and "
+    "attributes have a faster place of their own. If it does not, either a write cache survives a "
+    "power failure, or what the server has acknowledged is lost when it fails (export option "
+    "async)."
 )
 
 _NAMES = (

@@ -23,6 +23,8 @@ pub struct Identities {
     of: Vec<FileId>,
     /// Its file number was given to another file.
     ended: Vec<bool>,
+    /// It stands for a file that is there by one of its handles.
+    there: Vec<bool>,
 }
 
 /// What one file is known by: server, file system, file number.
@@ -32,8 +34,11 @@ impl Identities {
     /// Joins the objects of a decode.
     pub fn new(names: &Names) -> Self {
         let files = names.files();
-        let mut identities =
-            Self { of: (0..files.len() as FileId).collect(), ended: vec![false; files.len()] };
+        let mut identities = Self {
+            of: (0..files.len() as FileId).collect(),
+            ended: vec![false; files.len()],
+            there: vec![false; files.len()],
+        };
         // Few files have more than one object: only those of one hash are looked at any further.
         let state = RandomState::default();
         let hash = |(id, file)| key(names, file).map(|key| (state.hash_one(key), id));
@@ -71,8 +76,9 @@ impl Identities {
     pub fn vanished(&self, names: &Names, id: FileId) -> bool {
         let life = names.history.life(id);
         let Some(file) = names.file(id) else { return false };
+        let told = |flags: &[bool]| flags.get(id as usize).copied().unwrap_or_default();
         let replaced = self.of(id) == id && file.existed && life.gone != 0;
-        file.stale || replaced || self.ended.get(id as usize).copied().unwrap_or_default()
+        !told(&self.there) && (file.stale || replaced || told(&self.ended))
     }
 
     fn join(&mut self, names: &Names, objects: &[(Key, Tick, FileId)]) {
@@ -86,12 +92,16 @@ impl Identities {
         }
         for (at, group) in groups.iter().enumerate() {
             let best = group.members.iter().max_by_key(|id| standing(names, **id));
+            let last = at + 1 == groups.len();
+            if let Some(there) = best.and_then(|best| self.there.get_mut(*best as usize)) {
+                *there = last && group.gone == 0;
+            }
             for id in &group.members {
                 if let (Some(identity), Some(best)) = (self.of.get_mut(*id as usize), best) {
                     *identity = *best;
                 }
                 if let Some(ended) = self.ended.get_mut(*id as usize) {
-                    *ended = at + 1 < groups.len();
+                    *ended = !last;
                 }
             }
         }

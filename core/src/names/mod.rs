@@ -311,6 +311,15 @@ impl Names {
         self.by_handle.insert_unique(print, id, |id| files.get(*id as usize).map_or(0, |file| file.print));
     }
 
+    /// The handle of an object is another one's from now on; its row keeps it.
+    fn take_handle(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(id as usize) else { return };
+        file.has_handle = false;
+        if let Ok(entry) = self.by_handle.find_entry(file.print, |known| *known == id) {
+            entry.remove();
+        }
+    }
+
     fn bind(&mut self, Named { directory, name, print }: Named<'_>, file: FileId) {
         if let Some(before) = self.children.insert(print, file) {
             self.history.lost_name(before);

@@ -782,3 +782,88 @@ fn a_file_is_as_large_as_a_copy_in_the_background_made_it() {
 fn an_object_fills_a_line_of_the_cache() {
     assert_eq!(size_of::<File>(), 64);
 }
+
+#[test]
+fn the_handle_of_what_was_removed_may_come_with_what_is_made_next() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv/x");
+    let first = one(&mut names, create(b"root", b"a", Some(b"handle"))).file;
+    one(&mut names, by_name("REMOVE", b"root", b"a", OK));
+    let second = one(&mut names, create(b"root", b"b", Some(b"handle"))).file;
+    assert_ne!(first, second);
+    assert_eq!(names.find(0, b"handle"), second);
+    assert!(names.file(first.unwrap()).unwrap().removed);
+    assert!(!names.file(second.unwrap()).unwrap().removed);
+    // Also under the same name, which no longer denoted it, or had been looked for in vain.
+    one(&mut names, by_name("REMOVE", b"root", b"b", OK));
+    let third = one(&mut names, create(b"root", b"b", Some(b"handle"))).file;
+    one(&mut names, by_name("REMOVE", b"root", b"b", OK));
+    let sought = one(&mut names, by_name("LOOKUP", b"root", b"b", NOENT)).file;
+    let fourth = one(&mut names, create(b"root", b"b", Some(b"handle"))).file;
+    assert_eq!(sought, fourth);
+    // And where nothing but the removal tells that it is a new one: UNCHECKED, without wcc data.
+    one(&mut names, by_name("REMOVE", b"root", b"b", OK));
+    let mut unchecked = create(b"root", b"c", Some(b"handle"));
+    unchecked.facts.create_mode = Some(0);
+    let fifth = one(&mut names, unchecked).file;
+    let all = [first, second, third, fourth, fifth];
+    assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), 5);
+    let identities = Identities::new(&names);
+    assert!(all.iter().flatten().all(|id| identities.of(*id) == *id));
+    assert_eq!(all.map(|id| path(&names, id).0), ["a", "b", "b", "b", "c"]);
+    assert!(all.iter().flatten().all(|id| names.handle(*id) == Some(b"handle")));
+}
+
+#[test]
+fn a_handle_that_is_made_of_a_path_stays_behind_when_its_object_is_renamed() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv/x");
+    let mut last = None;
+    for _ in 0..3 {
+        let made = one(&mut names, create(b"root", b"conf.new", Some(b"path of conf.new"))).file;
+        assert_ne!(made, last);
+        assert_eq!(one(&mut names, rename(b"conf.new", b"conf")).file, made);
+        last = made;
+    }
+    // What is there under the new name gets the handle that is made of that.
+    let sought = Facts { new_handle: Some(b"path of conf"), ..by_name("LOOKUP", b"root", b"conf", OK).facts };
+    let found = one(&mut names, done(NFS3, "LOOKUP", sought)).file;
+    assert_ne!(found, None);
+    let again = one(&mut names, create(b"root", b"conf.new", Some(b"path of conf.new"))).file;
+    assert_ne!(again, last);
+}
+
+#[test]
+fn what_is_made_once_more_under_its_name_is_the_same() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv/x");
+    let first = one(&mut names, create(b"root", b"a", Some(b"handle"))).file;
+    assert_eq!(one(&mut names, create(b"root", b"a", Some(b"handle"))).file, first);
+    // And what was known by its handle alone gets its name.
+    let facts = Facts { status: Some(OK), handle: Some(b"other"), ..Facts::default() };
+    let nameless = one(&mut names, done(NFS3, "GETATTR", facts)).file;
+    assert_eq!(one(&mut names, create(b"root", b"o", Some(b"other"))).file, nameless);
+}
+
+#[test]
+fn what_a_listing_shows_under_another_handle_is_there() {
+    let mut names = Names::default();
+    one(&mut names, found(b"f", b"before", 11, 1));
+    one(&mut names, rename(b"f", b"g"));
+    let stale = Facts { status: Some(70), handle: Some(b"before"), ..Facts::default() };
+    one(&mut names, done(NFS3, "GETATTR", stale));
+    let before = names.find(0, b"before").unwrap();
+    assert!(removed(&names, before));
+    let attributes = seen("GETATTR", b"after", 11, 1).facts.attributes;
+    let entry = Entry { name: b"g", handle: Some(b"after"), fileid: Some(11), cookie: 1, attributes };
+    let listed = Facts {
+        status: Some(OK),
+        handle: Some(b"root"),
+        rare: Some(Rare { entries: vec![entry], ..Rare::default() }.into()),
+        ..Facts::default()
+    };
+    one(&mut names, done(NFS3, "READDIRPLUS", listed));
+    assert!(same(&mut names, b"before", b"after"));
+    let after = names.find(0, b"after").unwrap();
+    assert!(!removed(&names, before) && !removed(&names, after));
+}

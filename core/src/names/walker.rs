@@ -132,8 +132,12 @@ impl Walker<'_> {
             (Some(0), _) => {
                 let handle = handle.map(|handle| self.names.printed(self.server, handle));
                 let by_handle = handle.and_then(|handle| self.names.find_print(handle.print));
+                let made = facts.brought_into_being();
+                let creates = facts.create == Some(true);
+                let by_handle =
+                    by_handle.filter(|id| !creates || known == Some(*id) || !self.passes_on(*id, made));
                 let id = self.found(named, known, handle, by_handle, facts.create_type);
-                if facts.brought_into_being() {
+                if made {
                     self.names.history.was_made(id);
                 }
                 Some(id)
@@ -145,6 +149,22 @@ impl Walker<'_> {
             self.missed(done, id);
         }
         Place { file, directory, target_directory: None }
+    }
+
+    /// The handle of an object came when another name was created: whether it is that one's from now
+    /// on. `made`: the object that has this name is new.
+    ///
+    /// A server may give the handle of what was removed to what is made next (no generation number), or
+    /// make handles of paths, so that one stays behind when its object is renamed.
+    fn passes_on(&mut self, id: FileId, made: bool) -> bool {
+        let life = self.names.history.life(id);
+        let known = self.names.file(id).is_some_and(|file| file.removed || (made && file.existed));
+        // Of what is known by its handle alone, this may be the name.
+        let other = known && (life.gone != 0 || life.names > 0);
+        if other {
+            self.names.take_handle(id);
+        }
+        other
     }
 
     /// A name was looked up, created, opened or listed: it denotes the object with `handle`.

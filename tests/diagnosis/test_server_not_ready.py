@@ -40,6 +40,15 @@ def test_the_wait_counts_and_recalls_are_left_to_their_rule() -> None:
     assert len(seen.advice) == 1
 
 
+def test_a_server_that_holds_state_of_a_client_that_leaves_keeps_its_umount() -> None:
+    leaving = replace(
+        TAPE, status="NFS4ERR_CLIENTID_BUSY", operations=("DESTROY_CLIENTID",), paths=()
+    )
+    (seen,) = seen_by(RULE, nothing(refusals=(leaving,)))
+    assert "umount takes that long" in seen.why
+    assert [each.action[:22] for each in seen.advice] == ["See which state the se"]
+
+
 def test_nfsv4_may_be_delegations_that_the_capture_does_not_show() -> None:
     (seen,) = seen_by(RULE, nothing(refusals=(replace(TAPE, status="NFS4ERR_DELAY"),)))
     assert "leases-enable" in seen.advice[1].action

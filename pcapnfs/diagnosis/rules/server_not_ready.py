@@ -104,7 +104,28 @@ _GRACE = Advice(
 """What helps there."""
 
 
+_LEAVING = (
+    "The client unmounts and gives up what the server knows it by, and the server says that it "
+    "still holds state of it: opens, locks, delegations or layouts (RFC 8881 section 18.50.3). "
+    "Linux asks ten times, a second apart, and then goes without: umount takes that long."
+)
+"""Why what ends a client's identity is put off."""
+
+_STATE = Advice(
+    "See which state the server keeps (Linux: /proc/fs/nfsd/clients/*/states), and whether a newer "
+    "version of it ends state with the session; nothing of the client's is lost meanwhile."
+)
+"""What helps there."""
+
+
+def _leaving(pair: Refusals) -> bool:
+    """Whether nothing else was put off but the end of the client's identity."""
+    return set(pair.operations) == {"DESTROY_CLIENTID"}
+
+
 def _why(pair: Refusals, *, clash: bool, grace: bool) -> str:
+    if _leaving(pair):
+        return _LEAVING
     pause = (
         "Linux pauses 5 s in NFSv3 before it asks again"
         if "JUKEBOX" in pair.status
@@ -129,6 +150,8 @@ def _login(pair: Refusals) -> bool:
 
 
 def _advice(pair: Refusals, *, clash: bool) -> tuple[Advice, ...]:
+    if _leaving(pair):
+        return (_STATE,)
     if _login(pair):
         kept = (
             Advice(

@@ -381,15 +381,22 @@ impl RecordReader {
         None
     }
 
-    /// Takes a mark. If it is not there, the message before it may end anywhere.
+    /// Takes a mark. If it is not there, the message before it may end anywhere; one that cannot be right
+    /// is told with what stands behind it, in which a header is searched for.
     fn take_mark<'p>(&mut self, piece: &mut Piece<'p>, peer: &dyn Peer) -> Step<'p> {
+        let Piece { bytes, length, stamp, ready, .. } = *piece;
         self.read_mark(piece);
         if self.state == State::Searching {
             if self.length > 0 && self.is_known(piece.ready.frame, peer) {
                 self.take_rest(piece);
                 return Step::Kept;
             }
+            let wrong = self.length == 0 && self.found() && bytes.len() > 4 && piece.length + 4 == length;
             self.distrust();
+            if wrong {
+                let limit = Reason::Missing;
+                return Step::Lent(Lent { bytes, length, limit, first: stamp, last: ready });
+            }
         }
         Step::On
     }

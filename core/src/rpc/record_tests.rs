@@ -506,6 +506,29 @@ fn what_is_no_message_is_told_at_once() {
 }
 
 #[test]
+fn a_mark_that_cannot_be_right_is_told_with_what_is_behind_it() {
+    let wrong = |mark: u32| {
+        let mut bytes = null_call(2);
+        bytes[..4].copy_from_slice(&mark.to_be_bytes());
+        bytes
+    };
+    // No bytes and not the last; fewer than any message; more than any.
+    for mark in [0, LAST, LAST | 3, 0x7fff_ffff] {
+        let bytes = wrong(mark);
+        let told = records(&mut RecordReader::new(true), &[&null_call(1), &bytes, &null_call(3)]);
+        let expected =
+            [(null_call(1)[4..].to_vec(), 1, 1), (bytes, 2, 2), (null_call(3)[4..].to_vec(), 3, 3)];
+        assert_eq!(told, expected, "{mark:x}");
+    }
+    // Before anything was found, it is another protocol; and what was not captured tells nothing.
+    assert!(records(&mut RecordReader::new(true), &[&wrong(0)]).is_empty());
+    let mut reader = RecordReader::new(true);
+    assert_eq!(records(&mut reader, &[&null_call(1)]).len(), 1);
+    let mut cut = Piece::new(&[0, 0], 44, stamp(2));
+    assert!(reader.next(&mut cut, &NOTHING).is_none());
+}
+
+#[test]
 fn a_mark_that_claims_too_much_is_refuted_by_the_reply() {
     let mut call = null_call(1);
     call[1] = 1; // 64 KB more than there are

@@ -161,7 +161,22 @@ def test_a_few_slow_calls_are_no_storage() -> None:
 def test_round_trips_of_a_slow_network() -> None:
     told = found(rtt_s=0.02, persist_s=0.0001)
     assert told.named == ("round_trips",)
-    assert "6\u2009000 calls at a round trip of 20.0 ms" in told.sentence
+    assert "6\u2009000 calls at a round trip of 20.0 ms)" in told.sentence
+
+
+@pytest.mark.parametrize(
+    ("network_s", "told"),
+    [
+        (None, "20.0 ms)"),
+        (0.0005, "20.0 ms, of which the network takes 500 µs)"),
+        (0.01, "20.0 ms)"),
+    ],
+)
+def test_where_the_network_takes_little_of_a_round_trip_it_is_told(
+    network_s: float | None, told: str
+) -> None:
+    slow = replace(DISK, costs=replace(DISK.costs, rtt_s=0.02, persist_s=0.0001))
+    assert told in verdict(replace(slow, network_s=network_s)).sentence
 
 
 def test_two_large_causes_are_both_named() -> None:

@@ -203,6 +203,8 @@ class Evidence(Record):
     """What stable calls hold, and whether they waited for others."""
     bounded: bool = False
     """The round trip is an upper bound."""
+    network_s: float | None = None
+    """What of it the network takes, seconds; None where nothing tells, or only a bound."""
     held_down: LossRate | None = None
     """What holds most of the transfer down; None where that is not lost segments, or not known."""
     served_s: Mapping[str, float] = {}
@@ -346,7 +348,8 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         + _on_storage(evidence, storage)
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
-        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}",
+        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}"
+        f"{_of_network(evidence)}",
         "transfer": "data on the wire" + _held_down(evidence.held_down),
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
@@ -482,6 +485,14 @@ def _small_s(evidence: Evidence) -> float:
 def _bounded(evidence: Evidence) -> str:
     """That it may be shorter, where nothing tells what of it something else is."""
     return " at most" if evidence.bounded else ""
+
+
+def _of_network(evidence: Evidence) -> str:
+    """What the network takes of it, where that is the smaller part: the rest is the server's."""
+    network_s = evidence.network_s
+    if network_s is None or network_s >= (evidence.costs.rtt_s - evidence.queue_s) / 2:
+        return ""
+    return f", of which the network takes {units.duration(network_s)}"
 
 
 def _skewed(evidence: Evidence) -> str:

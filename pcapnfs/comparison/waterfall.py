@@ -50,7 +50,7 @@ TURNS = 3
 """Rows behind those of the factors that go with `concurrency`: how many times as long round trips,
 persistence, and the rest hold up the clock as the overlap of all calls says."""
 
-_OVERLAP = FACTORS.index("concurrency")
+_OVERLAP, _PERSIST = FACTORS.index("concurrency"), FACTORS.index("persist_s")
 
 BLOCKS = 20
 """Groups of neighbouring files that are resampled as wholes, so that a server that was slow for a
@@ -192,6 +192,10 @@ def _steps(
         _factors(run, cost, network_s, by_file=by_file, apart=apart)
         for run, cost, network_s in zip(runs, costs, told, strict=True)
     )
+    for run, mine, others in ((runs[0], first, second), (runs[1], second, first)):
+        # What no call waited for is not known: all that there was of it goes with the calls.
+        if not run.stable_calls:
+            mine[_PERSIST] = others[_PERSIST]
     return _shapley(first, second), (first, second)
 
 

@@ -16,12 +16,12 @@ from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 
 @functools.cache
-def run(files: int, srt_ms: float, calls: int = 3) -> Measurement:
-    """Each file created, then asked for; every call 10 ms after the one before."""
+def run(files: int, srt_ms: float, calls: int = 3, *, made: bool = True) -> Measurement:
+    """Each file created, or else looked up, then asked for; calls every 10 ms."""
     rows: list[Row] = []
     for number in range(1, files * calls + 1):
         of = (number - 1) // calls + 1
-        stable = (number - 1) % calls == 0
+        stable = made and (number - 1) % calls == 0
         rows.append(
             call(number, "CREATE", srt_ms, file=of, stability="stable")
             if stable
@@ -44,6 +44,17 @@ def test_slower_storage_is_one_step_and_what_the_client_no_longer_waits_another(
     # Calls are sent at set times: what storage takes longer, the client has less.
     assert found.pop("client_s") == pytest.approx(-40 * 4e-3)
     assert list(found.values()) == pytest.approx([0] * len(found), abs=1e-9)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_calls_that_nobody_made_tell_no_other_storage(backwards: bool) -> None:
+    """What they waited for goes with them."""
+    sides = run(40, 6), run(40, 1, made=False)
+    steps = {step.factor: step for step in waterfall(*(sides[::-1] if backwards else sides))}
+    assert steps["persist_s"].change_s == 0
+    assert steps["persist_s"].before == steps["persist_s"].after == pytest.approx(5e-3)
+    sign = 1 if backwards else -1
+    assert steps["syncops_per_file"].change_s == pytest.approx(sign * 40 * 5e-3)
 
 
 def test_a_longer_round_trip_is_one_step_where_some_calls_overlap_and_others_do_not() -> None:

@@ -41,8 +41,8 @@ INPUTS = {
 """What the inputs are called."""
 
 _ROUND_TRIPS = {
-    "handshake": "TCP's handshake, and the fastest answer",
-    "acks": "TCP's ACKs, and the fastest answer",
+    "handshake": "handshakes, and the fastest answer",
+    "acks": "ACKs, and the fastest answer",
     "gaps": "at most: gaps from reply to call, and answers",
 }
 """Where a round trip is from that does not come from calls."""

@@ -157,15 +157,40 @@ def _whence(result: Network) -> str:
     rtt_s = result.tcp_rtt_s or None  # Without times of packets it would be 0.
     bound = "at most " if result.rtt_source == "gaps" else ""
     takes = f"the network's round trip takes {bound}{units.duration(rtt_s)}."
+    teller = _teller(result.paths)
     match result.vantage, rtt_s:
         case "unknown", None:
-            return "TCP tells neither where this was captured nor how long a round trip takes."
+            return _NOTHING_TOLD[teller]
         case "unknown", _:
-            return f"TCP does not tell where this was captured; {takes}"
+            return f"{_NO_PLACE[teller]} where this was captured; {takes}"
         case vantage, None:
             return f"Captured {VANTAGES[vantage]}; how long a round trip takes is not known."
         case vantage, _:
             return f"Captured {VANTAGES[vantage]}; {takes}"
+
+
+def _teller(paths: Sequence[Path]) -> str:
+    """What could tell of these paths where the capture was taken: `tcp`, `rdma` or `both`."""
+    over = {transport for path in paths for transport in path.transports}
+    if "RDMA" not in over:
+        return "tcp"
+    return "both" if over & {"TCP", "TLS"} else "rdma"
+
+
+_NOTHING_TOLD = {
+    "tcp": "TCP tells neither where this was captured nor how long a round trip takes.",
+    "rdma": "The adapters' acknowledgements tell neither where this was captured nor how long a "
+    "round trip takes.",
+    "both": "Neither TCP nor RDMA tells where this was captured, or how long a round trip takes.",
+}
+"""That nothing is known of the path, by what could tell."""
+
+_NO_PLACE = {
+    "tcp": "TCP does not tell",
+    "rdma": "The adapters' acknowledgements do not tell",
+    "both": "Neither TCP nor RDMA tells",
+}
+"""The same of the vantage point alone, before what is not told."""
 
 
 def slower(result: Network) -> tuple[str, ...]:
@@ -385,9 +410,11 @@ def _loss(path: Path) -> list[str]:
 def lost(loss: Loss, resent_calls: int) -> str:
     """What was lost in a sentence; nothing where nothing was."""
     facts = []
-    if resent := loss.client_resent + loss.server_resent:
+    if resent := loss.client_resent + loss.server_resent - loss.rdma_resent:
         share = units.share(loss.resent_share)
         facts.append(f"{units.counted(resent, 'segment')} sent again ({share})")
+    if loss.rdma_resent:
+        facts.append(f"{units.counted(loss.rdma_resent, 'RDMA packet')} sent again")
     if loss.out_of_order:
         facts.append(f"{units.count(loss.out_of_order)} out of order")
     if loss.missing_bytes:

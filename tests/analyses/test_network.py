@@ -83,6 +83,19 @@ def test_losses_are_added_up() -> None:
     assert found.paths[0].loss == loss
 
 
+def test_what_rdma_sent_again_has_no_share() -> None:
+    """Its packets are no segments: a message of it is as many as it needs."""
+    calls = [call(1, "READ", 1), call(2, "READ", 1)]
+    over = connection(1, transport="RDMA", client_resent=3, server_resent=2)
+    with trace_of(calls=calls, connections=[over]) as trace:
+        alone = network(trace).loss
+    assert (alone.client_resent, alone.rdma_resent, alone.resent_share) == (3, 5, None)
+    with trace_of(calls=calls, connections=[over, connection(2, client_resent=1)]) as trace:
+        mixed = network(trace).loss
+    assert (mixed.client_resent, mixed.rdma_resent) == (4, 5)
+    assert mixed.resent_share == pytest.approx(0.005)
+
+
 def test_calls_that_came_again_after_their_reply_were_sent_again() -> None:
     calls = [call(1, "READ", 1, transmissions=2), call(2, "READ", 1), call(3, "READ", 1)]
     late = {"reason": "retransmitted_call", "call": 2, "connection": 0, "frame": 40}

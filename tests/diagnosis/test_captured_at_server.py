@@ -39,7 +39,7 @@ THERE = RoundTrips(
 def test_the_addition_is_told() -> None:
     (seen,) = seen_by(RULE, nothing(round_trips=THERE))
     assert seen.seen == (
-        "From here to client 10.0.0.2 and back TCP takes 2.00 ms at least, to server 10.0.0.1 "
+        "From here to client 10.0.0.2 and back it takes 2.00 ms at least, to server 10.0.0.1 "
         "10.0 µs."
     )
     assert "the usual round trip to its client (2.00 ms for 10.0.0.2) to each call" in seen.why

@@ -83,7 +83,7 @@ def test_a_few_slow_calls_do_not_make_the_server_slow() -> None:
 def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", network_rtt_s=None, network_s=()))
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())
-    assert seen.seen.endswith("TCP does not show which part of it is the network.")
+    assert seen.seen.endswith("Nothing shows which part of it is the network.")
     assert seen.title == "Much of the time goes into round trips"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.servers.stalled_calls import StalledCalls
+from pcapnfs.analyses.wire.rdma_losses import RdmaLosses
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.stalled_calls import RULE
@@ -90,6 +91,20 @@ def test_several_are_told_together() -> None:
         "01:46:40 UTC, was answered after 3.00 s; in the median OPEN took 1.00 ms."
     )
     assert seen.why.startswith("No other call was answered meanwhile.")
+
+
+def test_a_path_may_have_been_cut_where_nothing_shows_that_it_was() -> None:
+    """Over RDMA, too; where packets were sent again, they may be those of the call."""
+    alone = found(replace(ONE, answered_meanwhile=0))
+    lost = RdmaLosses("10.0.0.2", "10.0.0.1", 9, 1, 0, 0, 0.0, 0.0, {}, ())
+    for losses, end in (
+        ((), "beyond the capture point, though nothing was sent again here."),
+        ((replace(lost, client_resent=0),), ", though nothing was sent again here."),
+        ((replace(lost, server="10.0.0.9"),), ", though nothing was sent again here."),
+        ((lost,), "or the path was cut beyond the capture point."),
+    ):
+        (seen,) = seen_by(RULE, replace(alone, rdma_losses=losses))
+        assert seen.why.endswith(end)
 
 
 def test_a_server_that_stood_still_for_several_clients_is_told_once() -> None:

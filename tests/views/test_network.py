@@ -69,6 +69,36 @@ def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     assert "None seen: 894 segments and datagrams, nothing sent again, missing or held up." in text
 
 
+def test_what_rdma_sent_again_are_packets_without_a_share() -> None:
+    result = samples.network()
+    lost = replace(samples.poor_network().loss, client_resent=230, server_resent=8, rdma_resent=238)
+    assert network.lost(lost, 0) == "238 RDMA packets sent again."
+    both = replace(lost, client_resent=231, resent_share=0.01)
+    assert network.lost(both, 0) == "1 segment sent again (1.0 %), 238 RDMA packets sent again."
+    assert "238 RDMA packets sent again." in network.lines(
+        replace(result, loss=lost, resent_calls=0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("transports", "nowhere", "nothing"),
+    [
+        (("TCP",), "TCP does not tell", "TCP tells neither"),
+        (("RDMA",), "The adapters' acknowledgements do not", "The adapters' acknowledgements tell"),
+        (("RDMA", "TLS"), "Neither TCP nor RDMA tells", "Neither TCP nor RDMA tells"),
+    ],
+)
+def test_it_is_said_what_could_have_told_the_place(
+    transports: tuple[str, ...], nowhere: str, nothing: str
+) -> None:
+    result = samples.poor_network()
+    result = replace(result, paths=(replace(result.paths[0], transports=transports),))
+    assert network.lines(result)[0].startswith(nothing)
+    timed = replace(result, tcp_rtt_s=280e-6)
+    assert network.lines(timed)[0].startswith(f"{nowhere}")
+    assert network.lines(timed)[0].endswith("the network's round trip takes 280 µs.")
+
+
 def test_sizes_are_the_largest_of_all_clients() -> None:
     """The busiest client need not be the one with the largest READs and WRITEs."""
     one = samples.network()

@@ -55,7 +55,7 @@ READS = columns.together(
 
 
 class Loss(Record):
-    """What TCP had to repeat or to wait for; over UDP all but `segments` is 0."""
+    """What TCP or RDMA had to repeat or to wait for; over UDP all but `segments` is 0."""
 
     segments: int
     """Segments or datagrams with data, of RDMA messages, both ways."""
@@ -63,8 +63,11 @@ class Loss(Record):
     """Segments, of RDMA packets, that the client sent again."""
     server_resent: int
     """The same of the server."""
+    rdma_resent: int
+    """Those of both that are packets of RDMA."""
     resent_share: float | None
-    """Both by the segments of TCP, 0…1; None without any."""
+    """What TCP sent again by its segments, 0…1; None without any. RDMA has none: a message of it is
+    as many packets as it needs."""
     out_of_order: int
     """Segments that came before their predecessors: these were lost, or overtaken."""
     missing_bytes: int
@@ -103,7 +106,7 @@ class Path(Record):
     resent_calls: int
     """Calls that were sent again with the same xid, before or after their reply."""
     loss: Loss
-    """What TCP had to repeat or to wait for."""
+    """What TCP or RDMA had to repeat or to wait for."""
     concurrency: Concurrency
     """Calls of this client at this server under way at once."""
 
@@ -118,19 +121,19 @@ class Network(Record):
     connections: int
     """Connections that carried RPC."""
     tcp_rtt_s: float | None
-    """Round trip of the path, seconds, as TCP or the gaps between calls show it: the median over
-    all calls; None when neither does."""
+    """Round trip of the path, seconds, as TCP, RDMA or the gaps between calls show it: the
+    median over all calls; None when neither does."""
     rtt_source: Source
     """What that rests on, for the longer half of the busiest path; `gaps` is an upper bound."""
     vantage: Vantage
-    """Where the capture was taken; `unknown` where TCP does not show it or clients differ."""
+    """Where the capture was taken; `unknown` where nothing shows it or clients differ."""
     slower_paths: tuple[SlowerPath, ...]
     """When the path between a client and a server was longer than otherwise, in order of time; of
     the busiest paths."""
     resent_calls: int
     """Calls that were sent again with the same xid, before or after their reply."""
     loss: Loss
-    """What TCP had to repeat or to wait for, on all connections."""
+    """What TCP or RDMA had to repeat or to wait for, on all connections."""
     loss_rates: tuple[LossRate, ...]
     """Transfers that lost segments hold down, that with most of the clock first; of the busiest
     paths."""
@@ -212,13 +215,14 @@ def network(trace: Trace, *, top: int = 20) -> Network:
 
 Pair = tuple[str, str]
 
-NO_LOSS = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
+NO_LOSS = Loss(0, 0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
 """Without connections."""
 
 _LOSS = """
     sum(client_segments + server_segments),
     sum(client_segments + server_segments) filter (transport = 'TCP'),
     sum(client_resent), sum(server_resent),
+    sum(client_resent + server_resent) filter (transport = 'RDMA'),
     sum(out_of_order), sum(missing_bytes), sum(zero_windows),
     sum(client_zero_window), sum(server_zero_window)
 """
@@ -253,13 +257,15 @@ def _losses(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[Loss, tup
 
 
 def _loss(row: list[object] | tuple[object, ...]) -> Loss:
-    segments, of_tcp, client, server, disordered, missing, windows, client_zero, server_zero = row
-    whole = integer(of_tcp)
+    segments, of_tcp, client, server, of_rdma, *others = row
+    disordered, missing, windows, client_zero, server_zero = others
+    whole, resent = integer(of_tcp), integer(client) + integer(server) - integer(of_rdma)
     return Loss(
         segments=integer(segments),
         client_resent=integer(client),
         server_resent=integer(server),
-        resent_share=(integer(client) + integer(server)) / whole if whole else None,
+        rdma_resent=integer(of_rdma),
+        resent_share=resent / whole if whole else None,
         out_of_order=integer(disordered),
         missing_bytes=integer(missing),
         zero_windows=integer(windows),

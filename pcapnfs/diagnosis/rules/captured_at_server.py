@@ -23,7 +23,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     yield Observed(
         severity="note",
         title="The capture was taken at the server",
-        seen=f"From here to client {busiest.client} and back TCP takes "
+        seen=f"From here to client {busiest.client} and back it takes "
         f"{units.duration(busiest.client_side.least_s)} at least, to server {busiest.server} "
         f"{units.duration(busiest.server_side.least_s)}.",
         why="Service times are the server's alone: a client waits for the round trip as well. "
@@ -46,6 +46,6 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
 RULE = Rule(
     id="captured_at_server",
     title="Captured at the server",
-    origin="TCP's round trips to both ends",
+    origin="round trips to both ends, as handshakes and ACKs show them",
     judge=judge,
 )

@@ -115,7 +115,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
 
 def _network(found: Bottleneck) -> str:
     if found.network_rtt_s is None or found.rtt_s is None:
-        return " TCP does not show which part of it is the network."
+        return " Nothing shows which part of it is the network."
     usual = _usual_s(found)
     network = units.duration(min(found.network_rtt_s, usual))
     if found.rtt_s > SKEWED * usual:

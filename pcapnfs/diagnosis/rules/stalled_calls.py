@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
@@ -17,6 +17,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 if TYPE_CHECKING:
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.servers.stalled_calls import StalledCalls
+    from pcapnfs.analyses.wire.rdma_losses import RdmaLosses
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -46,7 +47,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{'' if alone else f'of {units.count(len(told.clients))} clients '}stood still, the "
             f"longest for {units.duration(told.longest_s)}",
             seen=_seen(told) + _silence(told, material.trust),
-            why=_why(told),
+            why=_why(told, material.rdma_losses),
             advice=_advice(told),
             confidence="likely",
             data=units.counted(told.asked, "call"),
@@ -95,7 +96,7 @@ def _silence(told: StalledCalls, trust: Trust) -> str:
     )
 
 
-def _why(told: StalledCalls) -> str:
+def _why(told: StalledCalls, losses: Sequence[RdmaLosses]) -> str:
     """What stood still: the server as a whole, or what these calls needed."""
     if told.answered_meanwhile:
         these = "this call" if told.calls == 1 else "these calls"
@@ -106,11 +107,17 @@ def _why(told: StalledCalls) -> str:
             "failed and was tried again, a full journal), or a service that the server asks (DNS, "
             "LDAP, mountd)."
         )
+    # Calls that TCP's timer held up are none of these; of RDMA it is not known which waited.
+    resent = any(
+        each.client_resent + each.server_resent
+        for each in losses
+        if each.server == told.server and each.client in told.clients
+    )
+    unresent = "" if resent else ", though nothing was sent again here"
     return (
         "No other call was answered meanwhile. The server stood still as a whole (its storage, its "
         "threads, a virtual machine that was paused or moved), or a service that it asks did "
-        "(DNS, LDAP, mountd); or the path was cut beyond the capture point, though TCP sent "
-        "nothing again here."
+        f"(DNS, LDAP, mountd); or the path was cut beyond the capture point{unresent}."
     )
 
 

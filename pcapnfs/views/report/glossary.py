@@ -40,7 +40,8 @@ TERMS: dict[str, tuple[str, str]] = {
         "Every instant at which calls of a client are outstanding is shared equally among them "
         "and booked to what each is outstanding for; an instant without any is the client's own. "
         "The rows add up to the wall clock. Transfer: bytes on their way in messages of several "
-        "segments. Waiting: the server was not ready, could not be reached, or did not answer.",
+        "segments or packets. Waiting: the server was not ready, could not be reached, or did not "
+        "answer.",
     ),
     "persistence": (
         "Round trip, persistence",
@@ -111,9 +112,9 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "rtt": (
         "Round trip, vantage point",
-        "The time that the network itself takes to an end and back, from TCP's handshakes and "
-        "ACKs; ≤ marks an upper bound. The two halves tell whether the capture was taken at the "
-        "client, at the server, or between.",
+        "The time that the network itself takes to an end and back, from handshakes and ACKs "
+        "of TCP or RDMA; ≤ marks an upper bound. The two halves tell whether the capture was taken "
+        "at the client, at the server, or between.",
     ),
     "concurrency": (
         "Under way",
@@ -122,8 +123,9 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "loss": (
         "Loss",
-        "Segments that TCP sent again, that came out of order, or that were sent and are not in "
-        "the capture; shut: time for which an end could take no data.",
+        "Segments of TCP, or packets of RDMA, that were sent again; segments that came out of "
+        "order, or that were sent and are not in the capture; shut: time for which an end could "
+        "take no data.",
     ),
     "trust": (
         "Trust",

@@ -68,8 +68,8 @@ def loss_rate() -> LossRate:
 
 
 def network() -> Network:
-    loss = Loss(24000, 12, 1, 13 / 24000, 20, 2048, 3, 0.0, 0.125)
-    nothing = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
+    loss = Loss(24000, 12, 1, 0, 13 / 24000, 20, 2048, 3, 0.0, 0.125)
+    nothing = Loss(0, 0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
     near = Path(
         round_trip=round_trip(),
         nfs_connections=4,

@@ -49,6 +49,7 @@ _SOURCES = {
     "calls": "as the calls show",
     "server": "the server's limit",
     "unknown": "",
+    "rdma": "",
 }
 
 
@@ -69,7 +70,7 @@ def screen(result: Sizes) -> RenderableType:
             for above, each in spanned(result)
         ]
         fits = [
-            [title, amount(fit.limit_bytes), units.share(fit.share), _note(name, fit, result)]
+            [title, amount(fit.limit_bytes), units.share(fit.share), source(name, fit, result)]
             for name, title in FITS
             for fit in (getattr(result, name),)
             if fit.limit_bytes is not None
@@ -80,7 +81,9 @@ def screen(result: Sizes) -> RenderableType:
             Column("of files"),
             Column("", 1, align="left", least=10, cut="end"),
         )
-        parts += [Text(""), FittedTable(columns, fits), Text(""), FittedTable(_COLUMNS, rows)]
+        if fits:
+            parts += [Text(""), FittedTable(columns, fits)]
+        parts += [Text(""), FittedTable(_COLUMNS, rows)]
     return Group(*parts)
 
 
@@ -97,14 +100,13 @@ def line(result: Sizes) -> str:
     """The sizes in a sentence; nothing without files of known size."""
     if not result.files:
         return ""
-    fits = [f"{units.share(result.frame.share)} fit one frame ({amount(result.frame.limit_bytes)})"]
-    if result.write.limit_bytes is not None:
-        share, limit = units.share(result.write.share), amount(result.write.limit_bytes)
-        fits.append(f"{share} one WRITE ({limit})")
-    return (
-        f"Sizes: median {amount(result.p50_bytes)}, largest {amount(result.max_bytes)}; "
-        f"{', '.join(fits)}."
-    )
+    fits: list[str] = []
+    for fit, what in ((result.frame, "one frame"), (result.write, "one WRITE")):
+        if fit.limit_bytes is not None:
+            verb = "" if fits else "fit "
+            fits.append(f"{units.share(fit.share)} {verb}{what} ({amount(fit.limit_bytes)})")
+    spread = f"median {amount(result.p50_bytes)}, largest {amount(result.max_bytes)}"
+    return f"Sizes: {'; '.join([spread, *([', '.join(fits)] if fits else [])])}."
 
 
 def amount(count_bytes: float | None) -> str:
@@ -133,7 +135,8 @@ def spread(result: Sizes) -> str:
     return "; ".join(facts) + "."
 
 
-def _note(name: str, fit: Fit, result: Sizes) -> str:
+def source(name: str, fit: Fit, result: Sizes) -> str:
+    """Where it is from what files are held against, in a few words."""
     if name == "frame":
         told = "as the handshake says" if fit.source == "handshake" else "assumed"
         return f"MTU {result.mtu_bytes}, {told}"

@@ -517,6 +517,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (silent_calls, "any_found"),
     (silent_calls, "any_silent"),
     (silent_calls, "any_waited"),
+    (sizes, "has_rdma"),
     (sizes, "may_limit"),
     (stalled_calls, "any_long"),
     (uneven_connections, "any_found"),

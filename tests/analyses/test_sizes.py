@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.by_file.sizes import sizes
+from pcapnfs.analyses.by_file.sizes import Fit, sizes
 from pcapnfs.trace import Trace
 from tests.unit.rows import Row, call, file, operation, trace_of
 
@@ -15,7 +15,7 @@ def trace_with(*file_sizes: int | None, **rows: list[Row]) -> Trace:
 
 
 def handshake(segment_size: int, client: str = "10.0.0.2") -> Row:
-    return {"connection": 1, "client": client, "segment_size": segment_size}
+    return {"connection": 1, "client": client, "transport": "TCP", "segment_size": segment_size}
 
 
 def test_a_bin_holds_its_upper_bound() -> None:
@@ -52,6 +52,23 @@ def test_the_mtu_is_that_of_the_handshake(segment: int, client: str, mtu: int) -
 def test_a_segment_size_that_cannot_be_is_not_believed() -> None:
     with trace_with(1, connections=[handshake(1)]) as trace:
         assert sizes(trace).mtu_bytes == 1500
+
+
+@pytest.mark.parametrize(("also", "framed"), [("MNT", False), ("LOOKUP", True)])
+def test_files_that_go_by_rdma_are_held_against_no_frame(also: str, framed: bool) -> None:
+    """Which MOUNT beside them does not change, but other calls of NFS."""
+    program = 100005 if also == "MNT" else 100003
+    calls = [call(1, "READ", 1, connection=1), call(2, also, 1, connection=2, program=program)]
+    over = {"client": "10.0.0.2", "transport": "RDMA"}
+    connections: list[Row] = [{"connection": 1, **over}, {**handshake(1460), "connection": 2}]
+    with trace_with(1000, 3000, calls=calls, connections=connections) as trace:
+        result = sizes(trace)
+    assert [each.files for each in result.bins if each.files] == [1, 1]
+    if framed:
+        assert (result.mtu_bytes, result.frame.source, result.frame.files) == (1500, "handshake", 1)
+        return
+    assert result.mtu_bytes is None
+    assert result.frame == result.jumbo_frame == Fit(None, "rdma", None, None)
 
 
 def write(number: int, offset: int, count: int, **columns: object) -> Row:

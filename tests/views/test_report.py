@@ -280,6 +280,15 @@ def test_no_line_ends_within_an_option() -> None:
     assert "a &lt; b" in text
 
 
+def test_it_tells_whether_the_size_of_a_frame_is_assumed() -> None:
+    report = samples.report()
+    frame = replace(report.summary.sizes.frame, source="assumed")
+    sizes = replace(report.summary.sizes, frame=frame)
+    for told, found in (("as the handshake says", report.summary.sizes), ("assumed", sizes)):
+        text = markdown.markdown(replace(report, summary=replace(report.summary, sizes=found)))
+        assert f"MTU 1500, {told}" in text
+
+
 def test_a_report_without_anything_is_still_a_page() -> None:
     poor = samples.poor_report()
     found = Page(page.html(poor))

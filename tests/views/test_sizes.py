@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pcapnfs.analyses.by_file.sizes import SizeBin, Sizes
+from pcapnfs.analyses.by_file.sizes import Fit, SizeBin, Sizes
 from pcapnfs.record import replace
 from pcapnfs.views import sizes
 from pcapnfs.views.report import charts
@@ -44,6 +44,19 @@ def test_each_line_tells_both_ends_of_its_bin() -> None:
 def test_the_first_bin_begins_at_nothing() -> None:
     assert next(sizes.spanned(samples.sizes()))[0] == 0
     assert "\n    184 B" in re.sub(r" {5,}", "    ", render(sizes.screen(samples.sizes()), 80))
+
+
+def test_without_frames_only_calls_are_fitted_into() -> None:
+    """As over RDMA."""
+    none = Fit(None, "rdma", None, None)
+    found = replace(samples.sizes(), frame=none, jumbo_frame=none, mtu_bytes=None)
+    text = render(sizes.screen(found), 80)
+    assert "frame" not in text
+    assert "one WRITE (wsize)" in text
+    assert sizes.line(found).endswith("largest 1.00 MiB; 90.0 % fit one WRITE (32\u2009768 B).")
+    unknown = replace(found, write=replace(none, source="unknown"))
+    assert sizes.line(unknown).endswith("largest 1.00 MiB.")
+    assert "fit into" not in render(sizes.screen(unknown), 80)
 
 
 def test_the_picture_begins_there_too() -> None:

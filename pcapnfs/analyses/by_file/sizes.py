@@ -4,7 +4,9 @@ Bins double from an eighth of one frame's payload on: at an MTU of 1500, up to 1
 2944 … bytes. The MTU is that of the handshakes; the read and write size in use are those of the
 calls where a file took more than the largest of them, in whole KiB as rsize and wsize are, and the
 next call went on where one of that size ended; else what the server offers. A database writes pages
-of one size here and there, or one after the other but each made sure of: that is no wsize.
+of one size here and there, or one after the other but each made sure of: that is no wsize. Where
+all NFS goes by RDMA no file is held against a frame: its adapters cut messages by an MTU of their
+own, and a file is no cheaper for fitting into one packet. The bins are the same there.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.data import transfer_sizes
+from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -27,7 +30,11 @@ READS = columns.together(
     transfer_sizes.READS,
     transfer_sizes.WENT_ON_READS,
     _untold.READS,
-    columns.of(files="file identity role size listed_only", connections="client segment_size"),
+    columns.of(
+        calls="connection program callback",
+        files="file identity role size listed_only",
+        connections="connection client transport segment_size",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -64,14 +71,19 @@ class Fit(Record):
     """How many files fit a certain amount."""
 
     limit_bytes: int | None
-    """The amount, bytes; None when the capture does not tell it."""
+    """The amount, bytes; None when the capture does not tell it, or there is none."""
     source: str
-    """Where it is from: `handshake`, `assumed`, `calls`, `server` or `unknown`."""
+    """Where it is from: `handshake`, `assumed`, `calls`, `server` or `unknown`; `rdma` for frames
+    where all NFS goes by RDMA, which has none of TCP or UDP."""
     files: int | None
     """Files that are not larger; None when the amount is not known, or no size."""
     share: float | None
     """Their share of all files of known size, 0 to 1; None when there is none, or the amount is not
     known."""
+
+
+NO_FRAME = Fit(None, "rdma", None, None)
+"""What nothing is held against where all NFS goes by RDMA."""
 
 
 class Sizes(Record):
@@ -96,8 +108,8 @@ class Sizes(Record):
     """95th percentile, exact and interpolated; None without files."""
     max_bytes: int | None
     """Largest; None without files."""
-    mtu_bytes: int
-    """The MTU that the frame's payload follows from, bytes."""
+    mtu_bytes: int | None
+    """The MTU that the frame's payload follows from, bytes; None where all NFS goes by RDMA."""
     bins: tuple[SizeBin, ...]
     """From the first bin to that of the largest file, also the empty ones between."""
     frame: Fit
@@ -117,7 +129,8 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
         trace: The trace.
         listed_too: Also files known from listings alone, which no call addressed.
     """
-    mtu, mtu_source = _mtu(trace)
+    framed = not _by_rdma_alone(trace)
+    mtu, mtu_source = _mtu(trace) if framed else (USUAL_MTU, "rdma")
     payload = mtu - HEADERS
     (rsize, rsize_source), (wsize, wsize_source) = _transfer_sizes(trace)
     population = f"""
@@ -159,10 +172,12 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
         p50_bytes=None if p50 is None else float(p50),
         p95_bytes=None if p95 is None else float(p95),
         max_bytes=whole(largest),
-        mtu_bytes=mtu,
+        mtu_bytes=mtu if framed else None,
         bins=_bins(trace, population, payload, count, listed_too=listed_too),
-        frame=_fit(payload, mtu_source, row[8], count, sizeless),
-        jumbo_frame=_fit(JUMBO_MTU - HEADERS, "assumed", row[9], count, sizeless),
+        frame=_fit(payload, mtu_source, row[8], count, sizeless) if framed else NO_FRAME,
+        jumbo_frame=_fit(JUMBO_MTU - HEADERS, "assumed", row[9], count, sizeless)
+        if framed
+        else NO_FRAME,
         read=_fit(rsize, rsize_source, row[10], count, sizeless),
         write=_fit(wsize, wsize_source, row[11], count, sizeless),
     )
@@ -202,6 +217,23 @@ def _bins(
             )
         )
     return tuple(bins)
+
+
+def has_rdma(trace: Trace) -> bool:
+    """Whether any connection is RDMA: most captures have none."""
+    return bool(trace.rows("select 1 from connections where transport = 'RDMA' limit 1"))
+
+
+def _by_rdma_alone(trace: Trace) -> bool:
+    """Whether all connections with calls of NFS are RDMA; MOUNT and others may go by TCP."""
+    return has_rdma(trace) and not trace.rows(
+        f"""
+        select 1 from calls semi join (
+            select connection from connections where transport <> 'RDMA'
+        ) using (connection)
+        where program = {NFS} and not callback limit 1
+        """
+    )
 
 
 def _mtu(trace: Trace) -> tuple[int, str]:

@@ -62,7 +62,7 @@ def sizes(report: Report) -> Section | None:
     parts: list[Block] = [
         Picture(charts.sizes(found)),
         Paragraph(sizes_view.spread(found)),
-        _fits(found),
+        *_fits(found),
         Fold("The same in numbers", (_bins(found),)),
     ]
     return Section("sizes", "Sizes of the files", tuple(parts), ("size",))
@@ -235,19 +235,26 @@ def _step(step: Step, *, several: bool) -> list[Cell]:
     ]
 
 
-def _fits(found: Sizes) -> Block:
-    columns = [Column("fit into", "words"), Column("bytes"), Column("of files")]
+def _fits(found: Sizes) -> list[Block]:
+    """What files fit into; nothing where they are held against nothing."""
+    columns = [
+        Column("fit into", "words"),
+        Column("bytes"),
+        Column("of files"),
+        Column("told by", "words"),
+    ]
     rows = [
         [
             blocks.words(title),
             Cell(sizes_view.amount(fit.limit_bytes), fit.limit_bytes),
             Cell(units.share(fit.share), fit.share),
+            blocks.words(sizes_view.source(name, fit, found)),
         ]
         for name, title in sizes_view.FITS
         for fit in (getattr(found, name),)
         if fit.limit_bytes is not None
     ]
-    return blocks.table("What a file fits into", columns, rows)
+    return [blocks.table("What a file fits into", columns, rows)] if rows else []
 
 
 def _bins(found: Sizes) -> Block:

@@ -63,6 +63,27 @@ def test_a_connection_whose_first_call_begins_it_did_not_run() -> None:
     assert (found.calls, found.frames) == (2, (5,))
 
 
+def test_rdma_begins_with_its_connection_manager() -> None:
+    """Which tells the port of the service; without it that of RoCE stands there."""
+    calls = [
+        call(1, "ACCESS", 1, connection=0),
+        call(2, "ACCESS", 1, connection=1),
+        call(3, "NULL", 1, connection=2),
+        call(4, "ACCESS", 1, connection=3),
+    ]
+    connections = [
+        tcp(0, handshake=False, frame=1, transport="RDMA", server_port=4791),
+        tcp(1, handshake=False, frame=3, transport="RDMA", server_port=20049),
+        tcp(2, handshake=False, frame=5, transport="RDMA", server_port=4791),
+        tcp(3, handshake=False, frame=7),
+    ]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (found,) = beginnings(trace)
+    assert (found.connections, found.running, found.rdma_running) == (4, 2, 1)
+    assert (found.headless, found.rdma_headless) == (1, 1)
+    assert (found.calls, found.frames) == (2, (1, 7))
+
+
 def test_udp_has_no_beginning() -> None:
     udp = tcp(0, handshake=False, frame=1, transport="UDP")
     with trace_of(calls=[call(1, "GETATTR", 1)], connections=[udp]) as trace:

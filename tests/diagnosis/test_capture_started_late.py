@@ -12,7 +12,9 @@ RUNNING = Beginning(
     server="10.0.0.1",
     connections=2,
     running=1,
+    rdma_running=0,
     headless=0,
+    rdma_headless=0,
     calls=50,
     versions=(3,),
     mounted=False,
@@ -44,6 +46,33 @@ def test_a_mount_seen_leaves_only_tcp_hidden() -> None:
     pair = replace(RUNNING, mounted=True, unrooted=0)
     (seen,) = seen_by(RULE, nothing(beginnings=(pair,)))
     assert seen.why.endswith("how TCP's windows are scaled and the round trip of its handshake.")
+
+
+def test_of_rdma_nothing_is_said_of_tcp() -> None:
+    pair = replace(RUNNING, rdma_running=1, versions=(4,), unrooted=0)
+    (seen,) = seen_by(RULE, nothing(beginnings=(pair,)))
+    assert seen.seen == (
+        "Connections without an exchange of RDMA's connection manager in the capture: 1 of 2, with "
+        "50 calls."
+    )
+    assert seen.why.endswith(
+        "is not there: the port of RDMA's service; the session's slots and the lease; the largest "
+        "READ and WRITE that the server offers."
+    )
+    (both,) = seen_by(RULE, nothing(beginnings=(pair, RUNNING)))
+    assert both.seen == (
+        "Connections without a handshake, or an exchange of RDMA's connection manager, in the "
+        "capture: 2 of 4, with 100 calls."
+    )
+    assert "how TCP's windows are scaled" in both.why
+
+
+def test_nor_where_it_began_in_the_capture() -> None:
+    begun = replace(RUNNING, running=0, headless=1, rdma_headless=1)
+    (seen,) = seen_by(RULE, nothing(beginnings=(begun,)))
+    assert seen.title == "The capture lacks the beginnings of connections that began in it"
+    assert seen.seen.startswith("Connections without an exchange of RDMA's connection manager in ")
+    assert seen.why.endswith("no harm to counts and service times.")
 
 
 def test_a_connection_that_began_in_the_capture_was_not_in_use() -> None:

@@ -3,7 +3,8 @@
 Takes connections, calls and operations; gives for each client and server how many connections
 already ran when the capture began, and whether a mount was seen: what only a mount shows (the root
 handle, FSINFO, the session) is missing where it was not. A connection without a handshake whose
-first call is one with which clients begin did not run yet: its first packets are missing.
+first call is one with which clients begin did not run yet: its first packets are missing. What the
+handshake is to TCP is to RDMA the exchange of its connection manager.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.programs import NFS
+from pcapnfs.programs import NFS, ROCE_PORT
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount connection program op callback",
-        connections="connection transport handshake segment_size first_frame",
+        connections="connection transport server_port handshake segment_size first_frame",
         operations="call op",
         files="server path role listed_only",
     ),
@@ -53,15 +54,19 @@ class Beginning(Record):
     server: str
     """Address of the server."""
     connections: int
-    """TCP connections with calls of NFS."""
+    """Connections of TCP or RDMA with calls of NFS."""
     running: int
     """Those of them of whose handshake nothing is in the capture, and whose first call is none of
     `FIRST`: they ran when it began."""
+    rdma_running: int
+    """Those of `running` that are RDMA."""
     headless: int
     """Those without a handshake whose first call is one with which clients begin: packets of their
     beginning are missing."""
+    rdma_headless: int
+    """Those of `headless` that are RDMA."""
     calls: int
-    """Calls of NFS on those."""
+    """Calls of NFS on those of `running`."""
     versions: tuple[int, ...]
     """Versions of NFS, 3 or 4, on those."""
     mounted: bool
@@ -75,7 +80,7 @@ class Beginning(Record):
 
 
 def beginnings(trace: Trace) -> tuple[Beginning, ...]:
-    """Look at the beginning for each client and server with NFS over TCP, most calls first."""
+    """Look at each client and server with NFS over TCP or RDMA, most calls first."""
     between = _between(trace)
     if not between:
         return ()
@@ -94,7 +99,9 @@ def beginnings(trace: Trace) -> tuple[Beginning, ...]:
                 server=server,
                 connections=used.connections,
                 running=used.running,
+                rdma_running=used.rdma_running,
                 headless=used.headless,
+                rdma_headless=used.rdma_headless,
                 calls=used.running_calls,
                 versions=tuple(sorted(used.versions)),
                 mounted=(client, server) in mounted,
@@ -123,37 +130,42 @@ class _Used:
         self.calls = 0
         # Of those that were open before the capture began.
         self.running = 0
+        self.rdma_running = 0
         self.running_calls = 0
         # Of those that were not, though their handshake is missing.
         self.headless = 0
+        self.rdma_headless = 0
         self.versions: set[int] = set()
         # The first of them.
         self.frames: list[int] = []
 
 
 def _between(trace: Trace) -> dict[tuple[str, str], _Used]:
-    """The TCP connections with calls of NFS, by client and server."""
-    tcp = trace.arrays(_CONNECTIONS)
+    """The connections of TCP and RDMA with calls of NFS, by client and server."""
+    known = trace.arrays(_CONNECTIONS)
     lines = traffic.of_clients(trace)
     numbers = lines.numbers
-    over_tcp = np.isin(numbers["connection"], tcp["connection"])
-    lines = lines.where((numbers["program"] == NFS) & over_tcp)
+    connected = np.isin(numbers["connection"], known["connection"])
+    lines = lines.where((numbers["program"] == NFS) & connected)
     found: dict[tuple[str, str], _Used] = {}
     before = None
     # They come in the order of connections, and so do these.
-    places = np.searchsorted(tcp["connection"], lines.numbers["connection"])
-    running, frames = tcp["running"][places], tcp["frame"][places]
+    places = np.searchsorted(known["connection"], lines.numbers["connection"])
+    running, frames = known["running"][places], known["frame"][places]
+    rdma = known["rdma"][places]
     begun = _begun(trace) if running.any() else np.zeros(0, np.int64)
     headless = running & np.isin(lines.numbers["connection"], begun)
     running &= ~headless
-    for line, ran, cut, frame in zip(lines, running, headless, frames, strict=True):
+    for line, ran, cut, by_rdma, frame in zip(lines, running, headless, rdma, frames, strict=True):
         used = found.setdefault((line.client, line.server), _Used())
         another, before = (line.mount, line.connection) != before, (line.mount, line.connection)
         used.connections += another
         used.calls += line.calls
         used.headless += another and bool(cut)
+        used.rdma_headless += another and bool(cut and by_rdma)
         if ran:
             used.running += another
+            used.rdma_running += another and bool(by_rdma)
             used.running_calls += line.calls
             used.versions.add(line.version)
             if another:
@@ -174,10 +186,13 @@ _BEGUN = f"""
 """
 
 # A segment size is announced with SYN alone: where only one direction was captured, it shows that
-# the beginning was.
-_CONNECTIONS = """
-    select connection, not handshake and segment_size is null as running, first_frame as frame
-    from connections where transport = 'TCP' order by connection
+# the beginning was. Of RDMA the exchange of its connection manager tells the port of the service.
+_CONNECTIONS = f"""
+    select connection, transport = 'RDMA' as rdma,
+           case when transport = 'RDMA' then server_port = {ROCE_PORT}
+                else not handshake and segment_size is null end as running,
+           first_frame as frame
+    from connections where transport in ('TCP', 'RDMA') order by connection
 """
 
 _MOUNTED = f"""

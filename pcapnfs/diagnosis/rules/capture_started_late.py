@@ -26,7 +26,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     yield Observed(
         severity="note",
         title="The capture began when the mount was in use already",
-        seen="Connections without a handshake in the capture: "
+        seen=f"Connections {_without(late)} in the capture: "
         f"{units.count(running)} of {units.count(connections)}, with "
         f"{units.counted(sum(pair.calls for pair in late), 'call')}.",
         why="Usual, and no harm to times and counts. But what only the beginning shows is not "
@@ -46,33 +46,58 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
 
 def _headless(material: Material) -> Iterator[Observed]:
     """Of connections that began within the capture."""
-    headless = sum(pair.headless for pair in material.beginnings)
-    if not headless:
+    cut = [pair for pair in material.beginnings if pair.headless]
+    if not cut:
         return
+    headless = sum(pair.headless for pair in cut)
     connections = sum(pair.connections for pair in material.beginnings)
+    by_tcp = any(pair.headless > pair.rdma_headless for pair in cut)
+    lost = f" But {_HANDSHAKE} are not there, nor what bare ACKs tell of the network."
     yield Observed(
         severity="note",
-        title="The capture lacks the handshakes of connections that began in it",
-        seen="Connections without a handshake in the capture: "
+        title="The capture lacks the "
+        f"{'handshakes' if by_tcp else 'beginnings'} of connections that began in it",
+        seen=f"Connections {_without(cut, headless=True)} in the capture: "
         f"{units.count(headless)} of {units.count(connections)}. The first call on "
         f"{'it' if headless == 1 else 'each'} is one with which clients begin (NULL, EXCHANGE_ID "
         "or SETCLIENTID).",
         why="Packets without calls were filtered out, or got lost: no harm to counts and service "
-        f"times. But {_HANDSHAKE} are not there, nor what bare ACKs tell of the network.",
+        f"times.{lost if by_tcp else ''}",
         advice=(Advice(f"If that matters, filter by hosts alone: {command(material)}"),),
         confidence="certain",
         data=units.counted(connections, "connection"),
     )
 
 
+def _without(pairs: list[Beginning], *, headless: bool = False) -> str:
+    """What their connections lack, in words that follow "Connections"."""
+    counts = [
+        (pair.headless, pair.rdma_headless) if headless else (pair.running, pair.rdma_running)
+        for pair in pairs
+    ]
+    rdma = sum(each for _, each in counts)
+    if not rdma:
+        return "without a handshake"
+    if rdma == sum(each for each, _ in counts):
+        return f"without {_EXCHANGE}"
+    return f"without a handshake, or {_EXCHANGE},"
+
+
 _HANDSHAKE = "how TCP's windows are scaled and the round trip of its handshake"
 """What only a handshake shows."""
+
+_EXCHANGE = "an exchange of RDMA's connection manager"
+"""With what a connection of RDMA begins."""
 
 
 def _hidden(late: list[Beginning]) -> str:
     """What the beginning would have shown."""
     versions = {version for pair in late for version in pair.versions}
-    hidden = [_HANDSHAKE]
+    hidden = []
+    if any(pair.running > pair.rdma_running for pair in late):
+        hidden.append(_HANDSHAKE)
+    if any(pair.rdma_running for pair in late):
+        hidden.append("the port of RDMA's service")
     if any(not pair.mounted for pair in late):
         if 4 in versions:
             hidden.append("the session's slots and the lease")
@@ -93,6 +118,7 @@ def _hidden(late: list[Beginning]) -> str:
 RULE = Rule(
     id="capture_started_late",
     title="Capture begun in the middle",
-    origin="TCP connections without handshake",
+    origin="connections of TCP without a handshake, of RDMA without the exchange of its connection "
+    "manager",
     judge=judge,
 )

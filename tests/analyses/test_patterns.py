@@ -87,6 +87,32 @@ def test_runs_of_any_length_are_one_pattern_and_levels_are_not() -> None:
     assert sum(each.time_share or 0 for each in result.classes) == pytest.approx(35 / 36)
 
 
+def test_of_files_whose_calls_do_not_tell_it_is_not_known_how_many_were_stable() -> None:
+    calls = [
+        call(1, "READ", 1, file=1),
+        call(2, "OPEN", None, file=2, stability="unknown"),
+        call(3, "OPEN", None, file=3, stability="unknown"),
+        call(4, "SETATTR", 1, file=3, stability="stable"),
+    ]
+    with trace_of(calls=calls, files=[file(number, f"f{number}") for number in (1, 2, 3)]) as trace:
+        result = patterns(trace)
+    assert {each.pattern: (each.stable_calls, each.stable_per_file) for each in result.classes} == {
+        "READ": (0, 0.0),
+        "OPEN?": (None, None),
+        "OPEN? SETATTR": (1, 1.0),
+    }
+    assert result.shown.stable_calls == result.total.stable_calls == 1
+
+
+def test_nor_where_most_calls_are_sealed() -> None:
+    """Those of the file may be among them."""
+    sealed = {"stability": "unknown", "undecoded": "encrypted"}
+    calls = [call(number, "COMPOUND", 1, **sealed) for number in range(2, 9)]
+    with trace_of(calls=[call(1, "CLOSE", 1, file=1), *calls], files=[file(1, "a")]) as trace:
+        (found,) = patterns(trace).classes
+    assert (found.stable_calls, found.stable_per_file) == (0, None)
+
+
 def test_totals_hold_every_call_of_a_client_once() -> None:
     with trace_with_two_kinds() as trace:
         result = patterns(trace, top=1)

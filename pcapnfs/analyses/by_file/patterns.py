@@ -20,7 +20,11 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, SUM, integer, seco
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import UNTOLD, Total
 from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
+from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured import untold as _untold
+from pcapnfs.analyses.captured.directions import directions
+from pcapnfs.analyses.captured.sealing import sealing
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _directions.READS,
     owners.READS,
+    _sealing.READS,
     steps.READS,
     _untold.READS,
     columns.of(
@@ -97,10 +103,12 @@ class PatternClass(Record):
     """Calls that belong to them."""
     calls_per_file: float
     """The mean."""
-    stable_calls: int
-    """Those of the calls that were stable."""
-    stable_per_file: float
-    """The mean."""
+    stable_calls: int | None
+    """Those of the calls that were stable; None when none is known to be, and of some of the first
+    file's, or the slowest one's, it is not known."""
+    stable_per_file: float | None
+    """The mean; None likewise, and when none is known to be, but of most calls of the capture it is
+    not known: those of these files may be among them."""
     time_s: float
     """Sum of the service times, seconds."""
     time_share: float | None
@@ -165,14 +173,15 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     """
     order.check("classes", top=top)
     total, without_file = _totals(trace)
+    unread = sealing(trace).mostly or directions(trace).mostly
     with closing(trace.cursor()) as cursor:
         walk, kinds, words = _folded(trace, cursor)
         files, class_count = walk.finish(top)
         witnesses = _witnesses(cursor, walk)
         classes = spilled.listed(
             (
-                _class(each, kinds, words, (example, slowest), files, total.time_s)
-                for each, example, slowest in zip(walk.classes(), witnesses, witnesses, strict=True)
+                _class(each, kinds, words, both, files, total.time_s, unread=unread)
+                for each, *both in zip(walk.classes(), witnesses, witnesses, strict=True)
             ),
             PatternClass,
         )
@@ -266,7 +275,7 @@ _CALLS = f"""
 
 _OF_FILES = f"""
     select identity as file, call, op, signature, call_first_frame, call_frame, reply_frame,
-           reply_time, srt, rpc_status, status
+           reply_time, srt, rpc_status, status, stability
     from calls join (
         select file, identity from files
         where identity in (select {given.rows("files", "uinteger")})
@@ -284,7 +293,7 @@ _WITNESSES = f"""
     with owned as ({_OF_FILES})
     select file, min(call_first_frame) as first_frame,
            max(coalesce(reply_frame, call_frame)) as last_frame,
-           {SUM} as time
+           {SUM} as time, bool_or({UNTOLD}) as untold
     from owned group by file order by file
 """
 
@@ -319,13 +328,17 @@ def _class(
     found: dict[str, Any],
     kinds: dict[int, str],
     words: dict[int, str],
-    witnesses: tuple[Example, Example],
+    witnesses: Sequence[tuple[Example, bool]],
     all_files: int,
     all_time_s: float,
+    *,
+    unread: bool,
 ) -> PatternClass:
     """Give a class its words."""
     steps = [words[code] for code in found["codes"]]
-    number, calls, stable = (integer(found[name]) for name in ("files", "calls", "stable_calls"))
+    number, calls = integer(found["files"]), integer(found["calls"])
+    some_untold = any(is_untold for _, is_untold in witnesses)
+    stable = known(integer(found["stable_calls"]), unless=some_untold)
     time_s = seconds(found["time"]) or 0.0
     return PatternClass(
         pattern=_pattern(" ".join(steps), cut=found["cut"]),
@@ -339,29 +352,35 @@ def _class(
         calls=calls,
         calls_per_file=calls / number,
         stable_calls=stable,
-        stable_per_file=stable / number,
+        stable_per_file=None if stable is None else known(stable / number, unless=unread),
         time_s=time_s,
         time_share=time_s / all_time_s if all_time_s else None,
         time_per_file_s=time_s / number,
         stable_s=seconds(found["stable_time"]) or 0.0,
         lifetime_s=(seconds(found["lifetime"]) or 0.0) / number,
-        example=witnesses[0],
-        slowest=witnesses[1],
+        example=witnesses[0][0],
+        slowest=witnesses[1][0],
     )
 
 
-def _witnesses(cursor: duckdb.DuckDBPyConnection, walk: walks.Patterns) -> Iterator[Example]:
-    """Of each class in its turn two files: the one that came first, and the slowest."""
+def _witnesses(
+    cursor: duckdb.DuckDBPyConnection, walk: walks.Patterns
+) -> Iterator[tuple[Example, bool]]:
+    """Of each class in its turn two files: the one that came first, and the slowest.
+
+    Each with whether nothing tells of some call whether it was stable.
+    """
     names = ("example", "slowest")
     files = np.fromiter((each[name] for each in walk.classes() for name in names), dtype=np.uint32)
     asked = {"files": given.text(arrays.distinct(files).tolist())}
     about = cursor.execute(_WITNESSES, asked).fetchnumpy()
     told = np.searchsorted(about["file"], files)
     for place, file, path in zip(told, files.tolist(), paths.along(cursor, files), strict=True):
-        yield Example(
+        example = Example(
             file=file,
             path=path,
             first_frame=int(about["first_frame"][place]),
             last_frame=int(about["last_frame"][place]),
             time_s=int(about["time"][place]) / NANOSECONDS,
         )
+        yield example, bool(about["untold"][place])

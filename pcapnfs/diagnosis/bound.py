@@ -138,8 +138,14 @@ def severity(
 
 def data(found: Bottleneck) -> str:
     """How much there was to judge by."""
+    stable = f"{units.count(found.stable_calls)} of them stable"
+    if found.unknown_calls:
+        stable = (
+            f"{units.count(found.stable_calls)} of them known to be stable, "
+            f"{units.count(found.unknown_calls)} of unknown outcome"
+        )
     return (
-        f"{units.counted(found.calls, 'call')}, {units.count(found.stable_calls)} of them stable; "
+        f"{units.counted(found.calls, 'call')}, {stable}; "
         f"{units.counted(found.small_calls, 'small one')} that "
         f"{'shows' if found.small_calls == 1 else 'show'} the round trip"
     )

@@ -128,6 +128,24 @@ def test_writes_that_asked_for_stable_storage_are_told_with_their_files() -> Non
         assert (each.stable_writes, each.stable_files) == (10, 2)
 
 
+def test_calls_of_unknown_outcome_are_counted_for_each_client() -> None:
+    def called(number: int, client: int, **columns: object) -> Row:
+        sent = {"mount": client, "client": f"10.0.0.{client}"}
+        return call(number, "OPEN" if columns else "GETATTR", 1, **sent, **columns)
+
+    calls = [
+        *(called(number, 2 + number % 2) for number in range(1, 81)),
+        *(called(number, 2, stability="unknown") for number in range(81, 84)),
+    ]
+    with trace_of(calls=calls) as trace:
+        found = bottleneck(trace)
+    assert (found.calls, found.stable_calls, found.unknown_calls) == (83, 0, 3)
+    assert {each.about[0]: each.unknown_calls for each in found.clients} == {
+        "10.0.0.2": 3,
+        "10.0.0.3": 0,
+    }
+
+
 def test_nothing_happened() -> None:
     with trace_of() as trace:
         assert bottleneck(trace).verdict is None

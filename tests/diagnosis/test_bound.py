@@ -24,6 +24,14 @@ from tests.diagnosis.material import seen_by
 DISK, NETWORK = of_client(2, "persistence"), of_client(3, "round_trips")
 
 
+def test_calls_of_unknown_outcome_are_not_told_as_unstable() -> None:
+    (found,) = bound.alone(bound_by("persistence"))
+    assert bound.data(found).startswith("900 calls, 400 of them stable; 500 small ones")
+    assert bound.data(replace(found, stable_calls=0, unknown_calls=450)).startswith(
+        "900 calls, 0 of them known to be stable, 450 of unknown outcome; 500 small ones"
+    )
+
+
 def test_the_only_client_is_the_whole_capture() -> None:
     found = bound_by("persistence")
     ((told, cause),) = bound.each(found, "persistence")

@@ -8,6 +8,7 @@ Of several clients each has its own besides, from its own clock.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from pcapnfs.analyses.times.call_times import KindOfStable, mostly_resent
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire import slower_path, tcp_stalls
+from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ READS = columns.together(
     moves.READS,
     shares.READS,
     traffic.READS,
-    columns.of(calls="call op mount callback call_frame srt stability status_name transmissions"),
+    columns.of(
+        calls="call op mount callback call_frame srt stability status_name transmissions program"
+    ),
 )
 """The columns that the queries here read."""
 
@@ -119,6 +123,8 @@ class Bottleneck(Record):
     """WRITEs among the stable calls that asked for it."""
     stable_files: int = 0
     """Files that these were to."""
+    unknown_calls: int = 0
+    """Calls of which it is not known whether they were stable."""
     clients: tuple[Bottleneck, ...] = ()
     """The same of each client that called NFS, who waited longest first; empty where there is only
     one client, and of one of several."""
@@ -163,6 +169,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         stable=measured.stable,
         stable_writes=sum(writes for writes, _ in written.values()),
         stable_files=sum(files for _, files in written.values()),
+        unknown_calls=measured.unknown_calls,
         clients=tuple(_by_client(trace, clocks, seen, written)),
     )
 
@@ -181,7 +188,7 @@ def _by_client(
     written: Mapping[str, tuple[int, int]],
 ) -> Iterator[Bottleneck]:
     """What the time of each client went into."""
-    calls = traffic.by_pair(trace)
+    calls, unknown = traffic.by_pair(trace), _unknown(trace) if clocks else {}
     # The last of a client is the server with most of its calls.
     servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
     for clock in clocks:
@@ -214,7 +221,16 @@ def _by_client(
             stable=clock.stable,
             stable_writes=writes,
             stable_files=files,
+            unknown_calls=unknown.get(clock.client, 0),
         )
+
+
+def _unknown(trace: Trace) -> Mapping[str, int]:
+    """By client, calls of which it is not known whether they were stable."""
+    mounts, found = traffic.mounts(trace), Counter[str]()
+    for mount, calls in trace.rows(_UNKNOWN):
+        found[mounts[integer(mount)][0]] += integer(calls)
+    return found
 
 
 def _written(trace: Trace) -> dict[str, tuple[int, int]]:
@@ -377,6 +393,13 @@ _WRITTEN = f"""
     select mount, count(*), count(distinct moves.file)
     from {moves.TABLE} as moves join calls using (call)
     where what = {moves.KINDS.index("WRITE")} and stable and not unstable_asked and not callback
+    group by mount
+"""
+
+_UNKNOWN = f"""
+    select mount, count(*) from calls
+    where stability = 'unknown' and not callback
+          and program in ({", ".join(map(str, NFS_PROGRAMS))})
     group by mount
 """
 

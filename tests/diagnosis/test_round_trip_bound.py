@@ -74,6 +74,17 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     assert "server itself" in seen.advice[1].action
 
 
+def test_where_the_network_takes_all_of_it_nothing_is_said_of_the_server() -> None:
+    """What is left below the digits that are shown would read as a contradiction."""
+    for network_rtt_s in (0.005995, 0.006, 0.007):
+        far = {**FAR, "network_rtt_s": network_rtt_s}
+        (seen,) = seen_by(RULE, bound_by("round_trips", **far))
+        assert "The network takes all of it. Only" in seen.seen
+    lossy = {**FAR, "rtt_s": 0.017, "usual_s": 0.005}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **lossy))
+    assert "the median is 5.00 ms, all of which the network takes. Some calls" in seen.seen
+
+
 def test_a_few_slow_calls_do_not_make_the_server_slow() -> None:
     mean = {**FAR, "rtt_s": 0.0044, "usual_s": 0.00264, "network_rtt_s": 0.00214}
     (seen,) = seen_by(RULE, bound_by("round_trips", **mean))

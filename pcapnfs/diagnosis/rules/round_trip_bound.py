@@ -118,11 +118,16 @@ def _network(found: Bottleneck) -> str:
         return " Nothing shows which part of it is the network."
     usual = _usual_s(found)
     network = units.duration(min(found.network_rtt_s, usual))
+    # Where what is left cannot be seen beside it, the server has no part worth a word.
+    alone = network == units.duration(usual)
     if found.rtt_s > SKEWED * usual:
+        parts = f"of which the network takes {network} and the server the rest"
         return (
-            f" That is the mean; the median is {units.duration(usual)}, of which the network takes "
-            f"{network} and the server the rest. Some calls took far longer."
+            f" That is the mean; the median is {units.duration(usual)}, "
+            f"{'all of which the network takes' if alone else parts}. Some calls took far longer."
         )
+    if alone:
+        return " The network takes all of it."
     return f" The network takes {network} of it, the server the rest."
 
 

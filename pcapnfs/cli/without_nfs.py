@@ -116,6 +116,7 @@ def _advice(meta: Meta, mounting: list[str], calls: dict[str, int], reasons: dic
         _unconnected(meta)
         or cut
         or _garbled(meta)
+        or _unread_links(meta)
         or "a server on an unusual port is named with --port"
     )
     return f"what TLS seals cannot be read; {advice}" if "encrypted" in reasons else advice
@@ -129,6 +130,21 @@ def _garbled(meta: Meta) -> str:
     return (
         "fetch the file again, in binary where a transfer may turn ends of lines (FTP, mail); if "
         "Wireshark opens it as it is: editcap -F pcap IN OUT"
+    )
+
+
+def _unread_links(meta: Meta) -> str:
+    """What to do where no packet is known for lack of a link type; empty for others."""
+    seen = any(meta.packets.get(kind) for kind in ("rpc", "tcp", "udp"))
+    if seen or not meta.packets.get("unsupported_link"):
+        return ""
+    # A type without a name here is its number.
+    links = sorted({link for file in meta.files for link in file.link_types})
+    plural = len(links) > 1
+    return (
+        f"link type{'s' if plural else ''} {some(links, NAMED)} (tcpdump.org/linktypes) "
+        f"{'are' if plural else 'is'} not read: capture on an Ethernet interface, or on all with "
+        "-i any"
     )
 
 

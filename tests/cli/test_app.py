@@ -10,6 +10,7 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -247,6 +248,22 @@ def test_a_capture_that_a_transfer_garbled_is_to_be_fetched_again(
     assert "damage: a packet" in told
     assert "fetch the file again, in binary" in told
     assert "--port" not in told
+
+
+@pytest.mark.parametrize(("number", "name"), [(220, "220"), (105, "IEEE802_11")])
+def test_a_link_type_that_is_not_read_is_named(
+    tmp_path: Path, capsys: Printed, number: int, name: str
+) -> None:
+    """No port would help."""
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, number)
+    packet = struct.pack("<IIII", 1_000_000_000, 0, 60, 60) + bytes(60)
+    (tmp_path / "link.pcap").write_bytes(header + packet)
+    assert run(["summarize", str(tmp_path / "link.pcap")]) == 1
+    assert capsys.readouterr().err.endswith(
+        "no NFS call in it (packets: 1 of a link type that is not read); link type "
+        f"{name} (tcpdump.org/linktypes) is not read: capture on an Ethernet interface, or on all "
+        "with -i any\n"
+    )
 
 
 def test_whatever_is_in_it_is_told_in_words() -> None:

@@ -83,9 +83,10 @@ def parse_duration(text: str) -> float:
     """Read `200us`, `0.2ms`, `5s`, `1m30s`, `2h` or `3d` into seconds; a bare `0` needs no unit.
 
     Raises:
-        UsageError: The text is no duration, or its units do not descend.
+        UsageError: The text is no duration, is negative, or its units do not descend.
     """
     stripped = text.strip()
+    _demand_positive(text, "a duration")
     if stripped == "0":
         return 0.0
     seconds, position, smallest = 0.0, 0, float("inf")
@@ -101,6 +102,12 @@ def parse_duration(text: str) -> float:
             f"{text!r} is no duration; write it with a unit, as in 200us, 0.2ms, 5s or 1m30s"
         )
     return seconds
+
+
+def _demand_positive(text: str, what: str) -> None:
+    """Refuse a number with a minus, which is written well otherwise."""
+    if re.match(r"-[.0-9]", text.strip()):
+        raise UsageError(f"{text!r}: {what} must not be negative")
 
 
 def size(count_bytes: float | None) -> str:
@@ -119,8 +126,9 @@ def parse_size(text: str) -> int:
     """Read `1G`, `512M`, `64KiB` or `1000` into bytes; K, M, G and T are powers of 1024.
 
     Raises:
-        UsageError: The text is no size, less than one byte, or more than an exbibyte.
+        UsageError: The text is no size, negative, less than one byte, or more than an exbibyte.
     """
+    _demand_positive(text, "a size")
     match = _SIZE.fullmatch(text.strip())
     number = (
         0.0 if match is None else float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")

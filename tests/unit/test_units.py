@@ -61,11 +61,19 @@ def test_reads_durations_with_units(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5", "s", "5 parsecs", "30s1m", "1s1s", "-5s", "1e3s", "5s!", "٣s"]
+    "text", ["", "5", "s", "5 parsecs", "30s1m", "1s1s", "- 5s", "1e3s", "5s!", "٣s"]
 )
 def test_refuses_what_is_no_duration(text: str) -> None:
     with pytest.raises(UsageError, match="no duration"):
         units.parse_duration(text)
+
+
+def test_what_is_negative_is_told_so() -> None:
+    """Another unit would not help."""
+    with pytest.raises(UsageError, match="'-5ms': a duration must not be negative"):
+        units.parse_duration("-5ms")
+    with pytest.raises(UsageError, match="' -1G': a size must not be negative"):
+        units.parse_size(" -1G")
 
 
 @given(st.floats(min_value=1e-9, max_value=1e6))
@@ -100,7 +108,7 @@ def test_reads_sizes(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "G", "0", "-1G", "1X", "lots", "0.0001", "1048577T", "9" * 400]
+    "text", ["", "G", "0", "-G", "1X", "lots", "0.0001", "1048577T", "9" * 400]
 )
 def test_refuses_what_is_no_size(text: str) -> None:
     with pytest.raises(UsageError, match="no size"):

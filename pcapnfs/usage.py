@@ -13,6 +13,9 @@ from pathlib import Path
 from pcapnfs import meta, store
 from pcapnfs.errors import UsageError
 
+STDIN = 0
+"""The descriptor of standard input, from which the core reads."""
+
 PathLike = str | os.PathLike[str]
 """How a capture is named."""
 
@@ -72,13 +75,19 @@ def demand_ports(ports: Sequence[int]) -> None:
 
 
 def demand_read_once(paths: Sequence[PathLike]) -> None:
-    """Refuse to read standard input twice.
+    """Refuse to read standard input twice, and to wait for a capture that somebody would type.
 
     Raises:
-        UsageError: It is named more than once.
+        UsageError: It is named more than once, or is a terminal.
     """
-    if [os.fspath(path) for path in paths].count(meta.STANDARD_INPUT) > 1:
+    named = [os.fspath(path) for path in paths].count(meta.STANDARD_INPUT)
+    if named > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
+    if named and os.isatty(STDIN):
+        raise UsageError(
+            "-: standard input is the terminal; pipe a capture in (tcpdump -U -w - … | pcapnfs …), "
+            "or name a file"
+        )
 
 
 def demand_outside(target: Path) -> None:

@@ -7,6 +7,7 @@ import gc
 import io
 import json
 import os
+import pty
 import re
 import resource
 import signal
@@ -201,6 +202,21 @@ def test_a_rotation_of_hundreds_is_named_in_a_line(
     empty = fake_core.write_capture(tmp_path / "d", broken, calls=[])
     assert run(["sizes", str(empty)]) == 1
     assert "x.pcap and 296 more: no NFS call in it" in capsys.readouterr().err
+
+
+def test_no_capture_is_waited_for_at_a_terminal() -> None:
+    """Nobody types one: without a word it looked like a hang."""
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pcapnfs", "summarize", "-"],
+            stdin=theirs, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pcapnfs: -: standard input is the terminal; pipe a capture in")
 
 
 @pytest.mark.parametrize("command", ["summarize", "perfile"])

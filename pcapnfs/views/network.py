@@ -96,17 +96,18 @@ def screen(result: Network) -> RenderableType:
     """Round trips, connections, losses, calls under way, sessions."""
     if not result.paths:
         return Text("No client called.")
+    named = len(result.paths) > 1
     parts: list[RenderableType] = [
         Prose(" ".join((_whence(result), *slower(result)))),
         heading("Round trips"),
         FittedTable(_TRIPS, [_trip(path.round_trip) for path in result.paths], indent=2),
-        *(note(text) for text in _evidence(result.paths[0].round_trip)),
-        *(note(_slow_evidence(path)) for path in result.slower_paths),
+        *(note(text) for text in _evidence(result.paths[0].round_trip, named=named)),
+        *(note(_slow_evidence(path, named=named)) for path in result.slower_paths),
         heading("Connections"),
         FittedTable(_USES, [_use(path) for path in result.paths], indent=2, naming=True),
         heading("Losses"),
         *_losses(result),
-        *(note(held_down(rate, named=len(result.paths) > 1)) for rate in result.loss_rates),
+        *(note(held_down(rate, named=named)) for rate in result.loss_rates),
         heading("Calls under way"),
         note(_under_way(result.concurrency, "Answered calls", idle=True)),
         *_course(result.timeline),
@@ -206,8 +207,13 @@ TOLD = 3
 """Paths that were longer for a while of which each is told."""
 
 
+def _whose(path: SlowerPath | LossRate | RoundTrip, *, named: bool) -> str:
+    """Client and server in brackets, where there are several."""
+    return f" ({escape(path.client)}, {escape(path.server)})" if named else ""
+
+
 def _slower(path: SlowerPath, *, named: bool) -> str:
-    whose = f" ({escape(path.client)}, {escape(path.server)})" if named else ""
+    whose = _whose(path, named=named)
     if path.late_calls:
         return (
             f"{_when(path)} {units.counted(path.late_calls, 'call')} had not reached the "
@@ -225,12 +231,14 @@ def _when(path: SlowerPath) -> str:
     return f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC"
 
 
-def _slow_evidence(path: SlowerPath) -> str:
+def _slow_evidence(path: SlowerPath, *, named: bool) -> str:
     """What it rests on that a path was longer."""
+    whose = _whose(path, named=named)
     if path.late_calls:
         return (
-            f"{_when(path)}, to the {path.side}: {units.counted(path.late_calls, 'call')} that the "
-            f"{path.side} had not received when it acknowledged less; {path.confidence}."
+            f"{_when(path)}, to the {path.side}{whose}: "
+            f"{units.counted(path.late_calls, 'call')} that the {path.side} had not received when "
+            f"it acknowledged less; {path.confidence}."
         )
     told = []
     if path.acks:
@@ -241,9 +249,9 @@ def _slow_evidence(path: SlowerPath) -> str:
         )
     if path.turns:
         at_once = f" ({units.count(path.at_once)} sent at once)" if path.at_once else ""
-        told.append(units.counted(path.turns, "ACK with data", "ACKs with data") + at_once)
+        told.append(units.counted(path.turns, *_TURNS) + at_once)
     return (
-        f"{_when(path)}, to the {path.side}: {', '.join(told)}; the shortest "
+        f"{_when(path)}, to the {path.side}{whose}: {', '.join(told)}; the shortest "
         f"{units.duration(path.rtt_s)}; {path.confidence}."
     )
 
@@ -285,18 +293,25 @@ def trip_source(half: Half) -> str:
         case "acks":
             return units.counted(half.acks, "ACK")
         case "gaps":
-            return units.counted(half.turns or half.gaps, "gap")
+            if half.turns and half.rtt_s == half.turn_s:
+                return units.counted(half.turns, *_TURNS)
+            return units.counted(half.gaps, "gap")
         case "none":
             return ""
 
 
-def _evidence(trip: RoundTrip) -> Iterator[str]:
+_TURNS = ("ACK with data", "ACKs with data")
+"""What came back with the next message of an end, of one and of many."""
+
+
+def _evidence(trip: RoundTrip, *, named: bool) -> Iterator[str]:
     """What the first line of the table rests on."""
+    whose = _whose(trip, named=named)
     for place, half in (("client", trip.client_side), ("server", trip.server_side)):
         facts = [
             (half.handshakes, "handshake", "handshakes", half.handshake_s),
             (half.acks, "ACK without data", "ACKs without data", half.ack_s),
-            (half.turns, "ACK with data", "ACKs with data", half.turn_s),
+            (half.turns, *_TURNS, half.turn_s),
         ]
         told = [
             f"{units.counted(number, one, many)} ({units.duration(time_s)})"
@@ -305,7 +320,7 @@ def _evidence(trip: RoundTrip) -> Iterator[str]:
         ]
         shortest = units.duration(half.least_s)
         if told:
-            yield f"To the {place}: {', '.join(told)}; the shortest {shortest}."
+            yield f"To the {place}{whose}: {', '.join(told)}; the shortest {shortest}."
 
 
 def _use(path: Path) -> list[str]:
@@ -349,7 +364,7 @@ def _losses(result: Network) -> Iterator[RenderableType]:
 
 def held_down(rate: LossRate, *, named: bool) -> str:
     """That data moved no faster for what was lost."""
-    whose = f" ({escape(rate.client)}, {escape(rate.server)})" if named else ""
+    whose = _whose(rate, named=named)
     each = " on each connection" if rate.connections > 1 else ""
     return (
         f"Data of the {rate.sender}{whose} moved at {units.size(rate.bytes_per_s)} a second"

@@ -69,6 +69,22 @@ def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     assert "None seen: 894 segments and datagrams, nothing sent again, missing or held up." in text
 
 
+def test_what_bounds_a_round_trip_is_called_what_it_is() -> None:
+    """The next messages that acknowledge the last, or gaps where there are none of these."""
+    half = replace(samples.network().paths[1].round_trip.client_side, turns=72, turn_s=1e-3)
+    assert network.trip_source(half) == "63 gaps"
+    assert network.trip_source(replace(half, rtt_s=1e-3)) == "72 ACKs with data"
+
+
+def test_of_several_clients_it_is_said_whose_evidence_it_is() -> None:
+    one = samples.network()
+    alone = replace(one, paths=one.paths[:1])
+    for result, whose in ((one, " (10.0.0.2, 10.0.0.1)"), (alone, "")):
+        text = samples.render(network.screen(result), 200)
+        assert f"To the client{whose}: 3 handshakes" in text
+        assert f"UTC, to the client{whose}: 12 ACKs without data" in text
+
+
 def test_what_rdma_sent_again_are_packets_without_a_share() -> None:
     result = samples.network()
     lost = replace(samples.poor_network().loss, client_resent=230, server_resent=8, rdma_resent=238)

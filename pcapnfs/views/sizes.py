@@ -27,6 +27,9 @@ BAR_CELLS = 26
 WHOLE_BYTES = 100_000
 """Sizes below this are written in bytes: 1472 says more than 1.44 KiB."""
 
+KIBIBYTE = 1024
+"""From here on there is another way to write a size."""
+
 _COLUMNS = (
     Column("above"),
     Column("up to"),
@@ -105,15 +108,31 @@ def line(result: Sizes) -> str:
         if fit.limit_bytes is not None:
             verb = "" if fits else "fit "
             fits.append(f"{units.share(fit.share)} {verb}{what} ({amount(fit.limit_bytes)})")
-    spread = f"median {amount(result.p50_bytes)}, largest {amount(result.max_bytes)}"
+    median, largest = amounts(result.p50_bytes, result.max_bytes)
+    spread = f"median {median}, largest {largest}"
     return f"Sizes: {'; '.join([spread, *([', '.join(fits)] if fits else [])])}."
 
 
 def amount(count_bytes: float | None) -> str:
     """Bytes as they are while they are few, else in powers of 1024."""
-    if count_bytes is None or count_bytes >= WHOLE_BYTES or count_bytes != int(count_bytes):
+    if count_bytes is None or not _is_whole(count_bytes):
         return units.size(count_bytes)
     return f"{units.count(int(count_bytes))} B"
+
+
+def amounts(*counts_bytes: float | None) -> list[str]:
+    """Amounts that stand beside one another: all as they are, or all in powers of 1024."""
+    known = [each for each in counts_bytes if each is not None]
+    below = WHOLE_BYTES if all(map(_is_whole, known)) else KIBIBYTE
+    return [
+        units.size(each) if each is not None and each >= below else amount(each)
+        for each in counts_bytes
+    ]
+
+
+def _is_whole(count_bytes: float) -> bool:
+    """Whether it is written in bytes where it stands alone."""
+    return count_bytes < WHOLE_BYTES and count_bytes == int(count_bytes)
 
 
 def spread(result: Sizes) -> str:
@@ -124,9 +143,10 @@ def spread(result: Sizes) -> str:
         units.counted(result.files, "regular file of known size", "regular files of known size")
     ]
     if result.files:
+        median, mean, largest = amounts(result.p50_bytes, result.mean_bytes, result.max_bytes)
         facts.append(
-            f"median {amount(result.p50_bytes)}, mean {amount(result.mean_bytes)}, "
-            f"largest {amount(result.max_bytes)}, together {units.size(result.total_bytes)}"
+            f"median {median}, mean {mean}, largest {largest}, "
+            f"together {units.size(result.total_bytes)}"
         )
     if result.empty:
         facts.append(f"{units.count(result.empty)} empty")

@@ -46,6 +46,13 @@ def test_the_first_bin_begins_at_nothing() -> None:
     assert "\n    184 B" in re.sub(r" {5,}", "    ", render(sizes.screen(samples.sizes()), 80))
 
 
+def test_sizes_beside_one_another_are_written_alike() -> None:
+    assert sizes.amounts(2621.0, 37462.0) == ["2\u2009621 B", "37\u2009462 B"]
+    assert sizes.amounts(2621.5, 37462.0) == ["2.56 KiB", "36.6 KiB"]
+    assert sizes.amounts(1000.0, 4194.3, 1 << 20) == ["1\u2009000 B", "4.10 KiB", "1.00 MiB"]
+    assert sizes.amounts(None, 0) == ["-", "0 B"]
+
+
 def test_without_frames_only_calls_are_fitted_into() -> None:
     """As over RDMA."""
     none = Fit(None, "rdma", None, None)

@@ -207,9 +207,11 @@ def costs(found: Finding) -> str:
 
 
 def _finding(found: Finding) -> list[RenderableType]:
-    title = Text()
-    title.append(f"\n{found.severity.upper()}  ", style=STYLES[found.severity])
-    title.append(sentence(found.title), style="bold")
+    # A grid of its own: a title of several lines hangs under its beginning.
+    title = Table.grid(padding=(0, 2, 0, 0), expand=False)
+    title.add_column(style=STYLES[found.severity], no_wrap=True)
+    title.add_column(overflow="fold", style="bold")
+    title.add_row(found.severity.upper(), Prose(sentence(found.title)))
     lines = [
         ("Costs", costs(found)),
         ("Where", where(found, escape)),
@@ -226,7 +228,7 @@ def _finding(found: Finding) -> list[RenderableType]:
     for label, text in lines:
         if text:
             grid.add_row(label, Prose(text))
-    return [title, grid]
+    return [Text(""), title, grid]
 
 
 def where(found: Finding, told: Callable[[str], str]) -> str:

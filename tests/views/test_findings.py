@@ -56,6 +56,14 @@ def test_of_a_library_it_is_told_what_advice_on_mounts_means() -> None:
     assert told not in samples.render(findings.screen(nothing, library), 140)
 
 
+def test_a_title_of_several_lines_hangs_under_its_beginning() -> None:
+    result = samples.findings()
+    long = replace(result.findings[0], severity="warning", title="word " * 20)
+    lines = samples.render(findings.screen(replace(result, findings=(long,))), 80).splitlines()
+    place = next(place for place, line in enumerate(lines) if line.startswith("WARNING  word"))
+    assert lines[place + 1].startswith("         word word")
+
+
 def test_text_from_the_capture_stays_text() -> None:
     result = samples.findings()
     hostile = replace(result.findings[0], title=samples.HOSTILE, evidence=samples.HOSTILE)

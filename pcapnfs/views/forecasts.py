@@ -53,7 +53,7 @@ STORED = frozenset((*BY_STORAGE, "local"))
 def what_if(scenarios: tuple[Scenario, ...]) -> FittedTable:
     """A row for each change."""
     columns = [
-        Column("", align="left", least=28, cut="end"),
+        Column("", align="left", least=28, cut="wrap"),
         Column("forecast"),
         Column("range", 1),
         Column("faster", 2),

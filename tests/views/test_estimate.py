@@ -74,6 +74,20 @@ def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
     assert len(forecasts.about_streams(given)) == 1
 
 
+def test_a_change_that_is_too_wide_goes_on_below() -> None:
+    """Cut, it did not say what it was without."""
+    slow = replace(
+        samples.model(),
+        what_if=tuple(
+            replace(each, forecast_s=1234.0, low_s=1200.0, high_s=1300.0, factor=1.05)
+            for each in samples.model().what_if
+        ),
+    )
+    words = samples.render(forecasts.what_if(slow.what_if), 72).split()
+    assert "…" not in words
+    assert {"no", "storage", "wait"} <= set(words)
+
+
 def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     whole = samples.model()
     assert not any("Too few files" in line for line in forecasts.about_what_if(whole))

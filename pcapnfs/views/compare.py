@@ -222,7 +222,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
         Column("version", 0 if alike else 4, align="left"),
         Column("operation", align="left", least=16),
         Column("calls", 1),
-        Column("p50", 0),
+        Column("median", 0),
         Column("p95", 3),
         Column("shift"),
         Column("chance", 2),

@@ -279,7 +279,7 @@ def test_where_nothing_was_used_sooner_again_a_timeout_is_possible_only() -> Non
     alone = replace(AGED, moves=19, visits=19, visits_asked=5)
     (verdict,) = judged(alone).verdicts
     assert (verdict.title, verdict.confidence) == ("actimeo=1 or acregmin=1", "possible")
-    assert verdict.evidence.endswith("tells it from noac")
+    assert verdict.evidence.endswith("with noac it would look the same")
     for enough in ({"moves": 20}, {"visits": 20}):
         assert judged(replace(alone, **enough)).verdicts[0].confidence == "likely"  # type: ignore[arg-type]
 

@@ -49,8 +49,8 @@ def timeout(seen: Evidence) -> Iterator[Verdict]:
             "asked for a directory before it used it after "
             f"{units.counted(seen.pauses_asked, 'pause')} "
             f"({units.counted(seen.pauses_asked_twice, 'time')} twice), from an age of "
-            f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
-            f"{units.duration(trusted)}; programs that open directories may do the same"
+            f"{units.duration(asked)} on (the default is 30 s). It used none unasked beyond "
+            f"{units.duration(trusted)}. Programs that open directories may do the same"
         ),
         seen.frames["pauses"],
     )
@@ -72,16 +72,17 @@ def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
     """
     shortest = seen.aged_shortest_s or 0.0
     believes = seen.visits >= ENOUGH or seen.moves >= ENOUGH
-    fresh = "" if believes else "; nothing that was used again sooner tells it from noac"
+    fresh = "" if believes else ". Nothing was used again sooner: with noac it would look the same"
     yield _of_seconds(
         "acregmin",
         range(1, max(1, math.floor(shortest)) + 1),
         "likely" if believes else "possible",
         f"asked {units.counted(seen.files_aged, 'time')} for "
-        f"{units.counted(seen.aged_objects, 'file')} known for {units.duration(shortest)} to "
-        f"{units.duration(FILE_DEFAULT_S)} at most, which no call had been about since, and "
-        f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
-        f"asks otherwise){fresh}",
+        f"{units.counted(seen.aged_objects, 'file')} that it had known for "
+        f"{units.duration(shortest)} to {units.duration(FILE_DEFAULT_S)}, with no call about them "
+        f"meanwhile, and {_rarely(seen.files_young)} for one known for less. By default it "
+        "believes a file for 3 s, and only an open of NFSv4 asks sooner"
+        f"{fresh}",
         seen.frames["aged"],
     )
 
@@ -95,8 +96,8 @@ def _longest_of_files(seen: Evidence) -> Iterator[Verdict]:
         "possible",
         f"asked {units.counted(seen.files_early, 'time')} for "
         f"{units.counted(seen.early_objects, 'file')} known for {units.duration(shortest)} or "
-        "longer, though it had asked as early before, and nothing had changed: by default it would "
-        "have believed them for twice as long each time, up to 60 s; a client that does not double "
+        "longer, though it had asked as early before, and nothing had changed. By default it would "
+        "have believed them for twice as long each time, up to 60 s. A client that does not double "
         "its timeouts, and programs that open files without reading them, do the same",
         seen.frames["early"],
     )

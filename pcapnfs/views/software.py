@@ -48,8 +48,8 @@ def line(found: Software, *, whole: bool = False) -> str | None:
 
 def remark(found: Software) -> str | None:
     """What advice on mount options means to these clients, a sentence; None where nothing else."""
-    told = _libraries(found.clients)
-    return f"{'; '.join(told)}." if told else None
+    told = "; ".join(_libraries(found.clients))
+    return f"{told[0].upper()}{told[1:]}." if told else None
 
 
 def _side(title: str, kinds: Sequence[Kind], *, whole: bool) -> list[str]:
@@ -72,7 +72,8 @@ def _libraries(clients: Sequence[Kind]) -> list[str]:
     """What advice on mount options means to clients that have none."""
     named = {library for library in LIBRARIES for kind in clients if kind.software == library}
     return [
-        f"{name} is a library: what is said of mount options, its program sets itself"
+        f"the client is the {name} library, not a mount: set the values of mount options in "
+        "the program"
         for name in sorted(named)
     ]
 

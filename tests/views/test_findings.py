@@ -49,7 +49,10 @@ def test_nothing_found_is_said() -> None:
 
 def test_of_a_library_it_is_told_what_advice_on_mounts_means() -> None:
     library = Software(clients=(Kind("libnfs", "owner", 1, ("10.0.0.2",), 1),))
-    told = "libnfs is a library: what is said of mount options, its program sets itself."
+    told = (
+        "The client is the libnfs library, not a mount: set the values of mount options in the "
+        "program."
+    )
     assert told in samples.render(findings.screen(samples.findings(), library), 140)
     assert told not in samples.render(findings.screen(samples.findings(), Software()), 140)
     nothing = Findings((), checked=30, budget_s=10.0, booked_s=0.0)

@@ -23,8 +23,8 @@ def test_a_library_mounts_nothing() -> None:
     """Advice on mount options would send its user to a mount that is not there."""
     said = line(Software(clients=(kind("libnfs"),)))
     assert said == (
-        "Client: libnfs; libnfs is a library: what is said of mount options, its program sets "
-        "itself"
+        "Client: libnfs; the client is the libnfs library, not a mount: set the values of mount "
+        "options in the program"
     )
     assert "library" not in (line(Software(servers=(kind("libnfs"),))) or "")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 
@@ -36,10 +37,10 @@ SHORT = {
 
 _WITHOUT = {
     "files": "All are of the same calls: of how many files these are does not matter to them.",
-    "outcomes": "None is of other storage: of most calls it is not known whether they waited for "
-    "it, and what they took is kept.",
-    "stable_calls": "None is of other storage, of which too few stable calls tell: what these took "
-    "is kept.",
+    "outcomes": "No forecast for other storage: of most calls it is not known whether they waited "
+    "for it. Their time is left as measured.",
+    "stable_calls": f"No forecast for other storage: fewer than {LEAST_CALLS} stable calls. Their "
+    "time is left as measured.",
 }
 """What forecasts are of, for lack of what."""
 
@@ -211,8 +212,8 @@ def more_clients(model: Model) -> list[str]:
     stored = STORED.intersection(told_changes(model))
     if any(stored - {each.change for each in client.what_if} for client in model.clients):
         told.append(
-            "No forecast with other storage stands where a client has fewer than 30 stable calls, "
-            "sent most of them again, or has as fast a storage already."
+            f"No forecast with other storage stands where a client has fewer than {LEAST_CALLS} "
+            "stable calls, sent most of them again, or has as fast a storage already."
         )
     if model.client_number > len(model.clients):
         shown, all_ = units.count(len(model.clients)), units.count(model.client_number)

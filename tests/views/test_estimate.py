@@ -97,7 +97,9 @@ def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     # Few stable calls are not few files.
     unstored = replace(few, missing=("stable_calls",))
     assert not any("Too few files" in line for line in forecasts.about_what_if(unstored))
-    assert any("None is of other storage" in line for line in forecasts.about_what_if(unstored))
+    assert any(
+        "No forecast for other storage" in line for line in forecasts.about_what_if(unstored)
+    )
     assert {forecasts.interval(each) for each in what_if} == {"-"}
     assert "Too few files" in samples.render(estimate.screen(few), 140)
     given = replace(few, measured_s=None)

@@ -172,7 +172,7 @@ def test_no_other_storage_is_foretold_of_calls_of_unknown_outcome() -> None:
         stored = model(opened, Overrides(persist_s=0.0))
     assert found.missing == ("outcomes",)
     assert [each.change for each in found.what_if] == ["measured", "rtt", "streams"]
-    assert "None is of other storage: of most calls" in " ".join(about_what_if(found))
+    assert "No forecast for other storage: of most calls" in " ".join(about_what_if(found))
     longer = next(each for each in slower.what_if if each.change == "given")
     assert longer.forecast_s == pytest.approx((found.measured_s or 0.0) + 120 * 0.01)
     assert stored.what_if == ()

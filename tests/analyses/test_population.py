@@ -47,9 +47,10 @@ SHARED = {
     "pcapnfs.analyses.caching.held_files",
     "pcapnfs.analyses.data.offloads",
     "pcapnfs.analyses.servers.same_calls",
+    "pcapnfs.analyses.servers.unmade",
     "pcapnfs.analyses.data.transfers",
 }
-"""Tables and a walk that are made for other questions, if any of them is put."""
+"""What is made or found out for other questions, if any of them is put."""
 
 TELLING = (
     "cachedread-v3-snap96.pcap",

@@ -88,6 +88,65 @@ def test_a_listing_is_rejected_as_other_calls_are_but_where_there_is_none_of_its
     assert (found.kind, found.calls, found.of) == ("limit", 1, 2)
 
 
+@pytest.mark.parametrize("name", ["NFS3ERR_ACCES", "NFS3ERR_PERM"])
+def test_links_refused_where_the_user_makes_files_are_none_of_the_servers(name: str) -> None:
+    calls = [
+        call(1, "CREATE", 1, directory=1, uid=0),
+        rejected(2, "SYMLINK", name, directory=1, uid=0),
+        rejected(3, "SYMLINK", name, directory=2, uid=7, client="10.0.0.3"),
+        rejected(4, "SYMLINK", "NFS3ERR_EXIST", directory=2, uid=7),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        mine, other = rejections(trace)
+        assert failures.failures(trace) == ()
+    assert (mine.op, mine.kind, mine.calls, mine.of, mine.never) == (
+        "SYMLINK",
+        "unsupported",
+        1,
+        2,
+        True,
+    )
+    assert (other.client, other.calls, other.never) == ("10.0.0.3", 1, True)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [],
+        [call(1, "CREATE", 1, directory=2, uid=0)],
+        [call(1, "CREATE", 1, directory=1, uid=7)],
+        [call(1, "MKDIR", 1, directory=1, uid=0)],
+        [call(1, "CREATE", 1, directory=1, uid=0), call(9, "SYMLINK", 1, directory=2)],
+        [call(1, "CREATE", 1, directory=1, uid=0), rejected(9, "SYMLINK", "NFS3ERR_ROFS")],
+    ],
+    ids=["nothing made", "elsewhere", "another user", "a directory", "one made", "not alike"],
+)
+def test_without_a_file_made_beside_links_may_be_not_allowed(others: list[Row]) -> None:
+    calls = [*others, rejected(2, "SYMLINK", "NFS3ERR_ACCES", directory=1, uid=0)]
+    with trace_of(calls=calls, files=FILES) as trace:
+        assert rejections(trace) == ()
+        assert "permission" in [pair.kind for pair in failures.failures(trace)]
+
+
+def test_a_device_is_roots_to_make() -> None:
+    calls = [
+        call(1, "CREATE", 1, directory=1),
+        rejected(2, "MKNOD", "NFS3ERR_PERM", directory=1),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        assert rejections(trace) == ()
+
+
+@pytest.mark.parametrize(("made", "kind"), [(False, "unsupported"), (True, "arguments")])
+def test_a_link_is_not_valid_where_none_is(made: bool, kind: str) -> None:
+    calls = [rejected(1, "LINK", "NFS3ERR_INVAL", file=2)]
+    if made:
+        calls.append(call(2, "LINK", 1, file=3))
+    with trace_of(calls=calls, files=FILES) as trace:
+        (found,) = rejections(trace)
+    assert (found.kind, found.never) == (kind, not made)
+
+
 def test_calls_of_other_programs_have_operations_of_the_same_names() -> None:
     calls = [
         rejected(1, "LOCK", "NFS4ERR_LOCK_RANGE", file=2),

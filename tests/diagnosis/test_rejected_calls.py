@@ -70,10 +70,37 @@ def test_each_kind_and_status_is_explained(kind: str) -> None:
         assert status.endswith("NOTSUPP") or (status.partition("ERR_")[2] or status) in MEANINGS
 
 
-def test_a_create_that_is_not_supported_is_an_exclusive_one() -> None:
-    changed = replace(MANY, op="CREATE", kind="unsupported", statuses=("NFS3ERR_NOTSUPP",))
+@pytest.mark.parametrize(("calls", "exclusive"), [(50, True), (100, False)])
+def test_a_create_that_is_not_supported_is_an_exclusive_one(calls: int, exclusive: bool) -> None:
+    changed = replace(
+        MANY, op="CREATE", kind="unsupported", statuses=("NFS3ERR_NOTSUPP",), calls=calls
+    )
     (seen,) = seen_by(RULE, nothing(rejections=(changed,)))
     assert "(it makes no files exclusively, RFC 1813 section 3.3.8)" in seen.seen
+    assert (seen.title == "CREATE: the server makes no files exclusively") is exclusive
+    assert (seen.severity == "note") is exclusive
+    assert ("xattr" in str(seen.advice)) is not exclusive
+
+
+@pytest.mark.parametrize(
+    ("op", "status", "title"),
+    [
+        ("SYMLINK", "NFS3ERR_ACCES", "SYMLINK: the server makes no symbolic links"),
+        ("LINK", "NFS3ERR_INVAL", "LINK: the server makes no hard links"),
+        ("MKNOD", "NFS3ERR_ACCES", "MKNOD: the server makes no devices, sockets or pipes"),
+    ],
+)
+def test_what_a_server_never_makes_is_said_so(op: str, status: str, title: str) -> None:
+    changed = replace(
+        MANY, op=op, kind="unsupported", statuses=(status,), calls=10, of=10, never=True
+    )
+    (seen,) = seen_by(RULE, nothing(rejections=(changed,)))
+    assert (seen.title, seen.severity, seen.confidence) == (title, "warning", "likely")
+    assert "None of any client succeeded" in seen.seen
+    assert ("though the same user made" in seen.seen) is status.endswith("ACCES")
+    said = replace(changed, statuses=("NFS3ERR_NOTSUPP",), never=False)
+    (seen,) = seen_by(RULE, nothing(rejections=(said,)))
+    assert (seen.title, seen.confidence) == (title, "certain")
 
 
 @pytest.mark.parametrize("kind", ["credential", "revoked", "unreclaimed", "permission"])

@@ -2,7 +2,8 @@
 
 Takes a trace; gives for each client, server and kind of refusal its calls. What programs provoke
 themselves (names that are not there, or there already) is none of it, nor what goes over by itself
-(DELAY, GRACE) or tells of a restart (`restarts`) or of files that are gone (`stale_handles`).
+(DELAY, GRACE), tells of a restart (`restarts`) or of files that are gone (`stale_handles`), or is
+what the server never makes, whoever asks (`unmade`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among, kind
 from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.servers import unmade as _unmade
+from pcapnfs.analyses.servers.unmade import UNMADE, unmade
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
+    _unmade.READS,
     columns.of(
         calls="call client server callback op status_name rpc_status call_frame uid file directory "
         "undecoded",
@@ -127,7 +131,13 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
         return ()
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(
-            _FAILURES, {"files": FILES_SHOWN, "users": USERS_SHOWN, "examples": EXAMPLES}
+            _FAILURES,
+            {
+                "files": FILES_SHOWN,
+                "users": USERS_SHOWN,
+                "examples": EXAMPLES,
+                "unmade": unmade(trace),
+            },
         ).fetchall()
         # Of exports there are no files: MNT told them.
         known = paths.of(cursor, (place["file"] for row in rows for place in row[7]))
@@ -194,6 +204,7 @@ _FAILURES = f"""
                  select * replace (coalesce(status_name, rpc_status) as status_name) from calls
                  where {among("coalesce(status_name, rpc_status)", STATUSES)}
                        and not callback and not coalesce({NO_ERROR}, false)
+                       and not coalesce({UNMADE}, false)
              ) as refused
              left join {paths.HASHED} as named
                   on named.file = coalesce(refused.file, refused.directory)

@@ -1,8 +1,9 @@
 """What the server rejected: calls that by the protocol it cannot carry out as they are.
 
 Takes a trace; gives for each client, server, operation and kind of reason its calls, beside all of
-that operation. What a server refuses for lack of room or of permission, or because something in it
-is broken, is `failures`; what programs provoke themselves (NOENT, EXIST, NOTEMPTY …) is none of it.
+that operation. What a server never makes (`unmade`) is among them, as whatever it refused it. What
+else it refuses for lack of room or of permission, or because something in it is broken, is
+`failures`; what programs provoke themselves (NOENT, EXIST, NOTEMPTY …) is none of it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among, kind
+from pcapnfs.analyses.servers import unmade as _unmade
+from pcapnfs.analyses.servers.unmade import UNMADE, unmade
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.CALLS_READS,
     shares.READS,
+    _unmade.READS,
     columns.of(
         calls="call client server callback program op status_name rpc_status stability call_frame "
         "reply_time file directory",
@@ -74,7 +78,10 @@ TOLD_ELSEWHERE = "op = 'READDIRPLUS' and status_name = 'NFS3ERR_NOTSUPP'"
 """SQL: a server that has no READDIRPLUS makes clients list without attributes, which `listings`
 know (RFC 1813 section 3.3.17)."""
 
-NEEDS = population.Calls(names=STATUSES)
+UNTOLD = (*_unmade.NOT_ALLOWED, *_unmade.NOT_VALID)
+"""How a server refuses what it never makes."""
+
+NEEDS = population.Calls(names=(*STATUSES, *_unmade.NOT_ALLOWED))
 """Without a call that was answered so there is none."""
 
 PLACES_SHOWN = 3
@@ -105,6 +112,9 @@ class Rejections(Record):
     """What they took of the clock, seconds by row of the time budget."""
     frames: tuple[int, ...]
     """Frames of the first of them."""
+    never: bool = False
+    """The server never did what they ask for, though it did not say that it does not support it:
+    of `unsupported`."""
 
 
 def rejections(trace: Trace) -> tuple[Rejections, ...]:
@@ -113,7 +123,7 @@ def rejections(trace: Trace) -> tuple[Rejections, ...]:
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_REJECTED)
+        cursor.execute(_REJECTED, {"unmade": unmade(trace)})
         rows = cursor.execute(_BY_OPERATION, {"examples": EXAMPLES}).fetchall()
         times = _times(cursor)
         most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
@@ -130,8 +140,9 @@ def rejections(trace: Trace) -> tuple[Rejections, ...]:
             paths=tuple(places.get(number, ())),
             time_s=times.get(number, {}),
             frames=tuple(frames),
+            never=never,
         )
-        for number, client, server, op, kind, calls, of, statuses, frames in rows
+        for number, client, server, op, kind, calls, of, statuses, frames, never in rows
     )
 
 
@@ -148,15 +159,17 @@ _REJECTED = f"""
     create temp table rejected as
     select *, dense_rank() over (order by client, server, op, kind) as number
     from (
-        select *, {kind("status", KINDS)} as kind
+        select *, {kind("status", KINDS, before="when never then 'unsupported'")} as kind
         from (
             select call, client, server, op, coalesce(status_name, rpc_status) as status,
-                   stability, call_frame, coalesce(file, directory) as object
+                   stability, call_frame, coalesce(file, directory) as object,
+                   {UNMADE} and {among("coalesce(status_name, rpc_status)", UNTOLD)} as never
             from calls
-            where {among("coalesce(status_name, rpc_status)", STATUSES)} and not callback
-                  and reply_time is not null and program in {NFS_PROGRAMS}
+            where {among("coalesce(status_name, rpc_status)", (*STATUSES, *_unmade.NOT_ALLOWED))}
+                  and not callback and reply_time is not null and program in {NFS_PROGRAMS}
                   and not coalesce({TOLD_ELSEWHERE}, false)
         )
+        where kind is not null
     )
 """
 
@@ -170,11 +183,11 @@ _BY_OPERATION = f"""
     told as (
         select number, any_value(client) as client, any_value(server) as server,
                any_value(op) as op, any_value(kind) as kind, count(*) as calls,
-               list_sort(list(distinct status)) as statuses,
+               list_sort(list(distinct status)) as statuses, bool_or(never) as never,
                min(call_frame::bigint, $examples) as frames
         from rejected group by number
     )
-    select number, client, server, op, kind, told.calls, made.calls, statuses, frames
+    select number, client, server, op, kind, told.calls, made.calls, statuses, frames, never
     from told join made using (client, server, op)
     order by told.calls desc, number
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.servers.failures import DATA
+from pcapnfs.analyses.servers.unmade import NOT_ALLOWED
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Explanation, Observed, Rule
@@ -39,7 +40,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if pair.kind == "state" and _taken_away(material, pair):
             continue
         claims = by_row(pair.time_s)
-        told = _EXPLAINED[pair.kind]
+        told = _told(pair)
         yield Observed(
             severity=_severity(pair, by_cost(material, claims, sure=False)),
             title=f"{pair.op}: {told.title}",
@@ -47,7 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why=told.why,
             advice=told.advice,
             calls=pair.calls,
-            confidence="certain",
+            confidence="likely" if pair.never else "certain",
             data=units.counted(pair.of, f"{pair.op} call"),
             frames=pair.frames,
             claims=claims,
@@ -56,8 +57,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _severity(pair: Rejections, cost: Severity) -> Severity:
-    """Data that mostly cannot be read or stored is a problem, whatever that costs."""
-    if pair.calls < MOSTLY * pair.of:
+    """Data that mostly cannot be read or stored is a problem, whatever that costs.
+
+    An exclusive create costs time alone: the client asks for another.
+    """
+    if pair.calls < MOSTLY * pair.of or _exclusive(pair):
         return cost
     return "problem" if pair.op in DATA else "warning"
 
@@ -87,7 +91,32 @@ def _seen(pair: Rejections) -> str:
         f"{'was' if pair.calls == 1 else 'were'} answered "
         f"{' or '.join(_answer(pair, status) for status in pair.statuses)}"
     )
-    return f"{told}: {wording.places(pair.paths)}." if pair.paths else f"{told}."
+    told += f": {wording.places(pair.paths)}." if pair.paths else "."
+    if pair.never:
+        told += (
+            " None of any client succeeded"
+            + (
+                ", though the same user made other things there"
+                if not set(NOT_ALLOWED).isdisjoint(pair.statuses)
+                else ""
+            )
+            + "."
+        )
+    return told
+
+
+def _told(pair: Rejections) -> Explanation:
+    """What is said of it."""
+    if _exclusive(pair):
+        return _NO_EXCLUSIVE_CREATES
+    if pair.kind == "unsupported" and pair.op in _UNMADE:
+        return _UNMADE[pair.op]
+    return _EXPLAINED[pair.kind]
+
+
+def _exclusive(pair: Rejections) -> bool:
+    """Whether it is exclusive creates that the server does not support: it makes other files."""
+    return pair.op == "CREATE" and pair.statuses == ("NFS3ERR_NOTSUPP",) and pair.calls < pair.of
 
 
 def _answer(pair: Rejections, status: str) -> str:
@@ -228,6 +257,76 @@ _EXPLAINED = {
     ),
 }
 """What is said of each kind."""
+
+_MAKE_IT = (
+    "See whether the server can, and it is switched off: its file system, or the gateway or "
+    "library that serves it, may have an option for it."
+)
+
+_UNMADE = {
+    "SYMLINK": Explanation(
+        "the server makes no symbolic links",
+        "The server, or where it keeps files, has no such thing (object storage, FAT, a gateway "
+        "in user space). The mode of the directory and the user's rights are not why. Programs get "
+        "an error for each: archives, package managers and git leave the links out, or give up.",
+        (
+            Advice(f"{_MAKE_IT} Otherwise keep what needs symbolic links on another server."),
+            Advice(
+                "Have the program store what a link leads to, or a file in its place: cp -L, "
+                "rsync -L, tar -h as it packs; git config core.symlinks false."
+            ),
+        ),
+    ),
+    "LINK": Explanation(
+        "the server makes no hard links",
+        "The server, or where it keeps files, has no second names for them (object storage, FAT, "
+        "a gateway in user space). The names that were asked for are not why. Programs get an "
+        "error for each: some copy the file instead, others give up.",
+        (
+            Advice(f"{_MAKE_IT} Otherwise keep what needs hard links on another server."),
+            Advice(
+                "Have the program make copies: rsync without -H and --link-dest, tar "
+                "--hard-dereference as it packs, cp without -l and --preserve=links (-a has it); "
+                "mail and lock files that are made by link need another way of locking."
+            ),
+        ),
+    ),
+    "MKNOD": Explanation(
+        "the server makes no devices, sockets or pipes",
+        "The server, or where it keeps files, has no such thing (object storage, FAT, a gateway "
+        "in user space). The mode of the directory and the user's rights are not why. Programs get "
+        "an error for each.",
+        (
+            Advice(
+                "Keep sockets and pipes on a local file system (TMPDIR, XDG_RUNTIME_DIR): those "
+                "on NFS serve programs of one host alone."
+            ),
+            Advice(f"{_MAKE_IT} rsync leaves them out without -D, which -a has."),
+        ),
+    ),
+}
+"""What is said where the server does not support an operation that makes something; programs on
+the client have no other one for it."""
+
+_NO_EXCLUSIVE_CREATES = Explanation(
+    "the server makes no files exclusively",
+    "A client asks for an exclusive create where the program wants the file to be new (O_CREAT "
+    "with O_EXCL, as tar, cp and mktemp use it). Where the server cannot, Linux asks for a guarded "
+    "one instead (RFC 1813 section 3.3.8), so that programs notice nothing but the time: a "
+    "round trip more for each new file.",
+    (
+        Advice(
+            "Nothing needs to be done. If new files are what takes the time, look for a version of "
+            "the server that makes files exclusively, or for another server."
+        ),
+        Advice(
+            "If the application can do without O_EXCL (tar --overwrite, cp over files that exist), "
+            "let it.",
+            "a file of that name that another program makes at the same time goes unnoticed.",
+        ),
+    ),
+)
+"""A CREATE is nothing that a server could not support at all."""
 
 RULE = Rule(
     id="rejected_calls",

@@ -30,7 +30,6 @@ from pcapnfs.analyses.namespace import (
     not_found,
     readdir,
     silly_renames,
-    stale_handles,
     voided_names,
 )
 from pcapnfs.analyses.servers import failures, refusals, rejections, restarts
@@ -96,7 +95,6 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     acl_queries.acl_queries: acl_queries.NEEDS,
     shared_names.shared_names: shared_names.NEEDS,
     software.software: software.NEEDS,
-    stale_handles.stale_handles: stale_handles.NEEDS,
     transfer_runs.transfer_runs: transfer_runs.NEEDS,
     voided_names.voided_names: voided_names.NEEDS,
     write_shapes.write_shapes: write_shapes.NEEDS,

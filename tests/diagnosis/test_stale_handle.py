@@ -53,6 +53,41 @@ def test_handles_that_work_later_are_not_gone() -> None:
     assert seen.seen.endswith("in frame 12, and well again in frame 30.")
 
 
+def test_handles_that_do_not_survive_a_rename() -> None:
+    renamed = replace(FOREIGN, renamed_frame=13, other_frame=31)
+    found = replace(GONE, calls=2, files=2, shown=(renamed, replace(renamed, other_frame=None)))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(found,)))
+    assert (seen.title, seen.severity, seen.confidence) == (
+        "The server's handles do not survive a rename",
+        "note",
+        "likely",
+    )
+    assert (
+        "in frame 12; it was renamed in frame 13, and has another handle (used well in frame 31)."
+        in seen.seen
+    )
+    unknown = replace(found, shown=(replace(renamed, other_frame=None),))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(unknown,)))
+    assert seen.title == "The client used handles of files that no longer exist"
+    unfound = replace(unknown, unfound=1)
+    (seen,) = seen_by(RULE, nothing(stale_handles=(unfound,)))
+    assert seen.title == "The server's handles do not survive a rename"
+    assert "with STALE or NOENT, though they name nothing but a handle." in seen.seen
+
+
+def test_handles_that_were_lost_at_a_restart() -> None:
+    found = replace(GONE, calls=1, files=1, shown=(FOREIGN,), forgotten=True)
+    (seen,) = seen_by(RULE, nothing(stale_handles=(found,)))
+    assert (seen.title, seen.severity, seen.confidence) == (
+        "The server lost its handles at a restart",
+        "warning",
+        "likely",
+    )
+    removed = replace(found, shown=(KNOWN,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(removed,)))
+    assert seen.title == "The client used handles of files that no longer exist"
+
+
 def test_handles_that_were_cut_off_may_work_later() -> None:
     cut = replace(GONE, files=0, shown=(), told=False)
     (seen,) = seen_by(RULE, nothing(stale_handles=(cut,)))

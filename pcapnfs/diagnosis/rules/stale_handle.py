@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.finding import Advice, Explanation, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.namespace.stale_handles import StaleFile
+    from pcapnfs.analyses.namespace.stale_handles import StaleFile, StaleHandles
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
@@ -27,49 +27,53 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.stale_handles:
         if pair.calls < values[LEAST.name]:
             continue
-        alive = bool(pair.shown) and all(file.next_use_frame is not None for file in pair.shown)
-        cut = not pair.shown and not pair.told
+        told = _explanation(pair)
+        again = pair.calls > max(pair.files, 1) and told not in {_ALIVE, _CUT}
         yield Observed(
-            severity="warning"
-            if pair.calls > max(pair.files, 1) and not (alive or cut)
-            else "note",
-            title="The server refused handles that it honoured later"
-            if alive
-            else "The server refused handles that the capture does not hold"
-            if cut
-            else "The client used handles of files that no longer exist",
+            severity="warning" if again or told == _FORGOTTEN else "note",
+            title=told.title,
             seen=f"The server answered {units.counted(pair.calls, 'call')}"
             + (f" on {units.counted(pair.files, 'file')}" if pair.files else "")
-            + f" with {'FHEXPIRED' if pair.expired == pair.calls else 'STALE'}."
+            + f" with {_answers(pair)}."
             + "".join(f" {_file(file, told=pair.told)}" for file in pair.shown),
-            why="The files exist: the server answers so what it does not support, or did so for a "
-            "moment only (a failover, an export that is being changed)."
-            if alive
-            else "The files were removed or replaced behind the client's back, or exist, and the "
-            "server refused them for a moment only. Whether the same handles work later would "
-            "tell which, but the packets were cut before them."
-            if cut
-            else "The file or directory was removed or replaced behind the client's back: on the "
-            "server, by another client, or by a restored or failed-over file system. A client "
-            "looks the path up again once; a program that has the file open, or works in the "
-            "directory, gets ESTALE, and data not yet written is lost.",
-            advice=_REFUSED_ONCE if alive else _GONE,
+            why=told.why,
+            advice=told.advice,
             calls=pair.calls,
-            confidence="certain" if alive or pair.told else "likely",
+            confidence="certain" if told == _ALIVE or (told == _GONE and pair.told) else "likely",
             data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             about=(pair.client, pair.server),
         )
 
 
-_REFUSED_ONCE = (
-    Advice(
-        "Show the server's vendor the example frames, and the frames after them in which the "
-        "handle works."
-    ),
-)
+def _explanation(pair: StaleHandles) -> Explanation:
+    """By what became of the files that are told."""
+    if not pair.shown:
+        return _GONE if pair.told else _CUT
+    if all(file.next_use_frame is not None for file in pair.shown):
+        return _ALIVE
+    if any(file.next_use_frame is not None or file.remover is not None for file in pair.shown):
+        return _GONE
+    if all(file.renamed_frame is not None for file in pair.shown) and (
+        pair.unfound or any(file.other_frame is not None for file in pair.shown)
+    ):
+        return _RENAMED
+    return _FORGOTTEN if pair.forgotten else _GONE
 
-_GONE = (
+
+def _answers(pair: StaleHandles) -> str:
+    """The statuses, most first."""
+    by_status = {
+        "STALE": pair.calls - pair.expired - pair.unfound,
+        "FHEXPIRED": pair.expired,
+        "NOENT, though they name nothing but a handle": pair.unfound,
+    }
+    return " or ".join(
+        status for status, calls in sorted(by_status.items(), key=lambda each: -each[1]) if calls
+    )
+
+
+_WHERE_GONE = (
     Advice(
         "Find who replaces the files (deployment, log rotation, rsync on the server) "
         "and have it keep the old ones until nobody has them open."
@@ -86,6 +90,72 @@ _GONE = (
     ),
 )
 
+_ALIVE = Explanation(
+    title="The server refused handles that it honoured later",
+    why="The files exist: the server answers so what it does not support, or did so for a "
+    "moment only (a failover, an export that is being changed).",
+    advice=(
+        Advice(
+            "Show the server's vendor the example frames, and the frames after them in which the "
+            "handle works."
+        ),
+    ),
+)
+
+_RENAMED = Explanation(
+    title="The server's handles do not survive a rename",
+    why="The files had been renamed, and what had been their handles until then was refused, "
+    "though a persistent handle is to stay as long as its file (RFC 8881 section 4.2.2). Some "
+    "servers make handles of paths, as gateways in user space do: then a file that is renamed gets "
+    "another one. A client looks the path up again once, which costs calls; a program that has the "
+    "file open gets ESTALE or ENOENT, and data not yet written is lost.",
+    advice=(
+        Advice(
+            "See whether the server can make handles that go with the file and not with its path "
+            "(an option, another back end, a newer version); if not, show its vendor the example "
+            "frames."
+        ),
+        Advice(
+            "Until then keep programs off it that rename what they, or others, have open (editors, "
+            "log rotation, databases, git), or have them close files before."
+        ),
+    ),
+)
+
+_FORGOTTEN = Explanation(
+    title="The server lost its handles at a restart",
+    why="The client came over a new connection, after the server had reset the one before or was "
+    "not there to take another: so it does as it is stopped and started. It knows none of the "
+    "handles of before any more, but roots of exports. Servers in user space may keep "
+    "handles in memory alone; others make them of what changes at a start, as the number of a "
+    "device. Whatever programs have open then fails (ESTALE), and data not yet written is lost.",
+    advice=(
+        Advice("Mount again at each client (umount -l where programs hold on to the mount)."),
+        Advice(
+            "Give the server handles that outlive a restart: on Linux fsid= in /etc/exports, for "
+            "file systems without a UUID of their own (tmpfs, overlay, FUSE); in servers in user "
+            "space a database or cache of handles on disk (rclone: --nfs-cache-type disk)."
+        ),
+    ),
+)
+
+_CUT = Explanation(
+    title="The server refused handles that the capture does not hold",
+    why="The files were removed or replaced behind the client's back, or exist, and the "
+    "server refused them for a moment only. Whether the same handles work later would "
+    "tell which, but the packets were cut before them.",
+    advice=_WHERE_GONE,
+)
+
+_GONE = Explanation(
+    title="The client used handles of files that no longer exist",
+    why="The file or directory was removed or replaced behind the client's back: on the "
+    "server, by another client, or by a restored or failed-over file system. A client "
+    "looks the path up again once; a program that has the file open, or works in the "
+    "directory, gets ESTALE, and data not yet written is lost.",
+    advice=_WHERE_GONE,
+)
+
 
 def _file(file: StaleFile, *, told: bool) -> str:
     text = f"{file.path}: {units.counted(file.calls, 'time')} ({', '.join(file.operations[:4])})"
@@ -98,6 +168,10 @@ def _file(file: StaleFile, *, told: bool) -> str:
         text += f", and well again in frame {file.next_use_frame}"
     elif file.remover is not None:
         text += f"; {file.remover} removed it ({file.remover_op} in frame {file.remover_frame})"
+    elif file.renamed_frame is not None:
+        text += f"; it was renamed in frame {file.renamed_frame}"
+        if file.other_frame is not None:
+            text += f", and has another handle (used well in frame {file.other_frame})"
     elif file.last_use_frame is not None and told:
         text += "; no call in the capture removed it"
     return text + "."
@@ -106,7 +180,7 @@ def _file(file: StaleFile, *, told: bool) -> str:
 RULE = Rule(
     id="stale_handle",
     title="Stale file handles",
-    origin="RFC 1813 section 2.6 (NFS3ERR_STALE), RFC 8881 sections 4.2.3 and 15.1.2.9",
+    origin="RFC 1813 section 2.6 (NFS3ERR_STALE), RFC 8881 sections 4.2.2, 4.2.3 and 15.1.2.9",
     judge=judge,
     thresholds=(LEAST,),
 )

@@ -225,6 +225,23 @@ def test_each_mount_that_began_at_the_root_again_is_told() -> None:
     assert met.calls == 2
 
 
+@pytest.mark.parametrize(
+    ("between", "mount"),
+    [
+        ({"op": "LOOKUP", "file": 3, "status": 2, "status_name": "NFS4ERR_NOENT"}, False),
+        ({"op": "LOOKUP", "file": 3}, True),
+        ({"op": "GETATTR", "file": 3}, True),
+        ({"op": "GETATTR", "file": 1}, False),
+        ({"op": "GETATTR", "signature": "PUTFH GET_DIR_DELEGATION GETATTR"}, False),
+    ],
+    ids=["another name", "a name above it", "of that", "the root again", "delegation of it"],
+)
+def test_programs_that_look_for_names_mount_nothing(between: Row, mount: bool) -> None:
+    above = call(4, "LOOKUP", 1, protocol="4.1", directory=1, file=4)
+    changed = {**call(5, "GETATTR", 1, protocol="4.1", directory=1), **between}
+    assert bool(walk(above, changed, ended(6))) is mount
+
+
 def test_a_name_that_is_not_there_is_otherwise_none() -> None:
     used = call(4, "OPEN", 1, protocol="4.1", file=1)
     assert walk(ended(4), call(5, "GETATTR", 1, protocol="4.1", file=1)) == ()

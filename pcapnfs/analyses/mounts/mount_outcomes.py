@@ -31,7 +31,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
         calls="call mount client server callback program version protocol op status status_name "
-        "rpc_status flavor call_frame call_time reply_time file directory undecoded",
+        "rpc_status flavor signature call_frame call_time reply_time file directory undecoded",
         operations="call op text flavors",
         files="file path",
     ),
@@ -60,6 +60,10 @@ ROOTS = ("PUTROOTFH", "PUTPUBFH")
 
 WALK = ("LOOKUP", "GETATTR", "ACCESS", "GETFH", "READLINK", *ROOTS)
 """What a client asks on its way from there."""
+
+AFTER_MOUNTS = ("GET_DIR_DELEGATION",)
+"""What a client asks beside its GETATTRs and LOOKUPs where programs use the mount, and never on its
+way there (RFC 8881 section 18.39)."""
 
 BESIDE = (
     *LOGIN, "NULL", "SECINFO", "DESTROY_SESSION", "DESTROY_CLIENTID", "SEQUENCE", "RENEW",
@@ -239,6 +243,8 @@ _FOR_FILES = f"""program = {NFS} and protocol like '4.%' and not callback
 
 # Only the last call for a file can end a mount: who goes on has reached what it looked for, or
 # goes without. Unless it begins at the root again, and ends in the same way: then each was a mount.
+# A mount goes down to the first name that is refused. Who asks for another one then, or whether the
+# root changed since, has the root mounted, and a program looks for names there.
 _WALKS = f"""
     ends as (
         select any_value(client) as client, any_value(server) as server from calls
@@ -247,8 +253,8 @@ _WALKS = f"""
                    filter ({among("coalesce(status_name, rpc_status)", ENDS)})
     ),
     walked as materialized (
-        select call, client, server, op, protocol, flavor, call_frame, call_time, reply_time, file,
-               directory, coalesce(status_name, rpc_status) as answer
+        select call, client, server, op, signature, protocol, flavor, call_frame, call_time,
+               reply_time, file, directory, coalesce(status_name, rpc_status) as answer
         from calls semi join ends using (client, server)
         where {_FOR_FILES}
     ),
@@ -264,12 +270,22 @@ _WALKS = f"""
     steps as (
         select *, call_time - lag(reply_time) over (
                    partition by client, server, walk order by call_time, call
-               ) as pause
+               ) as pause,
+               first_value(file) over (
+                   partition by client, server, walk order by call_time, call
+               ) as root,
+               count(*) filter (op = 'LOOKUP') over (
+                   partition by client, server, walk order by call_time, call
+                   rows unbounded preceding
+               ) as looked
         from numbered where walk > 0
     ),
     judged_walks as (
         select client, server, walk,
                bool_and({among("op", WALK)}) and coalesce(max(pause) <= {APART_NS}, true)
+               and not bool_or({" or ".join(f"contains(signature, '{op}')" for op in AFTER_MOUNTS)})
+               and not coalesce(bool_or(looked > 0 and op = 'GETATTR' and file = root), false)
+               and count(distinct (directory, file)) filter ({among("answer", ENDS)}) = 1
                and coalesce({among("arg_max(answer, (call_time, call))", ENDS)}, false) as refused
         from steps group by client, server, walk
     ),

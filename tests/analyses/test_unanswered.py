@@ -72,7 +72,20 @@ def test_a_call_with_the_xid_of_one_that_was_answered(xid: int, counted: int) ->
     calls = [{**CALLS[0], "xid": xid}, CALLS[1]]
     with trace_of(calls=calls, connections=[connection(1, 60_000)]) as trace:
         (pair,) = unanswered(trace)
-    assert pair.same_xid == counted
+    assert (pair.same_xid, pair.same_xid_answered) == (counted, 0)
+
+
+def test_calls_with_one_xid_may_all_be_answered() -> None:
+    xid: dict[str, object] = {"xid": 7, "connection": 1}
+    calls = [
+        {**call(1, "READ", 1), **xid},
+        {**call(2, "READ", 1), **xid},
+        {**call(3, "READ", 1), **xid},
+        {**call(4, "READ", None), **xid},
+    ]
+    with trace_of(calls=calls, connections=[connection(1, 60_000)]) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.calls, pair.same_xid, pair.same_xid_answered) == (1, 1, 2)
 
 
 def test_one_that_was_sent_again_until_the_last_of_either_side() -> None:

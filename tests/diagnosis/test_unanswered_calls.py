@@ -40,6 +40,13 @@ def test_calls_that_are_numbered_like_others() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, same_xid=3),)))
     assert seen.title == "The server takes calls for ones that it has answered"
     assert "dmesg" not in str(seen.advice)
+    # The server answers others that are numbered so.
+    for others, title in ((2, seen.title), (3, "The server stopped answering")):
+        changed = replace(SILENT, same_xid=3, same_xid_answered=others)
+        (told,) = seen_by(RULE, nothing(unanswered=(changed,)))
+        assert told.title == title
+    (told,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, same_xid=3, ended_at_once=3),)))
+    assert told.title == "The server ended the connection instead of answering"
     # One of several may be chance.
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, same_xid=2),)))
     assert seen.title == "The server stopped answering"

@@ -88,6 +88,9 @@ class Unanswered(Record):
     """Those whose connection the server ended before they had waited for long."""
     same_xid: int = 0
     """Those with the xid of another call on their connection that was answered before."""
+    same_xid_answered: int = 0
+    """Calls with these xids, on these connections, that were answered though another one had been
+    before they were sent: the server does not go by the xid alone."""
 
 
 def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
@@ -127,6 +130,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             frames=tuple(row["frames"]),
             ended_at_once=integer(row["ended_at_once"]),
             same_xid=integer(row["same_xid"]),
+            same_xid_answered=integer(row["same_xid_answered"]),
         )
         for row, of_row in zip(rows, told, strict=True)
     )
@@ -164,12 +168,21 @@ _PAIRS = """
         from calls semi join silent using (call)
     ),
     taken as (
-        select distinct numbered.call
+        select numbered.call, numbered.connection, xid, min(calls.reply_time) as answered
         from numbered join calls using (connection, xid)
         where calls.reply_time < numbered.call_time and not callback
+        group by all
+    ),
+    others_taken as (
+        select client, server, count(*) as answered
+        from calls join (
+                 select connection, xid, min(answered) as first from taken group by all
+             ) as taken using (connection, xid)
+        where not callback and reply_time is not null and call_time > first
+        group by client, server
     ),
     named as (
-        select silent.*, call in (from taken) as same_xid, coalesce(share, 0) as share,
+        select silent.*, call in (select call from taken) as same_xid, coalesce(share, 0) as share,
                coalesce(file, directory) as shown
         from silent left join shares using (call)
     ),
@@ -179,7 +192,7 @@ _PAIRS = """
         group by client, server
     )
     select client, server, count(*) as calls, any_value(asked) as asked,
-           any_value(answered) as answered, any_value(answered_later) as answered_later,
+           any_value(others.answered) as answered, any_value(answered_later) as answered_later,
            any_value(answered_elsewhere) as answered_elsewhere,
            any_value(answered_again) as answered_again, any_value(operations) as operations,
            coalesce((list(shown order by call_frame, shown)
@@ -190,11 +203,14 @@ _PAIRS = """
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
            count(*) filter (cut_short) as cut_short,
            count(*) filter (at_once) as ended_at_once,
-           count(*) filter (same_xid) as same_xid, bool_and(transport = 'UDP') as datagrams,
+           count(*) filter (same_xid) as same_xid,
+           coalesce(any_value(others_taken.answered), 0) as same_xid_answered,
+           bool_and(transport = 'UDP') as datagrams,
            any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,
            list_sort(list_distinct(
                list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames
     from named join others using (client, server) join of_connections using (client, server)
                join kinds using (client, server)
+               left join others_taken using (client, server)
     group by client, server order by longest desc, client, server
 """

@@ -119,10 +119,10 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
     asked = _asked(pair)
     if pair.lossy:
         return _PERHAPS_NOT_CAPTURED
-    if pair.same_xid == pair.calls:
-        return _NUMBERED
     if _ended(pair):
         return _ENDED
+    if _numbered(pair):
+        return _NUMBERED
     if pair.datagrams:
         return _over_udp(pair, asked)
     if _unreceived(pair):
@@ -231,7 +231,7 @@ def _not_answering(pair: Unanswered) -> str:
 
 def _on_the_mount(pair: Unanswered) -> tuple[Advice, ...]:
     """What is to stay as it is while the server does not answer for files."""
-    explained = pair.lossy or _ended(pair) or pair.same_xid == pair.calls
+    explained = pair.lossy or _ended(pair) or _numbered(pair)
     return (_HARD,) if _asked(pair) == "files" and not explained else ()
 
 
@@ -248,6 +248,11 @@ def _asked(pair: Unanswered) -> str:
 def _ended(pair: Unanswered) -> bool:
     """Whether the server ended the connections of all of them at once."""
     return pair.ended_at_once == pair.calls
+
+
+def _numbered(pair: Unanswered) -> bool:
+    """Whether the server took them for calls of before: most that are numbered so wait for good."""
+    return pair.same_xid == pair.calls > pair.same_xid_answered
 
 
 def _unreceived(pair: Unanswered) -> bool:

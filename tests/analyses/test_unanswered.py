@@ -151,6 +151,19 @@ def test_a_connection_whose_answers_are_lost_waits_until_the_capture_ends() -> N
         assert unanswered(trace) == ()
 
 
+@pytest.mark.parametrize(("came_ms", "found"), [(20, 1), (150, 1), (19, 0)])
+def test_so_does_one_after_which_nobody_can_read_what_comes(came_ms: int, found: int) -> None:
+    silent = connection(1, 300, client_unacked=0)
+    stray = orphan(came_ms, reason="desynchronised", xid=None)
+    pairs = asked(silent, notes=(stray,))
+    assert [(pair.misframed, pair.longest_s) for pair in pairs] == [(1, 9.98)] * found
+    # On another connection, and where a later call was answered, it says nothing.
+    assert asked(silent, connection(2, 300), notes=({**stray, "connection": 2},)) == []
+    calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
+    with trace_of(calls=calls, connections=[silent], notes=[stray]) as trace:
+        assert unanswered(trace) == ()
+
+
 def test_what_other_services_answer_is_told_apart() -> None:
     calls = [*CALLS, call(3, "GETPORT", 5, connection=2, program=100000)]
     connections = [connection(1, 6_000), connection(2, 40)]

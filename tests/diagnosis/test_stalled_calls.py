@@ -96,7 +96,7 @@ def test_several_are_told_together() -> None:
 def test_a_path_may_have_been_cut_where_nothing_shows_that_it_was() -> None:
     """Over RDMA, too; where packets were sent again, they may be those of the call."""
     alone = found(replace(ONE, answered_meanwhile=0))
-    lost = RdmaLosses("10.0.0.2", "10.0.0.1", 9, 1, 0, 0, 0.0, 0.0, {}, ())
+    lost = RdmaLosses("10.0.0.2", "10.0.0.1", 9, 1, 0, 0, 0.0, 0.0, 0, 0.0, {}, ())
     for losses, end in (
         ((), "beyond the capture point, though nothing was sent again here."),
         ((replace(lost, client_resent=0),), ", though nothing was sent again here."),

@@ -36,6 +36,16 @@ SILENT = Unanswered(
 )
 
 
+def test_what_came_may_be_nothing_that_anybody_can_read() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, misframed=3),)))
+    assert seen.title == "What came for an answer cannot be read: a record mark is wrong"
+    assert " After they came bytes that no record mark explains" in seen.seen
+    assert len(seen.advice) == 2
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, misframed=1),)))
+    assert " After 1 of them came bytes" in seen.seen
+    assert seen.title == "The server stopped answering"
+
+
 def test_calls_that_are_numbered_like_others() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, same_xid=3),)))
     assert seen.title == "The server takes calls for ones that it has answered"

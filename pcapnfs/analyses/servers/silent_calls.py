@@ -7,7 +7,8 @@ connection (a client that gave up, a server that stopped), else until the last p
 that was sent again, until the last packet of either side. Where the server acknowledged all that
 was sent on a connection that is still open, the last packet between the two counts, which shows
 that the capture went on; and where it sent what never came, as the sequence number of its last ACK
-says, the last packet of the capture: TCP sends that again for minutes. Over TCP what is not sent
+says, the last packet of the capture: TCP sends that again for minutes. So it does where bytes came
+since that no record mark explains, which nobody can read. Over TCP what is not sent
 again was acknowledged, if its connection went on; over UDP only calls that were sent again count.
 Calls whose reply the capture may merely lack are left out: on connections of which packets were cut
 or are missing, or of which nothing that the server sent was captured though the client did not
@@ -50,7 +51,11 @@ lacks packets between the two; `large`: the call does not fit one segment; `last
 packet of its connection; `waited`: for how long, ns; `given_up`, `cut_short`: the client or the
 server ended the connection meanwhile; `at_once`: the server did, before the call had waited for
 long; `resent`: TCP segments that the client sent again since;
-`unreceived`: bytes that the server sent there since and that never came."""
+`unreceived`: bytes that the server sent there since and that never came; `misframed`: bytes came
+there since that no record mark explains."""
+
+STRAY = "desynchronised"
+"""The reason of such bytes in the table notes."""
 
 WAIT_NS = 1_000_000_000
 """What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
@@ -92,6 +97,7 @@ def register(trace: Trace) -> None:
                 "timeout": TIMEOUT_NS,
                 "slow_timeout": SLOW_TIMEOUT_NS,
                 "orphan": ORPHAN_REPLY,
+                "stray": STRAY,
                 "start": trace.meta.start_ns,
                 "end": trace.meta.end_ns,
                 "dropped": any(file.dropped_packets for file in trace.meta.files),
@@ -150,6 +156,10 @@ _SILENT = rf"""
     orphans as (
         select connection, xid, time from notes where reason = $orphan
     ),
+    strays as (
+        select connection, max(time) as strayed from notes where reason = $stray
+        group by connection
+    ),
     of_pairs as (
         select client, server, max(first_time) as newest, max(last_time) as seen,
                $dropped or coalesce(sum(missing_bytes), 0) > 0
@@ -179,6 +189,8 @@ _SILENT = rf"""
         select waiting.*, transport, lossy, client_resent, server_lost,
                call_bytes > coalesce(segment_size, $segment) as large,
                coalesce(latest > call_time, false) as overtaken,
+               coalesce(strayed >= call_time and coalesce(latest <= call_time, true), false)
+                   as misframed,
                transmissions > 1 and newest <= call_time as repeated_here,
                last_time, last_time - greatest(call_time, first_time) as lasted,
                coalesce(srt, 0) as slowest,
@@ -194,7 +206,8 @@ _SILENT = rf"""
                     when client_unacked = 0 and coalesce(client_ended, server_ended) is null
                         then greatest(
                             last_time, seen,
-                            case when server_lost > 0 and not coalesce(latest > call_time, false)
+                            case when (server_lost > 0 or strayed >= call_time)
+                                      and not coalesce(latest > call_time, false)
                                  then $end end
                         )
                     else last_time
@@ -211,7 +224,7 @@ _SILENT = rf"""
                      ) as its using (connection)
                      left join of_clients using (client) left join of_servers using (server)
                      left join slowest using (client, server)
-                     left join answers using (connection)
+                     left join answers using (connection) left join strays using (connection)
         where {_WHOLE}
               and (server_segments > 0 or server_acks > 0 or syn_rtt is not null
                    or client_resent > 0 or transmissions > 1)
@@ -225,7 +238,7 @@ _SILENT = rf"""
                      and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0
            end as resent,
-           case when overtaken then 0 else server_lost end as unreceived
+           case when overtaken then 0 else server_lost end as unreceived, misframed
     from judged anti join orphans using (connection, xid)
     where (waited >= greatest($wait, slowest) or (cut_short and transmissions = 1))
           and (transmissions > 1 or (transport = 'TCP' and not lossy))

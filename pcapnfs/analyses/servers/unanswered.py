@@ -91,6 +91,8 @@ class Unanswered(Record):
     same_xid_answered: int = 0
     """Calls with these xids, on these connections, that were answered though another one had been
     before they were sent: the server does not go by the xid alone."""
+    misframed: int = 0
+    """Those on whose connections bytes came since that no record mark explains."""
 
 
 def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
@@ -131,6 +133,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             ended_at_once=integer(row["ended_at_once"]),
             same_xid=integer(row["same_xid"]),
             same_xid_answered=integer(row["same_xid_answered"]),
+            misframed=integer(row["misframed"]),
         )
         for row, of_row in zip(rows, told, strict=True)
     )
@@ -203,7 +206,7 @@ _PAIRS = """
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
            count(*) filter (cut_short) as cut_short,
            count(*) filter (at_once) as ended_at_once,
-           count(*) filter (same_xid) as same_xid,
+           count(*) filter (same_xid) as same_xid, count(*) filter (misframed) as misframed,
            coalesce(any_value(others_taken.answered), 0) as same_xid_answered,
            bool_and(transport = 'UDP') as datagrams,
            any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,

@@ -89,6 +89,11 @@ def _seen(pair: Unanswered) -> str:
             f"{units.size(pair.unreceived_bytes)} that never came here, as its sequence numbers "
             "say."
         )
+    if pair.misframed:
+        text += (
+            f" After {_of_them(pair.misframed, pair.calls)} came bytes that no record mark "
+            "explains (desynchronised, in the table notes)."
+        )
     for side, ended in (("client", pair.given_up), ("server", pair.cut_short)):
         if ended:
             text += f" The {side} ended the connection while {_of_them(ended, pair.calls)} waited."
@@ -121,6 +126,8 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
         return _PERHAPS_NOT_CAPTURED
     if _ended(pair):
         return _ENDED
+    if _misframed(pair):
+        return _MISFRAMED
     if _numbered(pair):
         return _NUMBERED
     if pair.datagrams:
@@ -140,6 +147,22 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
         advice=(_HANGING if asked == "files" else _SEE[asked],),
     )
 
+
+_MISFRAMED = Explanation(
+    title="What came for an answer cannot be read: a record mark is wrong",
+    why="Over TCP four bytes before each message say how long it is (RFC 5531 section 11). Here "
+    "they cannot be right, so that whoever gets them does not know where the next message begins, "
+    "and waits for ever, or until the connection is broken.",
+    advice=(
+        Advice(
+            "It is a fault of the program that sent these bytes (a server or client library, a "
+            "gateway), or of what changed them on the way: show its vendor the capture with the "
+            'frame that the table notes names (pcapnfs sql CAPTURE "from notes").'
+        ),
+        Advice("To go on, unmount (umount -f) and mount again: a new connection begins anew."),
+    ),
+)
+"""Where the bytes that follow have no message in them."""
 
 _NUMBERED = Explanation(
     title="The server takes calls for ones that it has answered",
@@ -231,7 +254,7 @@ def _not_answering(pair: Unanswered) -> str:
 
 def _on_the_mount(pair: Unanswered) -> tuple[Advice, ...]:
     """What is to stay as it is while the server does not answer for files."""
-    explained = pair.lossy or _ended(pair) or _numbered(pair)
+    explained = pair.lossy or _ended(pair) or _misframed(pair) or _numbered(pair)
     return (_HARD,) if _asked(pair) == "files" and not explained else ()
 
 
@@ -248,6 +271,11 @@ def _asked(pair: Unanswered) -> str:
 def _ended(pair: Unanswered) -> bool:
     """Whether the server ended the connections of all of them at once."""
     return pair.ended_at_once == pair.calls
+
+
+def _misframed(pair: Unanswered) -> bool:
+    """Whether bytes came after all of them that nobody can read."""
+    return pair.misframed == pair.calls
 
 
 def _numbered(pair: Unanswered) -> bool:

@@ -144,9 +144,10 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
         units.duration(first.rtt_s),
         units.duration(second.rtt_s),
         "possible" if bounded else "likely",
-        f"TCP's usual round trip ({_source(first.source)} before, {_source(second.source)} after); "
-        f"the shortest went from {units.duration(first.floor_s)} to "
-        f"{units.duration(second.floor_s)}{OR_THE_SERVER if bounded else ''}",
+        f"the network's usual round trip ({_source(first.source)} before, "
+        f"{_source(second.source)} after); the shortest went from "
+        f"{units.duration(first.floor_s)} to {units.duration(second.floor_s)}"
+        f"{OR_THE_SERVER if bounded else ''}",
     )
 
 

@@ -300,6 +300,7 @@ def _clients(clients: Sequence[Budget]) -> RenderableType:
 def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableType:
     """A line for each; in detail, its operations below it."""
     several = len({phase.client for phase in phases}) > 1
+    shares = _row_columns([phase.budget for phase in phases])
     columns = (
         Column("client", align="left", least=9),
         Column("phase", align="left", least=18, cut="end"),
@@ -307,7 +308,7 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
         Column("takes"),
         Column("calls"),
         Column("files", BEFORE_ROWS),
-        *_row_columns([phase.budget for phase in phases]),
+        *shares,
     )
     rows = [
         [
@@ -322,7 +323,9 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
         for phase in phases
     ]
     below = [[_operations(phase)] for phase in phases] if detailed else ()
-    return FittedTable(columns, rows, indent=2, below=below, naming=detailed)
+    # Without them, shares that were not added up would seem to be all.
+    much = {column.title for column in shares if column.priority < BEFORE_ROWS}
+    return FittedTable(columns, rows, indent=2, below=below, naming=detailed or much)
 
 
 def _operations(phase: Phase) -> Text:

@@ -10,7 +10,7 @@ between words. A table whose columns are all an answer names below itself those 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
@@ -82,11 +82,12 @@ class FittedTable:
         *,
         indent: int = 0,
         below: Iterable[Sequence[Text]] = (),
-        naming: bool = False,
+        naming: bool | Container[str] = False,
     ) -> None:
         """Keep the cells; each row has one for each column, and may have lines below it.
 
-        With `naming`, columns that have something to say and no room are named below the rows.
+        With `naming`, columns that have something to say and no room are named below the rows: all
+        of them, or those with these titles.
 
         Rows that are no sequence are gone over once, here, and may be any number: widths are known
         when all were seen, and until then what does not fit into memory is in a file. What stands
@@ -125,10 +126,18 @@ class FittedTable:
                 yield self._line(line, kept, fits)
             for text in below:
                 yield Padding(text, (0, 0, 0, self._indent + BELOW), expand=False)
-        gone = [titles[place] for place in sorted(telling - kept.keys()) if titles[place]]
-        if self._naming and gone:
+        gone = [
+            titles[place]
+            for place in sorted(telling - kept.keys())
+            if titles[place] and self._names(titles[place])
+        ]
+        if gone:
             told = f"No room for {', '.join(dict.fromkeys(gone))}: {WIDER}."
             yield Padding(Prose(told, style="dim"), (0, 0, 0, self._indent), expand=False)
+
+    def _names(self, title: str) -> bool:
+        """Whether a column without room is named."""
+        return self._naming if isinstance(self._naming, bool) else title in self._naming
 
     def _measured(self) -> tuple[list[int], set[int]]:
         """How wide the cells of each column are at most, and where any says something."""

@@ -289,7 +289,8 @@ def remarks(result: Comparison) -> list[str]:
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
-            "Captured at different places; times are those that the client saw, as far as known."
+            "Captured at different places; times are those that the client saw, as far as known; "
+            "those of files and patterns as they were captured."
         )
     return told
 

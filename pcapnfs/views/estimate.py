@@ -133,6 +133,10 @@ def _faster(model: Model, *changes: str) -> list[str]:
     return [f"Forecast: {'; '.join(cases)}."] if cases else []
 
 
+NOTHING = 0.01
+"""Part of the upper end of a range below which its lower end says no more than that."""
+
+
 def _foretold(each: Scenario, model: Model) -> str:
     """A forecast in a line; with streams its range, since most runs come out far from it.
 
@@ -142,7 +146,10 @@ def _foretold(each: Scenario, model: Model) -> str:
     if each.low_s is None:
         return told
     if each.change == "streams":
-        return forecasts.interval(each)
+        # Of next to nothing it is not known by how much more that is.
+        high_s = each.high_s or 0.0
+        vague = each.low_s < NOTHING * high_s
+        return f"{units.duration(high_s)} or less" if vague else forecasts.interval(each)
     return f"{told} ({forecasts.interval(each)})" if model.unsure or model.slow else told
 
 

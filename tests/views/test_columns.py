@@ -64,7 +64,7 @@ def test_drops_columns_by_priority_then_shortens() -> None:
 
 
 def test_names_the_columns_that_say_something_and_had_no_room() -> None:
-    def told(rows: list[list[str]], width: int, *, naming: bool = True) -> list[str]:
+    def told(rows: list[list[str]], width: int, *, naming: bool | set[str] = True) -> list[str]:
         table = FittedTable(COLUMNS, rows, naming=naming)
         return " ".join(render(table, width).split("No room")[1:]).split()
 
@@ -72,6 +72,7 @@ def test_names_the_columns_that_say_something_and_had_no_room() -> None:
     assert told(ROWS, 20) == both
     assert told(ROWS, 30) == "for first to go: a wider terminal or --json shows them.".split()
     assert told(ROWS, 80) == told(ROWS, 20, naming=False) == []
+    assert told(ROWS, 20, naming={"second", "third"})[:2] == ["for", "second:"]
     nothing = [["a/very/long/path", "1 234", "0", "0 s"]]
     assert told(nothing, 20) == []
 

@@ -61,6 +61,22 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
         assert number in text
 
 
+@pytest.mark.parametrize(
+    ("low_s", "told"),
+    [(0.0, "12.0 s or less"), (0.11, "12.0 s or less"), (0.12, "120 ms to 12.0 s")],
+)
+def test_a_range_that_begins_at_nothing_has_an_upper_end_alone(low_s: float, told: str) -> None:
+    whole = samples.model()
+    streams = next(each for each in whole.what_if if each.change == "streams")
+    vague = replace(streams, low_s=low_s, high_s=12.0)
+    (line,) = (
+        line
+        for line in estimate.lines(replace(whole, what_if=(vague,)))
+        if line.startswith("Forecast")
+    )
+    assert line.endswith(f" {told}.")
+
+
 def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
     whole = samples.model()
     assert any(each.change == "streams" for each in whole.what_if)

@@ -99,6 +99,16 @@ def test_each_client_is_one_of_its_own_and_who_locks_most_comes_first() -> None:
     assert (second.client, second.locking.calls) == ("10.0.0.2", 1)
 
 
+def test_what_the_server_was_not_ready_for_is_another_rule_s() -> None:
+    (pair,) = found(
+        step(1, "LOCK", "NFS4ERR_GRACE"),
+        step(2, "LOCK", "NFS4_OK"),
+        step(3, "LOCKU", "NFS4ERR_DELAY"),
+        step(4, "LOCKU", "NFS4_OK"),
+    )
+    assert (pair.locking.calls, pair.locks) == (2, 1)
+
+
 def test_who_was_granted_nothing_works_with_no_locks() -> None:
     assert found(step(1, "LOCK", "NFS4ERR_DENIED"), step(2, "LOCKT", "NFS4_OK")) == ()
 

@@ -20,6 +20,7 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.locks.lock_waits import GRANTED, REFUSED
+from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record
@@ -65,7 +66,7 @@ class LockCalls(Record):
     """All its answered calls of NFS and of NLM."""
     locking: Spared
     """Those that lock, unlock or test a range of a file, or free what was kept of a lock; without
-    LOCKs that were refused."""
+    LOCKs that were refused, and what the server was not ready for."""
     nlm: int
     """Part of locking: calls of NLM."""
     locks: int
@@ -121,7 +122,8 @@ _LOCKING = f"""
         where {among("operations.op", OPS)}
         group by call
         having not coalesce(
-            bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}), false)
+            bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}
+                    or {among("status_name", NOT_READY)}), false)
     )
     select call, mount, call_frame, nlm, file, granted, sqlite from by_call
     where not frees or mount not in (

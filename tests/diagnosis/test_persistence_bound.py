@@ -17,8 +17,8 @@ def test_more_than_half_of_the_time_for_disks_is_a_problem() -> None:
     assert seen.severity == "problem"
     assert seen.seen == (
         "400 stable calls took 14.0 ms each on average beyond the round trip of 1.00 ms: 60.0 % of "
-        "the run. By kind: CREATE 10.0 ms (200). That is what a rotating disk takes without a "
-        "write cache that survives a power failure."
+        "the run, by that mean. By kind: CREATE 10.0 ms (200). That is what a rotating disk takes "
+        "without a write cache that survives a power failure."
     )
     assert seen.claims == (Claim("stable", 5.6),)
     assert seen.frames == (40, 50)

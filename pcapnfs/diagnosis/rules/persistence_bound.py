@@ -145,7 +145,7 @@ def _storage(
         seen=f"{units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(found.persist_s)} each on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
-        f"{bound.whose(found)}.{_kinds(found)}"
+        f"{bound.whose(found)}, by that mean.{_kinds(found)}"
         f"{pieces}{_operations(found)} {_storage_like(found, queues=queues)}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "

@@ -40,6 +40,7 @@ _MESSAGE_FIELDS = (
     "nfs.ops.count",
     "nfs.opcode",
     "nfs.cb.operation",
+    "nfs.open.why_no_delegation",
     "nfs.nfsstat4",
     "nfs.status3",
     "nfs.status2",
@@ -98,6 +99,9 @@ class Message(Record):
     there is none."""
     carried: bool = False
     """RDMA carried it."""
+    no_delegation: int | None = None
+    """In a reply: why its last OPEN brought no delegation (`why_no_delegation4`); None where the
+    server does not say."""
 
 
 class Silence(Record):
@@ -221,6 +225,7 @@ def _message(row: Mapping[str, str], fields: Mapping[str, list[str]]) -> Message
         or tuple(int(value) for value in fields["nfs.cb.operation"]),
         status=int(statuses[0]) if is_reply and statuses else None,
         carried=bool(fields["rpcordma.xid"]),
+        no_delegation=_first(fields["nfs.open.why_no_delegation"][-1:]),
     )
 
 

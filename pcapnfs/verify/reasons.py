@@ -32,6 +32,8 @@ TEXTS = {
     "other_connection": "tshark takes the packets for those of a new connection (a SYN flag, or "
     "ports used again), and does not pair across",
     "unknown_operation": "tshark stops at an operation that it does not know",
+    "flag_unread": "tshark does not read the flag behind the reason for which an OPEN brought no "
+    "delegation, and stops there",
     "malformed": "bytes of the message contradict the protocol: both stop there, and pcapnfs takes "
     "the rest of the operations from the reply",
     "wrong_offset": "tshark reads arguments that it does not know, and goes on at a wrong place: "
@@ -65,6 +67,12 @@ _PROGRAMS = {PORTMAPPER, NFS, MOUNT, RQUOTA, NLM, NSM, NFSACL}
 
 _ILLEGAL = 10044
 """What answers an operation that the server does not support (RFC 8881 section 18.52)."""
+
+_OPEN = 18
+
+_WITH_FLAG = (1, 2)
+"""WND4_CONTENTION and WND4_RESOURCE: whether the server will tell when that is over stands behind
+them (RFC 8881 section 18.16.2)."""
 
 _MOST_OPERATIONS = 128
 """Of a compound, so many are shown by tshark."""
@@ -182,7 +190,8 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
     if aspect in ("operations", "results"):
         mine = call.operations if aspect == "operations" else call.executed
         shown = pair.message if aspect == "operations" else reply
-        return _operations(mine, shown.operations if shown else (), call, situation)
+        found = _operations(mine, shown.operations if shown else (), call, situation)
+        return found or (_stopped_at_flag(mine, shown) if shown else None)
     if aspect == "call frame":
         if situation.truncated and pair.message.frame == call.call_first_frame:
             return "first_segment"
@@ -215,6 +224,14 @@ def _operations(
     if not operation_numbers("nfs4").issuperset(other):
         return "wrong_offset"
     return None
+
+
+def _stopped_at_flag(mine: tuple[int, ...], shown: Message) -> str | None:
+    """Whether tshark shows nothing behind an OPEN whose reason for no delegation has a flag."""
+    other = shown.operations
+    stopped = other and len(other) < len(mine) and mine[: len(other)] == other
+    flagged = stopped and other[-1] == _OPEN and shown.no_delegation in _WITH_FLAG
+    return "flag_unread" if flagged else None
 
 
 def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | None:

@@ -36,7 +36,7 @@ NFS_PROGRAM = 100003
 NFSACL_PROGRAM = 100227
 """ONC RPC program number of the NFSACL side protocol, version 3."""
 
-_CACHE_FORMAT = 7
+_CACHE_FORMAT = 8
 """Part of the cache key: raised whenever `Message` or the way it is filled changes."""
 
 _FRAME_FIELDS = ("frame.number", "frame.time_epoch", "tcp.stream", "udp.stream")
@@ -61,7 +61,7 @@ _MESSAGE_FIELDS = (
 _OPERATIONS_FIELD = "nfs.ops.count"
 """How many operations a compound says that it has."""
 
-_BESIDES = ("nfs.status2", "rpcordma.xid")
+_BESIDES = ("nfs.status2", "rpcordma.xid", "nfs.open.why_no_delegation")
 """What `pcapnfs verify` asks for besides."""
 
 _FIELDS = (

@@ -233,6 +233,20 @@ def test_operations_that_tshark_does_not_know() -> None:
     }
 
 
+def test_a_flag_behind_an_open_that_tshark_does_not_read() -> None:
+    opened = (53, 22, 18, 10, 9)
+    ours, call = replace(OURS, operations=opened, executed=opened), replace(CALL, operations=opened)
+    stopped = replace(REPLY, operations=opened[:3])
+    for why, reason in ((1, "flag_unread"), (2, "flag_unread"), (3, None), (None, None)):
+        assert held([ours], [call, replace(stopped, no_delegation=why)]) == {
+            ("results", reason): [10]
+        }
+    elsewhere = replace(stopped, operations=opened[:4], no_delegation=2)
+    assert held([ours], [call, elsewhere]) == {("results", None): [10]}
+    other = replace(stopped, operations=(53, 24, 18), no_delegation=2)
+    assert held([ours], [call, other]) == {("results", None): [10]}
+
+
 def test_a_procedure_that_tshark_does_not_show_since_the_credential_was_cut() -> None:
     cut = replace(OURS, undecoded="truncated")
     stopped = replace(CALL, procedure=None)

@@ -60,6 +60,47 @@ def test_another_question_is_none(other: dict[str, object]) -> None:
         assert [pair.repeated.calls for pair in repeated_access(trace)] in ([0], [0, 0])
 
 
+def changed(number: int, before: int, *, atomic: bool = True, **columns: object) -> list[Row]:
+    """A file made in the directory, with its change_info4."""
+    row = call(number, "OPEN", 1, **columns)
+    info: dict[str, object] = {
+        "directory": columns.get("directory", 1),
+        "change_before": before,
+        "change_after": before + 1,
+        "change_atomic": atomic,
+        "executed": True,
+    }
+    return [row, operation(number, "OPEN", **info)]
+
+
+def told(number: int, change: int) -> list[Row]:
+    """Attributes of the directory."""
+    return [call(number, "GETATTR", 1), operation(number, "GETATTR", file=1, change=change)]
+
+
+@pytest.mark.parametrize(
+    ("between", "untrusted"),
+    [
+        ([changed(2, 7, atomic=False)], 1),
+        ([changed(2, 7)], 0),
+        ([changed(2, 7, atomic=False, directory=2)], 0),
+        ([changed(2, 7, atomic=False, client="10.0.0.3")], 0),
+        ([changed(2, 7), *(told(each, 100 + each) for each in (3, 4, 5))], 1),
+        ([changed(2, 7), *(told(each, 100 + each) for each in (3, 4))], 0),
+        ([changed(2, 7), told(3, 8), *(told(each, 100 + each) for each in (4, 5))], 0),
+    ],
+    ids=[
+        "not atomic", "atomic", "another directory", "another client", "other values",
+        "too few values", "a common value",
+    ],
+)  # fmt: skip
+def test_changes_that_the_client_cannot_trust_make_it_ask(
+    between: list[list[Row]], untrusted: int
+) -> None:
+    pair = found(ask(1), *between, ask(9), ask(10))
+    assert (pair.repeated.calls, pair.untrusted) == (2, untrusted)
+
+
 def test_without_access_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         assert repeated_access(trace) == ()

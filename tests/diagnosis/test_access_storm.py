@@ -43,6 +43,16 @@ def test_longer_timeouts_are_no_help_where_none_was_over() -> None:
     assert "only where nfsstat -m" in seen.advice[1].action
 
 
+@pytest.mark.parametrize(("untrusted", "told"), [(101, True), (100, False)])
+def test_a_server_that_cannot_be_trusted_with_changes_is_why(untrusted: int, told: bool) -> None:
+    pair = replace(STORM, soon=200, untrusted=untrusted)
+    (seen,) = seen_by(RULE, nothing(repeated_access=(pair,)))
+    assert ("Before 101 of these the client had changed the directory itself" in seen.seen) is told
+    assert ("RFC 8881 section 3.3.8" in seen.why) is told
+    assert any("only where nfsstat -m" in each.action for each in seen.advice) is not told
+    assert any("server's vendor" in each.action for each in seen.advice) is told
+
+
 @pytest.mark.parametrize(
     "change", [{"calls": 1001}, {"calls": 100, "repeated": replace(STORM.repeated, calls=49)}]
 )

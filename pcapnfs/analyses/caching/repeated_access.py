@@ -2,7 +2,9 @@
 
 Takes a trace; gives for each client and server the calls whose purpose is ACCESS, and those that
 asked for the same rights on the same object for the same user and group as the one before, and got
-the same answer. Users of RPCSEC_GSS cannot be told apart: their calls count as asked for the first
+the same answer; and how many of these asked about a directory that the client itself had changed in
+between, where the server did not tell of that change what the client could trust. Users of
+RPCSEC_GSS cannot be told apart: their calls count as asked for the first
 time.
 """
 
@@ -30,7 +32,9 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount callback program op call_frame call_time reply_time uid gid",
-        operations="call op status file access_requested access_granted",
+        operations="call op status file access_requested access_granted executed directory "
+        "target_directory change change_before change_after change_atomic target_change_before "
+        "target_change_after",
         files="file path",
     ),
 )
@@ -41,6 +45,10 @@ NEEDS = population.Operations(("ACCESS",), statuses=(0,))
 
 SOON_S = 3
 """A mount with default options keeps what it was told for as long at least (acregmin)."""
+
+OFTEN = 3
+"""From so many answers on with a directory's attributes, one with a value of `change_info4` would
+be among them."""
 
 PLACES_SHOWN = 3
 """Objects that are told."""
@@ -65,6 +73,11 @@ class RepeatedAccess(Record):
     """Objects that these were about."""
     places: tuple[str, ...]
     """The objects asked for most; paths, not escaped."""
+    untrusted: int = 0
+    """Calls that were repeated and asked about a directory which the client had changed since the
+    call before, by NFSv4, where the server's `change_info4` was no help: not atomic, or, in this
+    directory, never with a value that came with the attributes as well (RFC 8881 section 3.3.8).
+    The client has to drop what it knew of the directory, though nobody else changed it."""
 
 
 def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
@@ -74,6 +87,7 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)
+        cursor.execute(_CHANGED)
         rows = cursor.execute(_BY_MOUNT).fetchall()
         asked = {"places": PLACES_SHOWN, **traffic.named(trace)}
         most = cursor.execute(_PLACES, asked).fetchnumpy()
@@ -91,8 +105,9 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
             soon=integer(soon),
             objects=integer(objects),
             places=tuple(found.get(mounts[mount], ())),
+            untrusted=integer(untrusted),
         )
-        for mount, accesses, objects, soon, *values in rows
+        for mount, accesses, objects, soon, untrusted, *values in rows
     ]
     return tuple(sorted(told, key=lambda each: (-each.repeated.calls, each.client, each.server)))
 
@@ -102,7 +117,8 @@ _ASKED = f"""
     select mount, operations.file, call, call_frame,
            coalesce(access_requested = lag(access_requested) over before
                     and access_granted = lag(access_granted) over before, false) as again,
-           call_time - lag(call_time) over before < {SOON_S * NANOSECONDS} as soon
+           call_time - lag(call_time) over before < {SOON_S * NANOSECONDS} as soon,
+           call_time, lag(call_time) over before as since
     from operations join (
              select call, mount, call_frame, call_time, uid, gid from calls
              where op = 'ACCESS' and not callback and uid is not null
@@ -113,6 +129,47 @@ _ASKED = f"""
                      uid::ubigint << 32 | coalesce(gid, 0)::ubigint, gid is null
         order by call
     )
+"""
+
+# Each change that a client made of a directory that it asks about. Servers that count changes in
+# one way for change_info4 and in another for the attribute are as good as silent.
+_CHANGED = f"""
+    create temp table changed as
+    with told as (
+        select call, directory, change_before as before, change_after as after, change_atomic
+        from operations where change_before <> change_after and executed and directory is not null
+        union all
+        select call, target_directory, target_change_before, target_change_after, change_atomic
+        from operations
+        where target_change_before <> target_change_after and executed
+              and target_directory <> directory
+    ),
+    changes as (
+        select mount, told.directory, before, after, coalesce(change_atomic, false) as atomic,
+               reply_time
+        from told join (
+                 select call, mount, reply_time from calls
+                 where not callback and reply_time is not null
+             ) using (call)
+        where told.directory in (select file from asked where again)
+    ),
+    attributes as (
+        select file as directory, change from operations
+        where change is not null and file in (select directory from changes)
+    ),
+    states as (
+        select directory, before as change from changes
+        union
+        select directory, after from changes
+    ),
+    apart as (
+        select attributes.directory, count(*) as times, count(states.change) > 0 as common
+        from attributes left join states using (directory, change)
+        group by attributes.directory
+    )
+    select mount, directory as file, reply_time as changed,
+           atomic and coalesce(common or times < {OFTEN}, true) as trusted
+    from changes left join apart using (directory)
 """
 
 _BY_MOUNT = f"""
@@ -131,9 +188,20 @@ _BY_MOUNT = f"""
                {spared.columns("true", "again")}
         from timed group by mount
     ),
+    latest as (
+        select asked.mount, changed.changed > since and not trusted as untrusted
+        from (from asked where again) as asked asof join changed
+             on asked.mount = changed.mount and asked.file = changed.file
+                and asked.call_time >= changed.changed
+    ),
+    doubted as (
+        select mount, count(*) filter (untrusted) as untrusted from latest group by mount
+    ),
     asking as (select distinct mount from asked)
-    select mount, accesses, coalesce(objects, 0), coalesce(soon, 0), {spared.names("again")}
+    select mount, accesses, coalesce(objects, 0), coalesce(soon, 0), coalesce(untrusted, 0),
+           {spared.names("again")}
     from asking join accesses_of using (mount) left join repeated using (mount)
+         left join doubted using (mount)
 """
 
 _PLACES = f"""

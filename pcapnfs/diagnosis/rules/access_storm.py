@@ -34,6 +34,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         claims = left_out(repeated)
         soon = pair.soon > repeated.calls / 2
+        doubted = pair.untrusted > repeated.calls / 2
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -47,11 +48,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 "no timeout was over."
                 if soon
                 else ""
+            )
+            + (
+                f" Before {units.count(pair.untrusted)} of these the client had changed the "
+                "directory itself, and could not trust what the server told of that change "
+                "(change_info4: not atomic, or no value that comes with the attributes)."
+                if doubted
+                else ""
             ),
-            why="A client remembers what a user may do until the object's attributes change or "
+            why=_DOUBTED
+            if doubted
+            else "A client remembers what a user may do until the object's attributes change or "
             "are no longer kept. A directory in which files come and go changes all the time, so "
             "that each walk through it asks again.",
-            advice=(_PROGRAM, _UNLESS_SHORT) if soon else (_KEEP, _PROGRAM),
+            advice=(_VENDOR, _PROGRAM)
+            if doubted
+            else (_PROGRAM, _UNLESS_SHORT)
+            if soon
+            else (_KEEP, _PROGRAM),
             calls=repeated.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -60,6 +74,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
         )
 
+
+_DOUBTED = (
+    "A client remembers what a user may do until the object's attributes change. Where it changes "
+    "a directory itself, the server tells from which state to which it went (change_info4, RFC "
+    "8881 section 3.3.8): if the client knew the first, nobody else was there, and what it knows "
+    "stays true. This server does not tell that so that a client may believe it: each file that "
+    "the client makes, renames or removes costs it what it knew of the directory."
+)
+
+_VENDOR = Advice(
+    "Show the server's vendor the example frames, and the changes before them: change_info4 should "
+    "be atomic, and hold the values that the change attribute has before and after. Timeouts "
+    "(actimeo) are not why."
+)
 
 _KEEP = Advice(
     "Keep attributes for longer, if they expire in between: no noac, no small actimeo.",

@@ -43,6 +43,7 @@ from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
 from pcapnfs.analyses.namespace import not_found as _not_found
 from pcapnfs.analyses.namespace import silly_renames as _silly_renames
+from pcapnfs.analyses.namespace import small_pages as _small_pages
 from pcapnfs.analyses.namespace import stale_handles as _stale_handles
 from pcapnfs.analyses.namespace import voided_names as _voided_names
 from pcapnfs.analyses.servers import exports as _exports
@@ -126,6 +127,7 @@ READS = columns.together(
     _shared_names.READS,
     _silly_renames.READS,
     _slower_path.READS,
+    _small_pages.READS,
     _software.READS,
     _stale_handles.READS,
     _stalled_calls.READS,
@@ -188,6 +190,7 @@ class Material(Record):
     shared_names: tuple[_shared_names.SharedName, ...]
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
     slower_paths: tuple[_slower_path.SlowerPath, ...]
+    small_pages: tuple[_small_pages.SmallPages, ...]
     software: _software.Software
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
     stalled_calls: tuple[_stalled_calls.StalledCalls, ...]
@@ -323,6 +326,7 @@ def complete(
     shared_names = ask(_shared_names.shared_names)
     silly_renames = ask(_silly_renames.silly_renames)
     slower_paths = ask(_slower_path.slower_paths)
+    small_pages = ask(_small_pages.small_pages)
     software = ask(_software.software)
     stale_handles = ask(_stale_handles.stale_handles)
     stalled_calls = ask(_stalled_calls.stalled_calls)
@@ -383,6 +387,7 @@ def complete(
         shared_names=shared_names(),
         silly_renames=silly_renames(),
         slower_paths=slower_paths(),
+        small_pages=small_pages(),
         software=software(),
         stale_handles=stale_handles(),
         stalled_calls=stalled_calls(),

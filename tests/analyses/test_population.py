@@ -30,6 +30,7 @@ from pcapnfs.analyses.namespace import (
     not_found,
     readdir,
     silly_renames,
+    small_pages,
     voided_names,
 )
 from pcapnfs.analyses.servers import failures, refusals, rejections, restarts
@@ -92,6 +93,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     returned_at_once.returned_at_once: returned_at_once.NEEDS,
     savings.larger_writes: savings.NEEDS,
     silly_renames.silly_renames: silly_renames.NEEDS,
+    small_pages.small_pages: small_pages.NEEDS,
     acl_queries.acl_queries: acl_queries.NEEDS,
     shared_names.shared_names: shared_names.NEEDS,
     software.software: software.NEEDS,

@@ -54,6 +54,7 @@ from pcapnfs.analyses.namespace import (
     not_found,
     readdir,
     silly_renames,
+    small_pages,
     stale_handles,
     voided_names,
 )
@@ -240,6 +241,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     ),
     "sessions": (sessions.READS, sessions.sessions),
     "silly_renames": (silly_renames.READS, silly_renames.silly_renames),
+    "small_pages": (small_pages.READS, small_pages.small_pages),
     "slowest": (slowest.READS, slowest.slowest),
     "sizes": (sizes.READS, sizes.sizes),
     "shared_names": (shared_names.READS, shared_names.shared_names),

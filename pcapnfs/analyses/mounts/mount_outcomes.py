@@ -274,7 +274,7 @@ _WALKS = f"""
                first_value(file) over (
                    partition by client, server, walk order by call_time, call
                ) as root,
-               count(*) filter (op = 'LOOKUP') over (
+               count(case when op = 'LOOKUP' then 1 end) over (
                    partition by client, server, walk order by call_time, call
                    rows unbounded preceding
                ) as looked

@@ -839,6 +839,10 @@ fn what_is_made_once_more_under_its_name_is_the_same() {
     mount(&mut names, b"root", b"/srv/x");
     let first = one(&mut names, create(b"root", b"a", Some(b"handle"))).file;
     assert_eq!(one(&mut names, create(b"root", b"a", Some(b"handle"))).file, first);
+    // Nothing is made that has the handle of the directory which it is made in.
+    let root = names.find(0, b"root");
+    assert_eq!(one(&mut names, create(b"root", b"odd", Some(b"root"))).directory, root);
+    assert_eq!(names.find(0, b"root"), root);
     // And what was known by its handle alone gets its name.
     let facts = Facts { status: Some(OK), handle: Some(b"other"), ..Facts::default() };
     let nameless = one(&mut names, done(NFS3, "GETATTR", facts)).file;

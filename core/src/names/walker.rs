@@ -134,8 +134,9 @@ impl Walker<'_> {
                 let by_handle = handle.and_then(|handle| self.names.find_print(handle.print));
                 let made = facts.brought_into_being();
                 let creates = facts.create == Some(true);
-                let by_handle =
-                    by_handle.filter(|id| !creates || known == Some(*id) || !self.passes_on(*id, made));
+                // The directory has just been used by its handle.
+                let same = |id| known == Some(id) || directory == Some(id);
+                let by_handle = by_handle.filter(|id| !creates || same(*id) || !self.passes_on(*id, made));
                 let id = self.found(named, known, handle, by_handle, facts.create_type);
                 if made {
                     self.names.history.was_made(id);

@@ -173,3 +173,6 @@ class Finding(Record):
     """Where the rule comes from."""
     general: bool = False
     """It speaks of time in general, whatever the cause, which other findings may say."""
+    cost_idle_s: float = 0.0
+    """What of `cost_s` is time in which no call was under way (the row `client`), seconds: pauses
+    that go with its calls."""

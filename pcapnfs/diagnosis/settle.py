@@ -10,11 +10,20 @@ does what one rule says alike of several.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from pcapnfs import wireshark
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.diagnosis.alike import Said, Subjects, grouped
 from pcapnfs.diagnosis.finding import SEVERITIES, Finding, Observed, Rule
+
+
+class Booked(NamedTuple):
+    """What of the rows is booked to a finding, seconds."""
+
+    all_s: float
+    idle_s: float
+    """The part of it in which no call was under way."""
 
 
 def settle(
@@ -85,25 +94,26 @@ def _alone(seen: Observed, budget: Mapping[str, float]) -> float | None:
     return sum(min(seconds, budget[row]) for row, seconds in claimed.items()) or None
 
 
-def _book(seen: Observed, left: dict[str, float]) -> float:
+def _book(seen: Observed, left: dict[str, float]) -> Booked:
     """Take from the rows what is claimed and still there."""
-    booked = 0.0
+    booked = idle = 0.0
     for claim in seen.claims:
         part = min(max(claim.seconds, 0.0), left[claim.row])
         left[claim.row] -= part
         booked += part
-    return booked
+        idle += part if claim.row == "client" else 0.0
+    return Booked(booked, idle)
 
 
 def _finding(
     said: Said,
     subjects: Subjects,
-    booked_s: float,
+    booked: Booked,
     saving_s: float | None,
     total: float,
 ) -> Finding:
     rule, seen, also = said
-    cost_s = None if saving_s is None else booked_s
+    cost_s = None if saving_s is None else booked.all_s
     frames = tuple(dict.fromkeys(seen.frames))[:EXAMPLES]
     return Finding(
         id=rule.id,
@@ -124,4 +134,5 @@ def _finding(
         also=tuple(dict.fromkeys((*seen.also, *also))),
         origin=rule.origin,
         general=rule.general,
+        cost_idle_s=booked.idle_s,
     )

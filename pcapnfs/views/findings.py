@@ -200,10 +200,23 @@ def costs(found: Finding) -> str:
         return ""
     if shared(found):
         return f"{units.duration(found.saving_s)}, all of it counted in other findings already"
-    clause = f"{_own(found)} of the time"
+    clause = f"{_own(found)} of the time{_idle(found)}"
     if _is_claimed(found):
         clause += f" ({units.duration(found.saving_s)} with what other findings count, too)"
     return clause
+
+
+IDLE_SHARE = 0.1
+"""The part of a cost from which on it is told how much of it is no call's."""
+
+
+def _idle(found: Finding) -> str:
+    """What of it no service time shows: a cost may be more than all of these together."""
+    idle_s, cost_s = found.cost_idle_s, found.cost_s or 0.0
+    if not idle_s or idle_s < IDLE_SHARE * cost_s:
+        return ""
+    part = "all" if idle_s >= cost_s else units.duration(idle_s)
+    return f", {part} of it while no call was under way"
 
 
 def _finding(found: Finding) -> list[RenderableType]:

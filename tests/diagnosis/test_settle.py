@@ -52,6 +52,22 @@ def test_time_claimed_twice_goes_to_the_costlier_one() -> None:
     assert [finding.cost_share for finding in found] == [0.5, 0.1]
 
 
+def test_what_no_call_was_under_way_for_is_part_of_a_cost() -> None:
+    found = settle(
+        [
+            (rule("large"), seen(("unstable", 2.0), ("client", 0.75))),
+            (rule("small"), seen(("unstable", 0.5), ("client", 0.75))),
+            (rule("calls"), seen(("stable", 0.5))),
+        ],
+        BUDGET,
+    )
+    assert {each.id: (each.cost_s, each.cost_idle_s) for each in found} == {
+        "large": (2.75, 0.75),
+        "small": (0.75, 0.25),
+        "calls": (0.5, 0.0),
+    }
+
+
 def test_a_general_rule_claims_what_particular_ones_left() -> None:
     found = settle(
         [

@@ -244,3 +244,18 @@ def test_the_clocks_of_several_clients_are_called_that() -> None:
     told = findings.in_a_sentence(result.findings, replace(result.judged, clients=2))
     assert " that the clocks of 2 clients add up to (" in told
     assert "clients" not in findings.in_a_sentence(result.findings, result.judged)
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "told"),
+    [
+        (0.0, "4.00 s, 40.0 % of the time"),
+        (0.39, "4.00 s, 40.0 % of the time"),
+        (0.4, "4.00 s, 40.0 % of the time, 400 ms of it while no call was under way"),
+        (4.0, "4.00 s, 40.0 % of the time, all of it while no call was under way"),
+    ],
+)
+def test_what_no_service_time_shows_is_told_of_a_cost(idle_s: float, told: str) -> None:
+    first = samples.findings().findings[0]
+    found = replace(first, cost_s=4.0, cost_share=0.4, saving_s=4.0, cost_idle_s=idle_s)
+    assert findings.costs(found) == told

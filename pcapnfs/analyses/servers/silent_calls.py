@@ -8,11 +8,11 @@ that was sent again, until the last packet of either side. Where the server ackn
 was sent on a connection that is still open, the last packet between the two counts, which shows
 that the capture went on; and where it sent what never came, as the sequence number of its last ACK
 says, the last packet of the capture: TCP sends that again for minutes. So it does where bytes came
-since that no record mark explains, which nobody can read. Over TCP what is not sent
-again was acknowledged, if its connection went on; over UDP only calls that were sent again count.
-Calls whose reply the capture may merely lack are left out: on connections of which packets were cut
-or are missing, or of which nothing that the server sent was captured though the client did not
-repeat itself; and where the capture lacks packets of client and server, all that were not sent
+since that no record mark explains, which nobody can read. Over TCP what is not sent again was
+acknowledged, if its connection went on; over UDP only calls that were sent again count. Calls whose
+reply the capture may merely lack are left out: on connections of which packets were cut or are
+missing, or of which nothing that the server sent was captured though the client did not repeat
+itself; and where the capture lacks packets of client and server, all that were not sent
 again. It lacks some, too, where what a client sent was neither acknowledged nor sent again, though
 the connection was not ended and others went on: TCP is not silent then.
 """
@@ -189,8 +189,7 @@ _SILENT = rf"""
         select waiting.*, transport, lossy, client_resent, server_lost,
                call_bytes > coalesce(segment_size, $segment) as large,
                coalesce(latest > call_time, false) as overtaken,
-               coalesce(strayed >= call_time and coalesce(latest <= call_time, true), false)
-                   as misframed,
+               coalesce(strayed >= call_time, false) and not overtaken as misframed,
                transmissions > 1 and newest <= call_time as repeated_here,
                last_time, last_time - greatest(call_time, first_time) as lasted,
                coalesce(srt, 0) as slowest,
@@ -206,8 +205,7 @@ _SILENT = rf"""
                     when client_unacked = 0 and coalesce(client_ended, server_ended) is null
                         then greatest(
                             last_time, seen,
-                            case when (server_lost > 0 or strayed >= call_time)
-                                      and not coalesce(latest > call_time, false)
+                            case when server_lost > 0 and not overtaken or misframed
                                  then $end end
                         )
                     else last_time

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pcapnfs import columns
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
-from pcapnfs.analyses.wire import tcp_stalls
-from pcapnfs.analyses.wire.rdma_stalls import RESENT
+from pcapnfs.analyses.wire import rdma_stalls, tcp_stalls
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class RdmaLosses(Record):
 
 def rdma_losses(trace: Trace) -> tuple[RdmaLosses, ...]:
     """Count them, those with the most packets first; nothing where nothing was sent again."""
-    if not any_resent(trace):
+    if not rdma_stalls.any_resent(trace):
         return ()
     pairs = trace.rows(_PAIRS)
     tcp_stalls.register(trace)
@@ -66,12 +65,6 @@ def rdma_losses(trace: Trace) -> tuple[RdmaLosses, ...]:
     for client, server, *row in trace.rows(_STOOD_STILL):
         stood.setdefault((client, server), []).append(Stood(*row))
     return tuple(_of_pair(pair, stood.get((pair[0], pair[1]), [])) for pair in pairs)
-
-
-def any_resent(trace: Trace) -> bool:
-    """Whether anything was: most captures have no RDMA."""
-    ((found,),) = trace.rows(f"select exists (from connections where {RESENT})")
-    return bool(found)
 
 
 class Stood(NamedTuple):

@@ -1,4 +1,4 @@
-"""SQL: which calls stood still until RDMA sent again what was lost.
+"""Which calls stood still until RDMA sent again what was lost: SQL, and whether to ask for them.
 
 An adapter that misses a packet takes nothing behind it: the sender goes back, and learns of the
 loss by the next packet, or, where none follows, by a timer (InfiniBand volume 1, sections 9.7.5 and
@@ -9,6 +9,11 @@ capture all the same. The rows are those of `tcp_stalls`.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
 
 RESENT = "transport = 'RDMA' and client_resent + server_resent > 0"
 """SQL: a condition on connections: packets of RDMA were sent again."""
@@ -21,6 +26,13 @@ TIMES = 2
 
 SOON = 10
 """A packet sent again ended a pause that was over within this part of it: a tenth."""
+
+
+def any_resent(trace: Trace) -> bool:
+    """Whether anything was: most captures have no RDMA."""
+    ((found,),) = trace.rows(f"select exists (from connections where {RESENT})")
+    return bool(found)
+
 
 # A damaged capture may claim any times; the difference of two before 1970 need not fit.
 STALLS = f"""

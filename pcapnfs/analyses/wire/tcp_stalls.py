@@ -14,7 +14,8 @@ it, as where a reply was lost before it came by: then a first time-out is to be 
 hardly ever takes a second. What was sent again before the timer can have run out (a tail loss
 probe, a fast retransmission) held nothing up for that long. What its receiver had before (D-SACK,
 RFC 2883) was not lost itself; it tells of a loss only as long as that of the answer to it would not
-show otherwise: what one end sends again shows at the other end, and not that of the capture.
+show otherwise: what one end sends again shows at the other end, and not that of the capture. Calls
+that stood still for packets of RDMA (`rdma_stalls`) are in the same table.
 """
 
 from __future__ import annotations
@@ -282,7 +283,7 @@ def left_out(trace: Trace) -> str:
 def register(trace: Trace) -> bool:
     """Make the table `tcp_stalls` of a trace, and say whether there can be anything in it.
 
-    Without segments sent again there is no table.
+    Without anything sent again there is no table.
     """
     if not trace.rows(_SENT_AGAIN):
         return False
@@ -296,13 +297,13 @@ def register(trace: Trace) -> bool:
         "vantages": given.text(pair.vantage for pair in pairs),
     }
     with closing(trace.cursor()) as cursor:
-        queues = queued_replies.rows(trace)
-        stalls = _STALLS.format(asked=traffic.asked(trace), queues=queues)
+        asked, queues = traffic.asked(trace), queued_replies.rows(trace)
+        stalls = _STALLS.format(asked=asked, queues=queues)
         cursor.execute(f"create table {TABLE} as {stalls}", values)
-        over_rdma = rdma_stalls.STALLS.format(
-            asked=traffic.asked(trace), refused=among("status_name", NOT_READY)
-        )
-        cursor.execute(f"insert into {TABLE} by name {over_rdma}")
+        if rdma_stalls.any_resent(trace):
+            refused = among("status_name", NOT_READY)
+            over_rdma = rdma_stalls.STALLS.format(asked=asked, refused=refused)
+            cursor.execute(f"insert into {TABLE} by name {over_rdma}")
     return True
 
 

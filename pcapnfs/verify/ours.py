@@ -20,7 +20,7 @@ READS = columns.of(
     calls="call connection xid program version procedure call_first_frame call_frame call_time "
     "reply_first_frame reply_frame srt call_bytes reply_bytes transmissions status undecoded "
     "signature file directory",
-    operations="call position opcode executed name offset cookie",
+    operations="call position opcode executed name offset cookie text",
     connections="connection transport client_port server_port missing_bytes truncated_bytes "
     "last_time retransmitted out_of_order",
     notes="reason frame xid",
@@ -177,7 +177,8 @@ def used_again(trace: Trace) -> frozenset[tuple[int, int]]:
             select * from calls qualify count(*) over (partition by connection, xid) > 1
         ),
         asked as (
-            select call, list((position, name, "offset", cookie) order by position)::varchar as part
+            select call,
+                   list((position, name, "offset", cookie, text) order by position)::varchar as part
             from operations semi join again using (call) group by call
         ),
         following as (

@@ -17,6 +17,7 @@ import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3, rpc
+from pcapnfs.synth.builder.xdr import Packer
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.verify import ours, tool
@@ -268,6 +269,18 @@ def test_one_xid_for_the_pieces_of_a_file_is_explained(tmp_path: Path) -> None:
         talk.reply(7, sent + MS, nfs3.results.read(bytes(4096)))
     result = verified(talk.capture().write(tmp_path / "pieces.pcap"))
     assert (result.calls, result.tshark_calls, result.unexplained) == (4, 1, 0)
+    assert {each.reason for each in result.differences} == {"xid_again"}
+
+
+def test_one_xid_for_what_the_portmapper_is_asked_is_explained(tmp_path: Path) -> None:
+    """A library whose xids do not move asks for the ports of two services on one connection."""
+    talk = Conversation(server_port=111)
+    for number, program in enumerate((100005, 100003)):
+        asked = Packer().uints(program, 3, 6, 0).done()
+        sent = T + number * 2 * MS
+        talk.call(7, sent, 100000, 2, 3, asked).reply(7, sent + MS, Packer().uint(2049).done())
+    result = verified(talk.capture().write(tmp_path / "ports.pcap"))
+    assert (result.calls, result.tshark_calls, result.unexplained) == (2, 1, 0)
     assert {each.reason for each in result.differences} == {"xid_again"}
 
 

@@ -134,7 +134,15 @@ def test_a_write_that_is_refused_waits_for_no_storage(status: int | None, sync: 
 
 @pytest.mark.parametrize(
     ("op", "version", "ends"),
-    [("CLOSE", 4, 2), ("LOCKU", 4, 2), ("GETATTR", 3, 2), ("GETATTR", 4, 0), ("ACCESS", 3, 0)],
+    [
+        ("CLOSE", 4, 2),
+        ("OPEN_DOWNGRADE", 4, 2),
+        ("LOCKU", 4, 2),
+        ("UNLOCK", 4, 2),
+        ("GETATTR", 3, 2),
+        ("GETATTR", 4, 0),
+        ("ACCESS", 3, 0),
+    ],
 )
 def test_what_a_client_sends_before_it_closes_or_unlocks(op: str, version: int, ends: int) -> None:
     """NFSv3 says neither; its clients ask when they open a file."""

@@ -141,3 +141,20 @@ def test_pieces_that_are_each_made_sure_of_are_a_programs_wish(
     (seen,) = seen_by(RULE, crowded)
     assert ("may be no more than one fsync, msync or close" in seen.seen) is told
     assert ("parallel tar" in actions) is not told
+
+
+@pytest.mark.parametrize(("ends", "told"), [(99, False), (100, True)])
+def test_pieces_that_are_sent_as_files_are_closed_are_nobodys_wish(ends: int, told: bool) -> None:
+    """A log that is opened, written to and closed for each line, or a lock for each record."""
+    found = bound_by(
+        "persistence",
+        kinds=(KindOfStable("WRITE", 200, 0.02),),
+        stable_writes=200,
+        stable_files=1,
+        stable_ends=ends,
+    )
+    (seen,) = seen_by(RULE, found)
+    assert (f"at {ends} opens, closes and unlocks" in seen.seen) is told
+    assert ("O_SYNC" in seen.seen) is not told
+    actions = " ".join(advice.action for advice in seen.advice)
+    assert ("leave a file open" in actions, "larger transactions" in actions) == (told, not told)

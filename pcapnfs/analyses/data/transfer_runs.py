@@ -19,6 +19,7 @@ from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.data import transfers as _transfers
+from pcapnfs.analyses.data import written_back
 from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.analyses.data.transfer_sizes import (
     ALLOWED_READS,
@@ -41,16 +42,13 @@ READS = columns.together(
     shares.READS,
     ALLOWED_READS,
     WITHHELD_READS,
-    columns.of(calls="call mount stability op version file"),
+    written_back.READS,
+    columns.of(calls="call mount stability"),
 )
 """The columns that the queries here read."""
 
 NEEDS = population.Operations(MOVING)
 """Only these move data."""
-
-WRITTEN_BACK = ("CLOSE", "LOCKU")
-"""Before these a client sends what it has of a file, in one such WRITE where that is enough. NFSv3
-has neither, but its clients ask for a file's attributes when they open or lock it."""
 
 LARGEST_BYTES = 1048576
 """What Linux moves in one call at most, whatever the server allows."""
@@ -97,7 +95,7 @@ class TransferRuns(Record):
     sync_files: int
     """Files that they belong to."""
     sync_ends: int
-    """How often these were closed or unlocked (`WRITTEN_BACK`), or, of NFSv3, asked for."""
+    """How often these were closed or unlocked (`written_back`), or, of NFSv3, asked for."""
     sync_bytes: int
     """What they brought, bytes."""
     sync_saved_s: float
@@ -258,13 +256,8 @@ _SYNCHRONOUS = f"""
         where stability = 'unstable' and mount in (select mount from written where synchronous)
         group by mount
     ),
-    ended as (
-        select mount, count(*) as ends
-        from calls semi join (select mount, file from written where synchronous)
-                        using (mount, file)
-        where op in {WRITTEN_BACK} or (op = 'GETATTR' and version < 4)
-        group by mount
-    )
+    through as (select mount, file from written where synchronous),
+    ended as ({written_back.ends("through")})
     select mount, coalesce(sum(calls - 1) filter (not reading), 0),
            count(distinct file) filter (synchronous), coalesce(any_value(ends), 0),
            coalesce(sum(sync_bytes) filter (synchronous), 0),

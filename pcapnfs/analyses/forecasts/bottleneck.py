@@ -18,7 +18,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.data import moves
+from pcapnfs.analyses.data import moves, written_back
 from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import client_verdict, measured_verdict
@@ -46,6 +46,7 @@ READS = columns.together(
     moves.READS,
     shares.READS,
     traffic.READS,
+    written_back.READS,
     columns.of(
         calls="call op mount callback call_frame srt stability status_name transmissions program"
     ),
@@ -123,6 +124,8 @@ class Bottleneck(Record):
     """WRITEs among the stable calls that asked for it."""
     stable_files: int = 0
     """Files that these were to."""
+    stable_ends: int = 0
+    """How often these files were closed or unlocked (`written_back`), or, of NFSv3, asked for."""
     unknown_calls: int = 0
     """Calls of which it is not known whether they were stable."""
     clients: tuple[Bottleneck, ...] = ()
@@ -167,8 +170,9 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         unused_s=measured.unused_s,
         queue_s=measured.queue_s,
         stable=measured.stable,
-        stable_writes=sum(writes for writes, _ in written.values()),
-        stable_files=sum(files for _, files in written.values()),
+        stable_writes=sum(each.writes for each in written.values()),
+        stable_files=sum(each.files for each in written.values()),
+        stable_ends=sum(each.ends for each in written.values()),
         unknown_calls=measured.unknown_calls,
         clients=tuple(_by_client(trace, clocks, seen, written)),
     )
@@ -185,7 +189,7 @@ def _by_client(
     trace: Trace,
     clocks: Sequence[ClientClock],
     seen: Mapping[str | None, _Seen],
-    written: Mapping[str, tuple[int, int]],
+    written: Mapping[str, _Written],
 ) -> Iterator[Bottleneck]:
     """What the time of each client went into."""
     calls, unknown = traffic.by_pair(trace), _unknown(trace) if clocks else {}
@@ -193,7 +197,7 @@ def _by_client(
     servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
     for clock in clocks:
         told, mine = client_verdict(clock), seen[clock.client]
-        writes, files = written.get(clock.client, (0, 0))
+        stored = written.get(clock.client, NONE_WRITTEN)
         usual = clock.rtt_s if clock.small_median_s is None else clock.small_median_s
         yield Bottleneck(
             verdict=told,
@@ -219,8 +223,9 @@ def _by_client(
             placed_share=clock.budget.placed_share,
             queue_s=clock.queue_s,
             stable=clock.stable,
-            stable_writes=writes,
-            stable_files=files,
+            stable_writes=stored.writes,
+            stable_files=stored.files,
+            stable_ends=stored.ends,
             unknown_calls=unknown.get(clock.client, 0),
         )
 
@@ -233,16 +238,34 @@ def _unknown(trace: Trace) -> Mapping[str, int]:
     return found
 
 
-def _written(trace: Trace) -> dict[str, tuple[int, int]]:
-    """By client, WRITEs that asked for stable storage and had it, and the files they were to."""
+class _Written(Record):
+    """What a client wrote that it asked to be on stable storage at once, and was."""
+
+    writes: int
+    """WRITEs."""
+    files: int
+    """Files that they were to."""
+    ends: int
+    """How often these were closed, unlocked or asked for."""
+
+
+NONE_WRITTEN = _Written(0, 0, 0)
+"""Nothing of that kind."""
+
+
+def _written(trace: Trace) -> dict[str, _Written]:
+    """Of each client that wrote so."""
     if not WRITING.met(trace):
         return {}
     moves.register(trace)
-    mounts, found = traffic.mounts(trace), dict[str, tuple[int, int]]()
-    for mount, calls, files in trace.rows(_WRITTEN):
+    mounts, found = traffic.mounts(trace), dict[str, _Written]()
+    for mount, *counts in trace.rows(_WRITTEN):
         client = mounts[integer(mount)][0]
-        before = found.get(client, (0, 0))
-        found[client] = before[0] + integer(calls), before[1] + integer(files)
+        before = found.get(client, NONE_WRITTEN)
+        writes, files, ends = map(integer, counts)
+        found[client] = _Written(
+            writes=before.writes + writes, files=before.files + files, ends=before.ends + ends
+        )
     return found
 
 
@@ -390,10 +413,15 @@ _STABLE = f"""
 """The stable calls that took longest and shortest, by the place of their client or NULL."""
 
 _WRITTEN = f"""
-    select mount, count(*), count(distinct moves.file)
-    from {moves.TABLE} as moves join calls using (call)
-    where what = {moves.KINDS.index("WRITE")} and stable and not unstable_asked and not callback
-    group by mount
+    with stored as materialized (
+        select mount, moves.file, count(*) as writes
+        from {moves.TABLE} as moves join (select call, mount, callback from calls) using (call)
+        where what = {moves.KINDS.index("WRITE")} and stable and not unstable_asked and not callback
+        group by mount, moves.file
+    ),
+    ended as ({written_back.ends("stored")})
+    select mount, sum(writes), count(file), coalesce(any_value(ends), 0)
+    from stored left join ended using (mount) group by mount
 """
 
 _UNKNOWN = f"""

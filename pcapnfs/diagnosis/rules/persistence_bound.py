@@ -60,6 +60,13 @@ AT_ONCE = Advice(
 )
 """In place of what is for files that are made, where a few files are written piece by piece."""
 
+AT_ENDS = Advice(
+    "In the program: leave a file open that it writes to again and again (a log, line by line), "
+    "and take one lock for a whole piece of work: then the client gathers what is written. If the "
+    "mount has noac, mount without it."
+)
+"""The same where they are written as often as they are closed or unlocked."""
+
 AT_ONE_FSYNC = (
     " Where they come many at a time, as most stable calls do here, it may be no more than one "
     "fsync, msync or close: Linux asks so for each of the pages that lie scattered in a file."
@@ -68,6 +75,10 @@ AT_ONE_FSYNC = (
 
 EACH = 10
 """Stable WRITEs for each file from which on they are pieces, and no whole files."""
+
+PER_END = 2
+"""Of these for each time that their files were closed or unlocked, up to which a client sends them
+by itself: what is little goes in one."""
 
 MOSTLY = 0.5
 """Part of the persistence that is theirs."""
@@ -134,8 +145,9 @@ def _storage(
     advice: tuple[Advice, ...] = ADVICE if slow else ADVICE[1:3]
     pieces = _pieces(found)
     if pieces:
+        instead = AT_ENDS if _at_ends(found) else AT_ONCE
         advice = tuple(
-            AT_ONCE if each is STREAMS else each for each in advice if each is not RECREATED
+            instead if each is STREAMS else each for each in advice if each is not RECREATED
         )
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),
@@ -194,12 +206,26 @@ def _pieces(found: Bottleneck) -> str:
         or by_kind.get("WRITE", 0.0) < MOSTLY * found.persist_s * found.stable_calls
     ):
         return ""
-    return (
+    written = (
         f" {units.counted(found.stable_writes, 'WRITE')} to "
-        f"{units.counted(found.stable_files, 'file')} asked for stable storage each: databases, "
+        f"{units.counted(found.stable_files, 'file')} asked for stable storage each"
+    )
+    if _at_ends(found):
+        return (
+            f"{written}, at {units.count(found.stable_ends)} opens, closes and unlocks: before it "
+            "closes or unlocks a file, a client sends what it has, and what is little in one such "
+            "WRITE."
+        )
+    return (
+        f"{written}: databases, "
         "disks of virtual machines and logs do so (O_SYNC, O_DSYNC, O_DIRECT, fsync after each "
         "write), and mounts with sync or noac." + (AT_ONE_FSYNC if found.stable.crowded else "")
     )
+
+
+def _at_ends(found: Bottleneck) -> bool:
+    """Whether that was about each time that a file was closed or unlocked."""
+    return found.stable_writes <= PER_END * found.stable_ends
 
 
 def _kinds(found: Bottleneck) -> str:

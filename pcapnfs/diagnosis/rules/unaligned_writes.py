@@ -47,8 +47,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "what is still in a buffer is lost when the program fails.",
                 ),
                 Advice(
-                    "Without sync, O_SYNC, noac and locks around each record, the client puts "
-                    "neighbouring WRITEs together by itself."
+                    "Without sync, O_SYNC and noac, and without a lock or a close for each record, "
+                    "the client puts neighbouring WRITEs together by itself."
                 ),
                 Advice(
                     "Match the record size of the server's file system (recordsize, stripe) to "

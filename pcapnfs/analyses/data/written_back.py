@@ -1,0 +1,30 @@
+"""When a client sends what it has of a file, by itself: as it closes the file or gives up a lock.
+
+Takes the name of a table with the columns `mount` and `file`; gives SQL for how often that came of
+these files. What is little goes in one WRITE that asks for stable storage then, which is no sign of
+a program or a mount that writes through.
+"""
+
+from __future__ import annotations
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.texts import among
+
+READS = columns.of(calls="mount op version file")
+"""The columns that the queries here read."""
+
+WRITTEN_BACK = ("CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "UNLOCK")
+"""Before these a client sends what it has of a file: NFSv4's ways to give up an open, or a part of
+it where another one is left (RFC 8881 section 18.18), a delegation (section 10.4.4) and a lock
+(section 10.3.2); and NLM's UNLOCK. NFSv3 has no opens, but its clients ask for a file's attributes
+when they open it."""
+
+
+def ends(table: str) -> str:
+    """SQL: for each mount, how often the files in the table were closed or unlocked, as `ends`."""
+    return f"""
+        select mount, count(*) as ends
+        from calls semi join {table} using (mount, file)
+        where {among("op", WRITTEN_BACK)} or (op = 'GETATTR' and version < 4)
+        group by mount
+    """

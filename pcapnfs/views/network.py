@@ -145,10 +145,10 @@ def lines(result: Network, *, unanswered: int = 0) -> tuple[str, ...]:
     if losses := lost(result.loss, result.resent_calls):
         found.append(losses)
     for session in result.shown_sessions[:1]:
-        used, offered = session.slots_used, session.slots_offered
-        slots = units.counted(offered or used, "slot")
+        used, limit = session.slots_used, session.slots_limit
+        slots = units.counted(limit or used, "slot")
         found.append(
-            f"The busiest session used {f'{units.count(used)} of ' if offered else ''}{slots} over "
+            f"The busiest session used {f'{units.count(used)} of ' if limit else ''}{slots} over "
             f"{units.counted(session.connections, 'connection')}."
         )
     return tuple(found)

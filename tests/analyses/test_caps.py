@@ -61,6 +61,36 @@ def test_a_session_is_full_when_all_its_slots_are_taken() -> None:
     assert found.pairs[0].sessions
 
 
+@pytest.mark.parametrize(
+    ("offered", "wanted", "slots", "limit"),
+    [
+        (2, (1, 3), 4, 4),  # It uses more than it was granted, as the server wants.
+        (2, (1, 3), 2, 2),  # It keeps to what it was granted.
+        (4, (1, 1), 2, 2),  # The server wants fewer.
+        (None, (1, 2), 2, 3),  # What it granted is not in the capture.
+    ],
+)
+def test_slots_are_limited_by_what_the_server_wants(
+    offered: int | None, wanted: tuple[int, ...], slots: int, limit: int
+) -> None:
+    """Linux grants some, and wants more used as the client uses all that it has."""
+    session = {"session": b"s", "version": 4, "protocol": "4.1", "connection": 1}
+    calls = [
+        call(1, "CREATE_SESSION", 1, **session),
+        *(call(2 + slot, "READ", 35, slot=slot, **session) for slot in range(slots)),
+    ]
+    operations = [
+        *([operation(1, "CREATE_SESSION", session_slots=offered)] if offered else []),
+        *(
+            operation(number, "SEQUENCE", target_highest_slot=told)
+            for number, told in enumerate(wanted, 2)
+        ),
+    ]
+    with trace_of(calls=calls, operations=operations, connections=[connection(1)]) as trace:
+        (found,) = caps(trace).slots
+    assert found.limit == limit
+
+
 def test_a_session_without_a_known_limit_is_left_out() -> None:
     calls = [call(1, "READ", 5, session=b"s", slot=0, connection=1)]
     with trace_of(calls=calls, connections=[connection(1)]) as trace:

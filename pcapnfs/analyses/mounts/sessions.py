@@ -50,6 +50,20 @@ class Session(Record):
     slots_wanted_most: int | None
     """Most slots that it wanted used; None when no reply tells."""
 
+    @property
+    def slots_limit(self) -> int | None:
+        """Slots that the client might use; None when the capture does not tell.
+
+        What the server grants with a session is where it begins: each SEQUENCE says how many it
+        wants used now (target_highest_slotid, RFC 8881 section 2.10.6.1), be it fewer, or more as
+        the client uses what it has, as newer Linux servers do. Of several numbers it is the
+        largest, unless the client keeps to what it was granted.
+        """
+        offered, wanted = self.slots_offered, self.slots_wanted_most
+        if wanted is None or (offered is not None and self.slots_used <= offered < wanted):
+            return offered
+        return wanted
+
 
 def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
     """How many sessions carried calls, and the busiest of them; 0 for all."""

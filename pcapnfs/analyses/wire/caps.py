@@ -77,7 +77,7 @@ class Slots(Record):
     calls: int
     """Calls in it, answered."""
     limit: int
-    """Slots that the client might use: as granted, or as SEQUENCE said, whichever is fewer."""
+    """Slots that the client might use (`Session.slots_limit`)."""
     busy_s: float
     """Time in which at least one call was under way, seconds."""
     full_s: float
@@ -165,9 +165,8 @@ def _slots(trace: Trace) -> list[Slots]:
     """Sessions that may have been full."""
     limits = {}
     for session in sessions(trace, top=SESSIONS)[1]:
-        told = [each for each in (session.slots_offered, session.slots_wanted_least) if each]
-        if told:
-            limits[session.session] = session, min(told)
+        if limit := session.slots_limit:
+            limits[session.session] = session, limit
     if not limits:
         return []
     # Hexadecimal digits alone: a relation has no parameters.

@@ -99,16 +99,23 @@ def test_answers_that_do_not_reach_the_client_captured_at_the_server(
         assert "in 7 segments more than once" in told.evidence
 
 
-@pytest.mark.parametrize("size", [8_000, 100])
-def test_a_path_that_drops_large_packets(size: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("size", "earlier", "drops"), [(8_000, 100, True), (8_000, 8_000, False), (100, 100, False)]
+)
+def test_a_path_that_drops_large_packets(
+    size: int, earlier: int, drops: bool, tmp_path: Path
+) -> None:
+    """Not one that let a call as large through before it was cut."""
     talk = answered()
+    talk.call(98, SILENCE_NS - 3 * MS, *nfs3.write(HANDLE, 0, bytes(earlier)))
+    talk.reply(98, SILENCE_NS - 2 * MS, results.write(earlier))
     before = len(talk.frames)
     talk.call(99, SILENCE_NS, *nfs3.write(HANDLE, 0, bytes(size)))
     finding = found(resent(talk, before).capture(), tmp_path)
     assert finding is not None
     assert finding.title == "What the client sends does not reach the server"
     assert "The client sent 7 TCP segments again on its connection." in finding.evidence
-    assert any("ping -M do" in each.action for each in finding.advice) is (size == 8_000)
+    assert any("ping -M do" in each.action for each in finding.advice) is drops
 
 
 def test_a_portmapper_over_udp_behind_a_firewall(tmp_path: Path) -> None:

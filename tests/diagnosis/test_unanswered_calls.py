@@ -122,7 +122,7 @@ def test_one_that_answers_others_meanwhile() -> None:
     assert seen.seen.endswith("Calls sent later and answered: 5.")
 
 
-@pytest.mark.parametrize(("large", "begins"), [(2, "If these are READs"), (3, "All of these")])
+@pytest.mark.parametrize(("large", "begins"), [(2, "If these are READs"), (3, "No call as long")])
 def test_what_nothing_acknowledges_while_others_are_answered_is_lost(
     large: int, begins: str
 ) -> None:
@@ -142,6 +142,12 @@ def test_what_does_not_arrive_may_be_too_large(resent: int, large: int, mtu: boo
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, resent=resent, large=large),)))
     assert seen.title.startswith("What the client sends does not reach") is (resent > 1)
     assert any("ping -M do" in each.action for each in seen.advice) is mtu
+
+
+def test_a_path_that_let_as_large_ones_through_drops_none_for_their_size() -> None:
+    lost = replace(SILENT, resent=9, large=3, as_large_answered=1)
+    (seen,) = seen_by(RULE, nothing(unanswered=(lost,)))
+    assert not any("ping -M do" in each.action for each in seen.advice)
 
 
 @pytest.mark.parametrize(

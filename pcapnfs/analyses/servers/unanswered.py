@@ -25,7 +25,7 @@ READS = columns.together(
     shares.READS,
     silent_calls.READS,
     columns.of(
-        calls="call client server connection callback program xid call_time reply_time",
+        calls="call client server connection callback program xid call_time reply_time call_bytes",
         files="file path",
     ),
 )
@@ -93,6 +93,8 @@ class Unanswered(Record):
     before they were sent: the server does not go by the xid alone."""
     misframed: int = 0
     """Those on whose connections bytes came since that no record mark explains."""
+    as_large_answered: int = 0
+    """Calls at least as long as the shortest of those without an answer that were answered."""
 
 
 def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
@@ -134,6 +136,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             same_xid=integer(row["same_xid"]),
             same_xid_answered=integer(row["same_xid_answered"]),
             misframed=integer(row["misframed"]),
+            as_large_answered=integer(row["as_large_answered"]),
         )
         for row, of_row in zip(rows, told, strict=True)
     )
@@ -144,8 +147,9 @@ _PAIRS = """
         select client, server, min(call_time) as begun,
                max(case when transmissions > 1 then last_time
                         else greatest(last_time, call_time + waited) end) as ended,
-               list_distinct(list(program)) as programs
-        from silent group by client, server
+               list_distinct(list(program)) as programs, min(call_bytes) as shortest
+        from silent join (select call, call_bytes from calls) using (call)
+        group by client, server
     ),
     others as (
         select client, server, count(*) as asked, count(reply_time) as answered,
@@ -153,7 +157,9 @@ _PAIRS = """
                                 and list_contains(programs, program)) as answered_later,
                count(*) filter (call_time > begun and reply_time <= ended
                                 and not list_contains(programs, program)) as answered_elsewhere,
-               count(*) filter (reply_time > ended) as answered_again
+               count(*) filter (reply_time > ended) as answered_again,
+               count(*) filter (reply_time is not null and call_bytes >= shortest)
+                   as as_large_answered
         from calls join first using (client, server)
         where not callback group by client, server
     ),
@@ -198,6 +204,7 @@ _PAIRS = """
            any_value(others.answered) as answered, any_value(answered_later) as answered_later,
            any_value(answered_elsewhere) as answered_elsewhere,
            any_value(answered_again) as answered_again, any_value(operations) as operations,
+           any_value(as_large_answered) as as_large_answered,
            coalesce((list(shown order by call_frame, shown)
                 filter (shown is not null))[:10 * $files], []) as files,
            count(*) filter (large) as large, any_value(of_connections.resent) as resent,

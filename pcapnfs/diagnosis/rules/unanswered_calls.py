@@ -289,7 +289,8 @@ def _unreceived(pair: Unanswered) -> bool:
 
 
 def _large(pair: Unanswered) -> bool:
-    return pair.large == pair.calls
+    """Whether their size tells them from what was answered: what is as long never was."""
+    return pair.large == pair.calls and not pair.as_large_answered
 
 
 _PING = (
@@ -300,8 +301,8 @@ _PING = (
 )
 
 _MTU = Advice(
-    "All of these calls are longer than one segment, while small ones were answered: something on "
-    f"the way drops large packets (a black hole for MTUs). {_PING}"
+    "No call as long as this was answered, more than one segment, and shorter ones were: something "
+    f"on the way drops large packets (a black hole for MTUs). {_PING}"
 )
 
 MTU_OF_ANSWERS = Advice(

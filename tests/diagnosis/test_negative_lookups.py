@@ -114,3 +114,30 @@ def test_a_few_of_them_are_told_beside_a_search_path() -> None:
     (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, apple_double=5),)))
     assert "macOS" not in seen.why
     assert "begin with ._" not in seen.seen
+
+
+def test_opens_by_name_are_looked_up_as_well() -> None:
+    (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, opens=40),)))
+    assert seen.seen.startswith("30 of 100 LOOKUPs and OPENs by name found nothing")
+    assert seen.data == "100 LOOKUPs and OPENs by name"
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "others"),
+    [
+        ("__init__.cpython-314.so", "python3 -m compileall", "AllowOverride"),
+        ("RCS", "for make, -r", "untrackedCache"),
+        (".gitattributes", "core.untrackedCache", "for make"),
+        (".htaccess", "AllowOverride", "compileall"),
+    ],
+)
+def test_the_names_tell_the_program(name: str, told: str, others: str) -> None:
+    tried = replace(MANY, names=(MissingName(name, 30, 7, ("src",)),), searched=0, orders=())
+    (seen,) = seen_by(RULE, nothing(not_found=(tried,)))
+    assert told in seen.advice[0].action
+    assert others not in seen.advice[0].action
+    # Where they do not, all are told.
+    unknown = replace(tried, names=(MissingName("pgsql_tmp", 30, 7, ("base",)),))
+    (seen,) = seen_by(RULE, nothing(not_found=(unknown,)))
+    assert told in seen.advice[0].action
+    assert others in seen.advice[0].action

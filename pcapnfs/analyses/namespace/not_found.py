@@ -121,6 +121,8 @@ class NotFound(Record):
     """The client's own time that they took beside it (`shares`), seconds."""
     frames: tuple[int, ...]
     """Example frames: of calls."""
+    opens: int = 0
+    """Part of lookups: the OPENs."""
 
 
 def not_found(trace: Trace) -> tuple[NotFound, ...]:
@@ -170,8 +172,20 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
             time_s=seconds(time) or 0.0,
             pause_s=seconds(pause) or 0.0,
             frames=tuple(frames),
+            opens=integer(opens),
         )
-        for client, server, lookups, missing, again, apple_double, time, pause, frames in pairs
+        for (
+            client,
+            server,
+            lookups,
+            opens,
+            missing,
+            again,
+            apple_double,
+            time,
+            pause,
+            frames,
+        ) in pairs
     )
 
 
@@ -273,9 +287,9 @@ _MISSED = """
 
 _PAIRS = f"""
     with looked as (
-        select client, server, sum(of_mount)::bigint as lookups
+        select client, server, sum(of_mount)::bigint as lookups, sum(opens)::bigint as opens
         from (
-            select mount, count(*) as of_mount
+            select mount, count(*) as of_mount, count(*) filter (op = 'OPEN') as opens
             from operations join (select call, mount, callback from calls) using (call)
             where {among("op", ("LOOKUP", "OPEN"))} and executed and name is not null
                   and directory is not null and {joined.condition("not callback", other="op")}
@@ -298,7 +312,7 @@ _PAIRS = f"""
         from told left join shares using (call)
         group by client, server
     )
-    select client, server, lookups, missing, again, apple_double, share, pause, frames
+    select client, server, lookups, opens, missing, again, apple_double, share, pause, frames
     from counted join looked using (client, server)
     order by share desc, client, server
 """

@@ -45,11 +45,18 @@ _WHY_TRIED = (
     ".htaccess, package.json, a name with another ending)."
 )
 
-_TRIED = Advice(
-    "See by the names which program asks, and have it ask less: for Apache, AllowOverride None "
-    "where there are no .htaccess files; for git, core.untrackedCache; for Node.js and the like, "
-    "imports with their endings, or a bundle."
-)
+_BY_NAME = {
+    "for Apache, AllowOverride None where there are no .htaccess files": (".htaccess",),
+    "for git, core.untrackedCache": (".git",),
+    "for Node.js and the like, imports with their endings, or a bundle": (
+        "package.json", "node_modules", ".js", ".mjs", ".cjs", ".ts",
+    ),
+    "for Python, compile its modules once (python3 -m compileall), or load them from a zip file": (
+        "__pycache__", "__init__", ".py", ".pyc", ".abi3.so",
+    ),
+    "for make, -r where nobody needs its built-in rules": ("RCS", "SCCS"),
+}  # fmt: skip
+"""How programs ask less, by what such names are, begin or end with."""
 
 _REMEMBERED = Advice(
     "If lookupcache=positive or lookupcache=none is among the mount options, mount without "
@@ -95,7 +102,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="macOS looks for files of extended attributes that do not exist"
             if mac
             else "Programs look for names that do not exist",
-            seen=f"{units.count(pair.missing)} of {units.counted(pair.lookups, 'LOOKUP')} found "
+            seen=f"{units.count(pair.missing)} of {_looked_up(pair)} found "
             f"nothing, {units.count(pair.again)} of them for the second time or later. "
             f"{_mac_names(pair) if mac else ''}"
             f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
@@ -103,7 +110,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=_FOR_MAC if mac else _advice(pair, searches=searches),
             calls=pair.missing,
             confidence="certain",
-            data=units.counted(pair.lookups, "LOOKUP"),
+            data=_looked_up(pair),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -113,6 +120,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def many(pair: NotFound, values: Values) -> bool:
     """Whether a client finds nothing so often that it is told."""
     return pair.missing >= max(values[LEAST.name], values[SHARE.name] * pair.lookups)
+
+
+def _looked_up(pair: NotFound) -> str:
+    """How often names were looked up; NFSv4 does so as it opens, too."""
+    if pair.opens:
+        return f"{units.count(pair.lookups)} LOOKUPs and OPENs by name"
+    return units.counted(pair.lookups, "LOOKUP")
 
 
 def _mac_names(pair: NotFound) -> str:
@@ -136,8 +150,21 @@ def _names(pair: NotFound) -> str:
 
 def _advice(pair: NotFound, *, searches: bool) -> tuple[Advice, ...]:
     """Who never asks for a name again in a directory has it remembered."""
-    first = _PATHS if searches else _TRIED
+    first = _PATHS if searches else _tried(pair)
     return (first, _REMEMBERED) if pair.again else (first,)
+
+
+def _tried(pair: NotFound) -> Advice:
+    """Programs that ask for such names; some of them where the names tell none."""
+    names = [each.name for each in pair.names]
+    told = [
+        way
+        for way, parts in _BY_NAME.items()
+        if any(name.startswith(parts) or name.endswith(parts) for name in names)
+    ]
+    return Advice(
+        f"See by the names which program asks, and have it ask less: {'; '.join(told or _BY_NAME)}."
+    )
 
 
 def _orders(pair: NotFound) -> str:

@@ -48,6 +48,20 @@ def test_what_a_mount_failed_for(kind: str, title: str) -> None:
     assert "reached no file" in seen.seen
 
 
+@pytest.mark.parametrize(
+    ("asked", "others"),
+    [
+        (("NULL 3",), "4.2, 4.1, 4.0;"),
+        (("EXCHANGE_ID 4.2", "EXCHANGE_ID 4.1"), "4.0, 3;"),
+        (("NULL 4", "NULL 3"), ""),
+        (("NULL mount1",), "4.2, 4.1, 4.0, 3;"),
+    ],
+)
+def test_a_version_that_was_refused_is_not_recommended(asked: tuple[str, ...], others: str) -> None:
+    (seen,) = told(replace(MET, asked=asked))
+    assert (f"(vers={others}" in seen.advice[0].action) is bool(others)
+
+
 def test_flavours_that_were_granted_are_told() -> None:
     met = replace(MET, kind="unused", asked=("MNT mount3",), statuses=("MNT3_OK",))
     (seen,) = told(replace(met, paths=("/srv",), flavours=("KRB5", "KRB5I", "KRB5P", "6")))

@@ -39,6 +39,23 @@ def test_a_tenth_of_an_operation_is_told() -> None:
     assert (seen.frames, seen.about) == ((3, 5), ("10.0.0.2", "10.0.0.1"))
 
 
+@pytest.mark.parametrize(
+    ("op", "statuses", "overtaken"),
+    [
+        ("CLOSE", ("NFS4ERR_BAD_STATEID", "NFS4ERR_OLD_STATEID"), True),
+        ("CLOSE", ("NFS4ERR_BAD_STATEID",), False),
+        ("WRITE", ("NFS4ERR_OLD_STATEID",), False),
+    ],
+)
+def test_parallel_closes_of_a_file_are_no_quarrel(
+    op: str, statuses: tuple[str, ...], overtaken: bool
+) -> None:
+    changed = replace(MANY, op=op, statuses=statuses)
+    (seen,) = seen_by(RULE, nothing(rejections=(changed,)))
+    assert ("get ahead of one another" in seen.title) is overtaken
+    assert ("disagree" in seen.title) is not overtaken
+
+
 @pytest.mark.parametrize("change", [{"calls": 9, "of": 9}, {"of": 101}])
 def test_a_little_less_is_not(change: dict[str, int]) -> None:
     changed = replace(MANY, **change)  # type: ignore[arg-type]

@@ -28,8 +28,8 @@ _NEWER = (
 
 _ADVICE = (
     Advice(
-        "If the application can do without O_EXCL (tar --overwrite, cp over files that exist), let "
-        "it.",
+        "If the application can do without O_EXCL (tar --overwrite, cp over files that exist, "
+        "rsync --inplace; git, databases and lock files cannot), let it.",
         "a file of that name that another program makes at the same time goes unnoticed.",
     ),
     Advice(

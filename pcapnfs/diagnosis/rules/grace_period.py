@@ -40,8 +40,9 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             advice=(
                 Advice(
                     "Shorten it (Linux: grace-time in /etc/nfs.conf, or nfsv4gracetime and "
-                    "nfsv4leasetime in /proc/fs/nfsd; NFS-Ganesha: Grace_Period and "
-                    "Lease_Lifetime in the block NFSv4).",
+                    "nfsv4leasetime in /proc/fs/nfsd, for locks of NFSv3 also the sysctl "
+                    "fs.nfs.nlm_grace_period; NFS-Ganesha: Grace_Period and Lease_Lifetime in the "
+                    "block NFSv4).",
                     "a client that is not back within that time loses its opens and locks.",
                 ),
                 Advice(

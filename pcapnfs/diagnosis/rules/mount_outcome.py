@@ -124,7 +124,14 @@ def _unregistered(met: MountOutcome) -> Observed:
     )
 
 
+VERSIONS = ("4.2", "4.1", "4.0", "3")
+"""What may be named to a mount (vers=)."""
+
+
 def _version(met: MountOutcome) -> Observed:
+    asked = {each.partition(" ")[2] for each in met.asked}
+    others = [each for each in VERSIONS if not {each, each.partition(".")[0]} & asked]
+    versions = "; ".join([f"vers={', '.join(others)}"] * bool(others) + ["mountvers=3"])
     return _observed(
         met,
         "The server does not have the version that the mount asks for",
@@ -132,8 +139,8 @@ def _version(met: MountOutcome) -> Observed:
         "not told to use a certain one tries the next.",
         (
             Advice(
-                "Mount with a version that the server has (vers=4.2, 4.1, 4.0, 3; mountvers=3), "
-                "or leave vers= out, so that the client finds out."
+                f"Mount with a version that the server has ({versions}), or leave vers= out, so "
+                "that the client finds out."
             ),
             Advice(
                 "Or switch the version on at the server (Linux: /etc/nfs.conf, section nfsd, and "

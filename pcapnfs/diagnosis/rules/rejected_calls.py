@@ -111,6 +111,8 @@ def _told(pair: Rejections) -> Explanation:
         return _NO_EXCLUSIVE_CREATES
     if pair.kind == "unsupported" and pair.op in _UNMADE:
         return _UNMADE[pair.op]
+    if pair.op == "CLOSE" and "NFS4ERR_OLD_STATEID" in pair.statuses:
+        return _OVERTAKEN
     return _EXPLAINED[pair.kind]
 
 
@@ -258,6 +260,21 @@ _EXPLAINED = {
 }
 """What is said of each kind."""
 
+_OVERTAKEN = Explanation(
+    "processes that open and close one file at a time get ahead of one another",
+    "A CLOSE names the open as the client knew it when it sent the call. Where several processes "
+    "of a client open and close a file at the same moment (parallel builds), another OPEN or CLOSE "
+    "may be carried out first: the server answers OLD_STATEID, or BAD_STATEID where that one "
+    "closed the file for all of them. Programs notice nothing but the round trips.",
+    (
+        Advice(
+            "Nothing needs to be done. If no two processes open these files at the same time, look "
+            "for updates of client and server, and show their vendors the example frames."
+        ),
+    ),
+)
+"""What is said of CLOSEs that name an open as it was (RFC 8881 section 8.2.2)."""
+
 _MAKE_IT = (
     "See whether the server can, and it is switched off: its file system, or the gateway or "
     "library that serves it, may have an option for it."
@@ -320,8 +337,8 @@ _NO_EXCLUSIVE_CREATES = Explanation(
             "the server that makes files exclusively, or for another server."
         ),
         Advice(
-            "If the application can do without O_EXCL (tar --overwrite, cp over files that exist), "
-            "let it.",
+            "If the application can do without O_EXCL (tar --overwrite, cp over files that exist, "
+            "rsync --inplace), let it.",
             "a file of that name that another program makes at the same time goes unnoticed.",
         ),
     ),

@@ -35,7 +35,10 @@ def test_what_takes_longer_than_modern_servers_is_a_note() -> None:
         "note",
         "The server 10.0.0.1 answers later than it could",
     )
-    assert seen.seen == "Median time at the server, without the network: LOOKUP 2.00 ms (30 calls)."
+    assert seen.seen == (
+        "Median time at the server, without the network: LOOKUP 2.00 ms, 4.00 ms on average (30 "
+        "calls)."
+    )
     (claim,) = seen.claims
     assert (claim.row, round(claim.seconds, 9)) == ("unstable", 0.9)
     assert seen.frames == (5, 7)
@@ -44,9 +47,42 @@ def test_what_takes_longer_than_modern_servers_is_a_note() -> None:
 def test_what_is_slow_for_any_server_counts_by_its_cost() -> None:
     (seen,) = seen_by(RULE, found(LOOKUPS, READ))
     assert (seen.severity, seen.title[-33:]) == ("warning", "where no stable storage is needed")
-    assert "READ 11.0 ms (40 calls), LOOKUP 2.00 ms (30 calls)" in seen.seen
+    assert (
+        "READ 11.0 ms, 20.0 ms on average (40 calls), LOOKUP 2.00 ms, 4.00 ms on average (30 calls)"
+    ) in seen.seen
     (seen,) = seen_by(RULE, found(replace(READ, median_s=0.06, sure_s=0.06, mean_s=0.06)))
     assert seen.severity == "problem"
+
+
+COLD = ServerTime("10.0.0.1", "READ", "read", "read", 40, 0.0005, 0.0005, 0.004, 5.0, (11,))
+"""Most are answered from memory, the others wait for a disk."""
+
+
+def test_what_the_verdict_names_the_server_for_is_told_however_short_the_median() -> None:
+    assert seen_by(RULE, found(COLD)) == []
+    (seen,) = seen_by(RULE, found(COLD, named="server"))
+    assert (seen.severity, seen.title) == (
+        "warning",
+        "Much of the time goes into READs at the server 10.0.0.1",
+    )
+    assert seen.seen == (
+        "Median time at the server, without the network: READ 500 µs, 4.00 ms on average (40 "
+        "calls)."
+    )
+    # All but what the server takes of a small call, 0.2 ms.
+    (claim,) = seen.claims
+    assert (claim.row, round(claim.seconds, 9)) == ("read", 4.75)
+    # Little of the time: something else is why.
+    assert seen_by(RULE, found(replace(COLD, time_s=1.5), named="server")) == []
+    # Small calls are what shows the round trip.
+    assert seen_by(RULE, found(replace(COLD, kind="small", op="LOOKUP"), named="server")) == []
+
+
+@pytest.mark.parametrize(("small_s", "first"), [(0.001, "If READs alone"), (0.0011, "On the serv")])
+def test_where_small_calls_are_fast_it_is_the_disks(small_s: float, first: str) -> None:
+    small = replace(LOOKUPS, median_s=small_s, sure_s=small_s, mean_s=small_s)
+    (seen,) = seen_by(RULE, found(READ, small))
+    assert seen.advice[0].action.startswith(first)
 
 
 @pytest.mark.parametrize(("late", "told"), [(42, True), (43, False)])
@@ -67,9 +103,10 @@ def test_a_server_that_works_on_one_call_at_a_time_is_told_as_one() -> None:
     (seen,) = seen_by(RULE, in_turn(IN_TURN))
     assert seen.title == "The server 10.0.0.1 works on one call at a time"
     assert seen.seen == (
-        "Median time at the server, without the network: READ 11.0 ms (40 calls). They stand in "
-        "one queue: of 600 calls that came while others were under way 6 were answered before one "
-        "that had come earlier, where some 30 would have been if each took that time by itself."
+        "Median time at the server, without the network: READ 11.0 ms, 20.0 ms on average (40 "
+        "calls). They stand in one queue: of 600 calls that came while others were under way 6 "
+        "were answered before one that had come earlier, where some 30 would have been if each "
+        "took that time by itself."
     )
     assert "threads of its NFS service first (Linux: " in seen.advice[0].action
     kind = Kind("Chimera NFSv4.1 (dCache.ORG)", "implementation", 1, ("10.0.0.1",), 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.servers.in_turn import OVERTOOK, one_by_one
-from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
 from pcapnfs.diagnosis.rules.server_overload import queues
 from pcapnfs.diagnosis.severity import by_cost
@@ -54,6 +54,9 @@ IN_TURN = Threshold(
 TOLD = 4
 """Operations that are told."""
 
+SKEWED = 1.5
+"""Means are told beside medians that they exceed by this factor: some calls took far longer."""
+
 ONE_BY_ONE = "works on one call at a time"
 """What the title ends with of a server at which calls stand in one queue."""
 
@@ -65,22 +68,27 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         for each in material.in_turn
         if one_by_one(each, values[LEAST.name], values[IN_TURN.name])
     }
+    large = _large(material)
     for server, group in groupby(_slow(material, values), key=lambda each: each.server):
         operations = list(group)
         worst = max(each.median_s for each in operations)
         slower = worst >= values[SLOWER.name]
         queue = in_turn.get(server) if slower else None
-        claims = _claims(operations, values)
+        named = [each for each in operations if each in large]
+        claims = _claims(operations, values, large, _small_s(material))
         kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
         yield Observed(
-            severity=_severity(material, claims, worst, values),
-            title=_title(server, in_turn=queue is not None, slower=slower),
+            severity=_severity(material, claims, worst, values, named=bool(named)),
+            title=_title(server, named, in_turn=queue is not None, slower=slower),
             seen="Median time at the server, without the network: "
             f"{', '.join(_told(each) for each in operations[:TOLD])}."
             + ("" if queue is None else _in_turn(queue)),
             why=" ".join(_WHY[kind] for kind in kinds),
             advice=_advice(
-                kinds, in_turn=queue is not None, other=is_other_server(material, server)
+                kinds,
+                in_turn=queue is not None,
+                alone=_alone(material, server, values),
+                other=is_other_server(material, server),
             ),
             confidence="likely",
             data=units.counted(sum(each.calls for each in operations), "call"),
@@ -112,6 +120,7 @@ def _slow(material: Material, values: Values) -> list[ServerTime]:
             waiting[pair.server, "read"] += pair.read_s
             waiting[pair.server, "unstable_write"] += pair.unstable_write_s
             waiting[pair.server, "unstable"] += pair.unstable_s
+    large = _large(material)
     slow = (
         each
         for each in material.server_times
@@ -119,34 +128,78 @@ def _slow(material: Material, values: Values) -> list[ServerTime]:
         and waiting[each.server, each.row] < each.time_s / 2
         # Where most were late on the path, the others may have been without being seen so.
         and each.late <= each.calls
-        and each.sure_s > limits[each.kind]
+        and (each.sure_s > limits[each.kind] or each in large)
         and not (moving if each.kind != "small" else each.server in queueing)
     )
     return sorted(slow, key=lambda each: (each.server, -each.time_s))
 
 
-def _claims(operations: Sequence[ServerTime], values: Values) -> tuple[Claim, ...]:
-    """What goes beyond the time that would be no matter."""
+def _large(material: Material) -> list[ServerTime]:
+    """Operations on data for which the verdict names the server, if it does.
+
+    Each takes half of what is a large share of the time beyond what a small call takes there.
+    """
+    if not bound.names(material, "server"):
+        return []
+    least_s = bound.SECOND_SHARE * sum(material.budget_rows().values())
+    return [
+        each
+        for each in material.server_times
+        if each.kind != "small" and _beyond_s(each, _small_s(material)) >= least_s
+    ]
+
+
+def _small_s(material: Material) -> float:
+    """What of the round trip is the server's, seconds; 0 where nothing tells."""
+    found = material.bottleneck
+    if found.rtt_s is None or found.network_rtt_s is None:
+        return 0.0
+    return max(found.rtt_s - found.network_rtt_s, 0.0)
+
+
+def _beyond_s(each: ServerTime, least_s: float) -> float:
+    """What an operation takes of the clock for the part of its time beyond this, seconds."""
+    return each.time_s * (1 - least_s / each.mean_s) if each.mean_s > least_s else 0.0
+
+
+def _claims(
+    operations: Sequence[ServerTime], values: Values, large: Sequence[ServerTime], small_s: float
+) -> tuple[Claim, ...]:
+    """What goes beyond the time that would be no matter; of large ones, what the verdict counts."""
     limits = _limits(values)
-    return tuple(
-        Claim(each.row, each.time_s * (1 - limits[each.kind] / each.mean_s))
+    beyond = (
+        (each.row, _beyond_s(each, small_s if each in large else limits[each.kind]))
         for each in operations
-        if each.mean_s > limits[each.kind]
     )
+    return tuple(Claim(row, cost_s) for row, cost_s in beyond if cost_s)
 
 
-def _advice(kinds: Sequence[str], *, in_turn: bool, other: bool) -> tuple[Advice, ...]:
+def _advice(kinds: Sequence[str], *, in_turn: bool, alone: bool, other: bool) -> tuple[Advice, ...]:
     """Where to look; `other`: at a server that is no Linux."""
     look = _LOOK_OTHER if other else _LOOK
     if in_turn:
         look = _THREADS_OTHER if other else _THREADS
-    by_kind = _BY_KIND_OTHER if other else _BY_KIND
-    return look, *(by_kind[kind] for kind in kinds)
+    by_kind = [(_BY_KIND_OTHER if other else _BY_KIND)[kind] for kind in kinds]
+    # Where small calls are fast, it is neither the processor nor threads.
+    return (*by_kind, look) if alone and not in_turn else (look, *by_kind)
 
 
-def _title(server: str, *, in_turn: bool, slower: bool) -> str:
+def _alone(material: Material, server: str, values: Values) -> bool:
+    """Whether small calls are known to be fast at a server."""
+    small = [
+        each
+        for each in material.server_times
+        if (each.server, each.kind) == (server, "small") and each.calls >= values[LEAST.name]
+    ]
+    return bool(small) and all(each.median_s <= values[SMALL.name] for each in small)
+
+
+def _title(server: str, named: Sequence[ServerTime], *, in_turn: bool, slower: bool) -> str:
     if in_turn:
         return f"The server {server} {ONE_BY_ONE}"
+    if named:
+        operations = wording.several([f"{each.op}s" for each in named])
+        return f"Much of the time goes into {operations} at the server {server}"
     if slower:
         return f"The server {server} is slow even where no stable storage is needed"
     return f"The server {server} answers later than it could"
@@ -162,13 +215,16 @@ def _in_turn(server: InTurn) -> str:
 
 
 def _told(each: ServerTime) -> str:
-    return f"{each.op} {units.duration(each.median_s)} ({units.counted(each.calls, 'call')})"
+    mean = ""
+    if each.mean_s > SKEWED * each.median_s:
+        mean = f", {units.duration(each.mean_s)} on average"
+    return f"{each.op} {units.duration(each.median_s)}{mean} ({units.counted(each.calls, 'call')})"
 
 
 def _severity(
-    material: Material, claims: tuple[Claim, ...], worst: float, values: Values
+    material: Material, claims: tuple[Claim, ...], worst: float, values: Values, *, named: bool
 ) -> Severity:
-    if worst < values[SLOWER.name]:
+    if worst < values[SLOWER.name] and not named:
         return "note"
     return by_cost(material, claims, sure=worst >= values[SUN.name])
 

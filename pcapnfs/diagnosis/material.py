@@ -38,6 +38,7 @@ from pcapnfs.analyses.mounts import preliminaries as _preliminaries
 from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.mounts.mounts_apart import apart
+from pcapnfs.analyses.namespace import attribute_calls as _attribute_calls
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _acl_queries.READS,
+    _attribute_calls.READS,
     _beginnings.READS,
     _bottleneck.READS,
     _cache.READS,
@@ -148,6 +150,7 @@ class Material(Record):
     """Results of analyses, by the name of their analysis."""
 
     acl_queries: tuple[_acl_queries.AclQueries, ...]
+    attribute_calls: tuple[_attribute_calls.AttributeCalls, ...]
     beginnings: tuple[_beginnings.Beginning, ...]
     bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
@@ -288,6 +291,7 @@ def complete(
     """
     ask = asking.ask
     acl_queries = ask(_acl_queries.acl_queries)
+    attribute_calls = ask(_attribute_calls.attribute_calls)
     beginnings = ask(_beginnings.beginnings)
     bottleneck = ask(_bottleneck.bottleneck, measured)
     caps = ask(_caps.caps)
@@ -345,6 +349,7 @@ def complete(
         of_transfers = ask(_transfer_runs.transfer_runs, of_files.division)()
     return Material(
         acl_queries=acl_queries(),
+        attribute_calls=attribute_calls(),
         beginnings=beginnings(),
         bottleneck=bottleneck(),
         cache=of_files.cache,

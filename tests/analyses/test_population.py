@@ -26,6 +26,7 @@ from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
 from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
+    attribute_calls,
     listing_costs,
     not_found,
     readdir,
@@ -74,6 +75,7 @@ TELLING = (
 """One sample for each choice of questions that are spared."""
 
 QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
+    attribute_calls.attribute_calls: attribute_calls.NEEDS,
     commits.commits: commits.NEEDS,
     failures.failures: failures.NEEDS,
     layouts.layouts: layouts.NEEDS,

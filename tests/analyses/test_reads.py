@@ -49,6 +49,7 @@ from pcapnfs.analyses.mounts import (
     software,
 )
 from pcapnfs.analyses.namespace import (
+    attribute_calls,
     exclusive_creates,
     listing_costs,
     not_found,
@@ -153,6 +154,7 @@ def _shares(trace: Trace) -> object:
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "acl_queries": (acl_queries.READS, acl_queries.acl_queries),
     "annotation": (annotation.READS, annotation.remarks),
+    "attribute_calls": (attribute_calls.READS, attribute_calls.attribute_calls),
     "beginnings": (beginnings.READS, beginnings.beginnings),
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "caps": (caps.READS, caps.caps),
@@ -262,6 +264,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
 """Every question, with what it says it reads."""
 
 SHOWN_BY = {
+    "attribute_calls": "k61-tar-v42.pcap",
     "cut_off": "k61-locks-v42-server.pcap",
     "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",

@@ -1,0 +1,166 @@
+"""Attributes of new files that took calls of their own: owner, mode and times, set one by one.
+
+Takes a trace; gives for each client and server the SETATTRs on files that the client made in the
+capture. A program that unpacks or copies sets the times, the owner and the mode with a system call
+each (utimensat, fchown, fchmod), and each of them is a SETATTR, on stable storage like the create.
+Left out are those that set the size, that belong to an exclusive create (`exclusive_creates`), or
+by which a client gives back the times that it kept under a delegation (RFC 9754).
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.namespace.exclusive_creates import (
+    EXCLUSIVE,
+    SOON_S,
+    TIMES,
+    TIMES_AS_LONG,
+    WITH_ATTRIBUTES,
+)
+from pcapnfs.analyses.times import shares
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call client server mount callback op signature status file call_frame call_time "
+        "reply_time",
+        operations="call op create_mode created set_size attributes executed status",
+    ),
+)
+"""The columns that the queries here read."""
+
+NEEDS = population.Operations(("SETATTR",), statuses=(0,))
+"""Without one that succeeded nothing was set."""
+
+
+class AttributeCalls(Record):
+    """What one client set on files that it made at one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    made: int
+    """Files that it made."""
+    files: int
+    """Those of them on which it set attributes."""
+    calls: Spared
+    """The SETATTRs that did."""
+    modes: int
+    """Those of them that are known to set the mode, as NFSv4 tells."""
+    owners: int
+    """Those that set the owner or the group, likewise."""
+    times: int
+    """Those that set times, likewise."""
+
+
+def attribute_calls(trace: Trace) -> tuple[AttributeCalls, ...]:
+    """Count them, by client and server."""
+    if not NEEDS.met(trace):
+        return ()
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_NEW)
+        if cursor.execute("select 1 from new limit 1").fetchone() is None:
+            return ()
+        shares.register(trace)
+        cursor.execute(_SET)
+        rows = cursor.execute(_PAIRS).fetchall()
+    return tuple(
+        AttributeCalls(
+            client=str(client),
+            server=str(server),
+            made=integer(made),
+            files=integer(files),
+            calls=spared.of_row(values),
+            modes=integer(modes),
+            owners=integer(owners),
+            times=integer(times),
+        )
+        for client, server, made, files, modes, owners, times, *values in rows
+    )
+
+
+_NEW = """
+    create temp table new as
+    with made as (
+        select call, create_mode from operations
+        where create_mode is not null and executed and status = 0 and coalesce(created, true)
+    )
+    select mount, file, any_value(client) as client, any_value(server) as server,
+           min(call_time) as made, arg_min(reply_time, call_time) as answered,
+           arg_min(create_mode, call_time) as create_mode
+    from calls join made using (call) where not callback and file is not null
+    group by mount, file
+"""
+"""Files, by who made them first, and how."""
+
+_LONG = "length(attributes) >= 17"
+_MODE = f"({_LONG} and contains('2367abef', substr(attributes, 17, 1)))"
+_OWNER = f"({_LONG} and not contains('048c', substr(attributes, 16, 1)))"
+_TIMES = f"""
+    ({_LONG} and (contains('13579bdf', substr(attributes, 13, 1))
+                  or contains('4567cdef', substr(attributes, 12, 1))))
+"""
+"""SQL: the second word of an NFSv4 bitmap, after eight digits and a colon, holds the mode (bit 1),
+the owner or its group (4 and 5), the times of access or modification to be set (16 and 22)."""
+
+# The first after a create may belong to that.
+_SET = f"""
+    create temp table set_apart as
+    with asked as (
+        select call, call_frame, mount, file, client, server, call_time, create_mode, answered,
+               row_number() over (partition by mount, file order by call_time, call) = 1 as first
+        from (
+            select call, call_frame, mount, file, call_time from calls
+            where op = 'SETATTR' and status = 0 and not callback and reply_time is not null
+                  and signature not like '%DELEGRETURN%'
+        ) join new using (mount, file)
+        where call_time > made
+    ),
+    told as (
+        select call, set_size, attributes, {_MODE} as mode, {_OWNER} as owner, {_TIMES} as times
+        from operations where op = 'SETATTR'
+    )
+    select call, call_frame, mount, file, client, server, coalesce(mode, false) as mode,
+           coalesce(owner, false) as owner, coalesce(times, false) as times
+    from asked join told using (call)
+    where set_size is null and (attributes is null or mode or owner or times)
+          and not (first and create_mode = {EXCLUSIVE}
+                   and call_time - answered < {SOON_S * NANOSECONDS})
+          and not (first and create_mode = {WITH_ATTRIBUTES} and call in ({TIMES}))
+"""
+
+_PAIRS = f"""
+    with timed as materialized (
+        select set_apart.*, share, pause from set_apart join shares using (call)
+    ),
+    usual as (
+        select client, server, {TIMES_AS_LONG} * median(share) as most from timed group by all
+    ),
+    shared as (
+        select timed.* replace (least(share, most)::bigint as share)
+        from timed join usual using (client, server)
+    ),
+    made as (select client, server, count(*) as made from new group by all),
+    counted as (
+        select client, server, count(distinct (mount, file)) as files,
+               count(*) filter (mode) as modes, count(*) filter (owner) as owners,
+               count(*) filter (times) as times, {spared.columns("true")}
+        from shared group by client, server
+    )
+    select client, server, made, files, modes, owners, times, {spared.names("spared")}
+    from counted join made using (client, server)
+    order by client, server
+"""

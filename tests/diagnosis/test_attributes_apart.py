@@ -1,0 +1,52 @@
+"""The rule for attributes of new files that are set one by one."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.namespace.attribute_calls import AttributeCalls
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.attributes_apart import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+MANY = AttributeCalls(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    made=20,
+    files=10,
+    calls=Spared(30, 0.6, 0.3, (5, 7)),
+    modes=0,
+    owners=0,
+    times=0,
+)
+
+
+def test_what_is_set_with_a_call_each_is_told() -> None:
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(MANY,)))
+    assert seen.seen == (
+        "30 SETATTRs on 10 of 20 new files, beside what their creates need: 3.0 for each, 20.0 ms "
+        "each."
+    )
+    assert seen.severity == "warning"
+    assert seen.claims == (Claim("stable", 0.6), Claim("client", 0.3))
+    assert (seen.frames, seen.about, seen.calls) == ((5, 7), ("10.0.0.2", "10.0.0.1"), 30)
+    assert "--no-same-owner" in seen.advice[0].action
+
+
+def test_nfsv4_tells_what_was_set() -> None:
+    pair = replace(MANY, times=10, owners=10, modes=8)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(pair,)))
+    assert seen.seen.endswith("(they set times in 10, owner or group in 10 and mode in 8).")
+
+
+def test_few_of_them_are_not_told() -> None:
+    few = replace(MANY, calls=replace(MANY.calls, calls=29))
+    found = replace(bound_by("client"), attribute_calls=(few,))
+    assert seen_by(RULE, found) == []
+    assert seen_by(RULE, found, "attributes_apart.least=29")
+
+
+def test_what_costs_next_to_nothing_is_not_worth_an_option() -> None:
+    fast = replace(MANY, calls=replace(MANY.calls, time_s=0.001, pause_s=0.0))
+    assert seen_by(RULE, replace(bound_by("client"), attribute_calls=(fast,))) == []

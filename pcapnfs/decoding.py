@@ -247,7 +247,7 @@ def write(
         wanted = {table: set(names) for table, names in columns.items()}
     files = {path: _file(path) for path in paths} if digest else {}
     try:
-        decoder = _core.Decoder(list(paths), list(ports), wanted, files_bytes)
+        decoder = begun(paths, ports, wanted, files_bytes)
         writer = _core.Writer(str(directory), wanted, brief)
         with closing(ahead(decoder, WRITTEN_AHEAD)) as steps:
             for batches, position in steps:
@@ -291,6 +291,36 @@ def watched(limit: int, progress: Progress | None) -> Progress:
             progress(done, whole)
 
     return watch
+
+
+def begun(
+    paths: Sequence[str],
+    ports: Sequence[int],
+    columns: dict[str, set[str]] | None,
+    files_bytes: int | None,
+) -> Decoder:
+    """A decoder that has read how its captures begin.
+
+    It does so on a thread of its own: a pipe into which nobody has written yet would keep signals
+    waiting that this one is to end for.
+
+    Args:
+        paths: Captures that are one stream.
+        ports: As of `decode`.
+        columns: The columns wanted, by table; None: all.
+        files_bytes: As of `write`.
+
+    Raises:
+        _core.ReadError: A file cannot be opened, or is no capture.
+    """
+    from pcapnfs import _core
+
+    opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="open")
+    try:
+        opened = opening.submit(_core.Decoder, list(paths), list(ports), columns, files_bytes)
+        return opened.result()
+    finally:
+        opening.shutdown(wait=False, cancel_futures=True)
 
 
 def ahead(decoder: Decoder, steps: int) -> Steps:

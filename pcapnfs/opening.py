@@ -183,12 +183,10 @@ class _Asked(NamedTuple):
 
 def _in_memory(asked: _Asked, directory: temporary.Held) -> Trace:
     """Decode captures into a database in memory."""
-    from pcapnfs import _core
-
     columns = asked.columns
     wanted = None if columns is None else {table: set(names) for table, names in columns.items()}
     files_bytes = limits.of_files(asked.limit)
-    decoder = _core.Decoder(list(asked.paths), list(asked.ports), wanted, files_bytes)
+    decoder = decoding.begun(asked.paths, asked.ports, wanted, files_bytes)
     connection = connect(asked.tables, directory.path)
     _bound(connection, asked.limit)
     # Rows come by the row group: another thread finds nothing to do, and costs memory.

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pcapnfs import placement, usage
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
-from pcapnfs.meta import STANDARD_INPUT
 from pcapnfs.usage import PathLike
 
 CAPTURES = frozenset({".pcap", ".pcapng", ".cap", ".snoop"})
@@ -59,11 +58,7 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
         UsageError: The target is there, is one of the sources, or has a name that cannot be served;
             a source is no file.
     """
-    for source in sources:
-        if str(source) == STANDARD_INPUT or (
-            os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source))
-        ):
-            raise UsageError(f"{source}: the capture is read twice, so it must be a file")
+    usage.demand_files(sources)
     if str(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a capture is written into a file; name one")
     if target.suffix in UNWRITTEN:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pcapnfs import meta, store
@@ -88,6 +88,20 @@ def demand_read_once(paths: Sequence[PathLike]) -> None:
             "-: standard input is the terminal; pipe a capture in (tcpdump -U -w - … | pcapnfs …), "
             "or name a file"
         )
+
+
+def demand_files(paths: Iterable[PathLike]) -> None:
+    """Refuse what cannot be read a second time: standard input, pipes, devices.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for source in paths:
+        path = os.fspath(source)
+        if path == meta.STANDARD_INPUT or (
+            os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+        ):
+            raise UsageError(f"{path}: the capture is read twice, so it must be a file")
 
 
 def demand_outside(target: Path) -> None:

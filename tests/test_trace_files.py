@@ -240,7 +240,9 @@ def hear_signals() -> None:
         signal.signal(each, signal.SIG_DFL)
 
 
-def endless(command: list[str], **environment: str) -> subprocess.Popen[bytes]:
+def endless(
+    command: list[str], *, sent: bytes | None = None, **environment: str
+) -> subprocess.Popen[bytes]:
     """A command that reads its capture from a pipe, which is never closed."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pcapnfs", *command],
@@ -252,7 +254,7 @@ def endless(command: list[str], **environment: str) -> subprocess.Popen[bytes]:
         preexec_fn=hear_signals,
     )
     assert process.stdin is not None
-    process.stdin.write(CAPTURE.read_bytes())
+    process.stdin.write(CAPTURE.read_bytes() if sent is None else sent)
     process.stdin.flush()
     return process
 
@@ -302,6 +304,21 @@ def test_a_signal_ends_a_command_whose_pipe_is_silent(
     time.sleep(1)  # By now it waits for more, as a rule; before it, the outcome is the same.
     process.send_signal(number)
     # Not `communicate`, which would close the pipe.
+    assert process.wait(timeout=30) == 128 + number
+    process.communicate()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sent", [b"", b"\xd4\xc3"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_command_that_has_no_capture_yet(
+    tmp_path: Path, number: signal.Signals, sent: bytes
+) -> None:
+    """tcpdump writes nothing before its buffer is full, unless it is told to (-U)."""
+    process = endless(["summarize", "-"], sent=sent, TMPDIR=str(tmp_path))
+    wait_for(lambda: list(tmp_path.glob(f"**/{temporary.LOCK}")))
+    time.sleep(1)  # By now it waits for more, as a rule; before it, the outcome is the same.
+    process.send_signal(number)
     assert process.wait(timeout=30) == 128 + number
     process.communicate()
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import views
+from pcapnfs import usage, views
 from pcapnfs.cli import options, output
 
 
@@ -43,6 +43,7 @@ def show(
     from pcapnfs.verify import dissection, tool
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
+    usage.demand_files(captures or ())
     with options.open_trace(captures, port, memory, dissection.READS) as trace:
         paths = trace.captures()
         result = dissection.show(trace, paths, frame, every_layer=all_layers)

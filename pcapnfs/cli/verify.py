@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import views
+from pcapnfs import usage, views
 from pcapnfs.cli import options, output
 from pcapnfs.cli.progress import progress
 
@@ -39,6 +39,7 @@ def verify(
     from pcapnfs.verify import verification as checks
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
+    usage.demand_files(captures or ())
     with options.open_trace(captures, port, memory, ours.READS) as trace:
         paths = trace.captures()
         with progress() as report:

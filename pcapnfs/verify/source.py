@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from pcapnfs import rewriting, temporary
-from pcapnfs.errors import CaptureError, UsageError, said
-from pcapnfs.meta import STANDARD_INPUT, CaptureFile
+from pcapnfs import rewriting, temporary, usage
+from pcapnfs.errors import CaptureError, said
+from pcapnfs.meta import CaptureFile
 from pcapnfs.verify.tool import find, last_line
 
 
@@ -33,10 +33,9 @@ def one_file(paths: Sequence[str], files: Sequence[CaptureFile]) -> Iterator[Pat
 
     Raises:
         CaptureError: A file cannot be unpacked or merged.
-        UsageError: Standard input is among them, which cannot be read a second time.
+        UsageError: Standard input or a pipe is among them, which cannot be read a second time.
     """
-    if STANDARD_INPUT in paths:
-        raise UsageError("Wireshark reads the capture a second time: name a file instead of -")
+    usage.demand_files(paths)
     with temporary.scratch() as scratch:
         if any(file.passed_bytes or file.followers for file in files):
             whole = scratch / "whole.pcapng"

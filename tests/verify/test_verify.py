@@ -6,6 +6,7 @@ import bz2
 import functools
 import json
 import lzma
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -258,6 +259,20 @@ def test_a_file_that_is_damaged_is_compared_to_its_end(tmp_path: Path) -> None:
     assert result.unexplained == 0
     assert result.tshark_calls == result.calls > 1_000
     assert result.stopped is None
+
+
+@pytest.mark.parametrize("command", [["verify", "{}"], ["show", "{}", "12"]])
+@pytest.mark.parametrize("name", ["pipe", "-"])
+def test_what_can_be_read_once_alone_is_refused_before_it_is(
+    command: list[str], name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_tshark()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # Nobody will ever write into it.
+    source = "-" if name == "-" else str(pipe)
+    assert run([word.format(source) for word in command]) == 2
+    told = capsys.readouterr().err
+    assert told == f"pcapnfs: {source}: the capture is read twice, so it must be a file\n"
 
 
 def test_one_xid_for_the_pieces_of_a_file_is_explained(tmp_path: Path) -> None:

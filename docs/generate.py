@@ -67,10 +67,11 @@ def commands() -> str:
         "Ctrl-C, 143 after SIGTERM, 141 where nobody reads on.\n\nFrom the environment come the "
         "width of screens (`COLUMNS`; else that of the terminal, or 80), whether they are coloured "
         "(on terminals, unless `NO_COLOR` is set; into pipes as well with `FORCE_COLOR`), the "
-        "characters they are made of (a locale without Unicode gets others; files, JSON, CSV, HTML "
-        "and Markdown are UTF-8 in any), the place for what does not fit into memory "
-        "(`TMPDIR`), and that of the paths and ports that the next command takes when it names no "
-        "capture (`$XDG_STATE_HOME/pcapnfs/last.json`, without it below `~/.local/state`).",
+        "characters they are made of (a locale without Unicode gets others, but for C and POSIX, "
+        "where Python writes UTF-8; files, JSON, CSV, HTML and Markdown are UTF-8 in any), the "
+        "place for what does not fit into memory (`TMPDIR`), and that of the paths and ports that "
+        "the next command takes when it names no capture (`$XDG_STATE_HOME/pcapnfs/last.json`, "
+        "without it below `~/.local/state`).",
         sections,
     )
 

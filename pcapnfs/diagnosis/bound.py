@@ -104,6 +104,11 @@ def own(material: Material) -> Callable[[str], Bottleneck]:
     return lambda client: found.get(client, whole)
 
 
+def full(material: Material) -> set[tuple[str, str]]:
+    """Clients and servers between which a link was full."""
+    return {(path.client, path.server) for path in material.slower_paths if path.full_bytes_per_s}
+
+
 def active_s(material: Material, found: Bottleneck) -> float:
     """The time by which it is grave, seconds.
 

@@ -182,9 +182,11 @@ def remarks(
             )
             if rows
         ]
+        full = all(path.full_bytes_per_s for path in paths if any(path.time_s.values()))
+        why = "a link was full" if full else "the path was longer"
         told.append(
             f"This includes {units.duration(sum(longer.values()))} by which calls "
-            f"{' or '.join(happened)} because the path was longer for a while: {_by_row(longer)}."
+            f"{' or '.join(happened)} because {why} for a while: {_by_row(longer)}."
         )
     stood = {row: still[row] for row in TITLES if still and still.get(row)}
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:

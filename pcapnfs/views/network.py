@@ -218,13 +218,18 @@ def _slower(path: SlowerPath, *, named: bool) -> str:
         return (
             f"{_when(path)} {units.counted(path.late_calls, 'call')} had not reached the "
             f"{path.side} after {units.duration(path.rtt_s)} (median), where a round trip takes "
-            f"{units.duration(path.usual_s)}{whose}."
+            f"{units.duration(path.usual_s)}{_full(path)}{whose}."
         )
     return (
         f"{_when(path)} a round trip to the {path.side} "
         f"{'took' if path.known else 'may have taken'} {units.duration(path.rtt_s)}, "
-        f"instead of {units.duration(path.usual_s)}{whose}."
+        f"instead of {units.duration(path.usual_s)}{_full(path)}{whose}."
     )
+
+
+def _full(path: SlowerPath) -> str:
+    """That it was a link that data filled."""
+    return f": the link to the {path.filled} was full" if path.filled else ""
 
 
 def _when(path: SlowerPath) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
+from pcapnfs.analyses.servers.load import load
 from pcapnfs.analyses.wire import slower_gaps
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
@@ -404,3 +405,86 @@ def test_without_a_full_link_nothing_before_is_counted() -> None:
     (path,) = told(slow(100, soon=40), calls=uneven)
     assert path.full_bytes_per_s is None
     assert path.frames[0] > min(int(str(row["call_frame"])) for row in calls[:8])
+
+
+def replies(
+    gaps_ms: list[float], *, moving: float = 1.0, at_ms: float = 1_300, of: int = 65_640
+) -> list[Row]:
+    """READs, two under way at a time: pauses between the ends of replies, and how much they moved.
+
+    Behind each third a GETATTR whose reply comes right after the READ's that it was sent behind.
+    """
+    ends, found = [at_ms], []
+    for number, gap in enumerate(gaps_ms):
+        ends.append(ends[-1] + gap)
+        sent, answered = ends[max(0, number - 1)] - (gap if number < 1 else 0), ends[-1]
+        found.append(
+            call(
+                600 + 2 * number, "READ", answered - sent, stability="read",
+                call_first_time=START_NS + round(sent * MILLISECOND),
+                call_time=START_NS + round(sent * MILLISECOND),
+                reply_first_time=START_NS + round((answered - moving * gap) * MILLISECOND),
+                reply_time=START_NS + round(answered * MILLISECOND), call_bytes=200, reply_bytes=of,
+            )
+        )  # fmt: skip
+        if number % 3 == 2:
+            came = answered + 0.05
+            found.append(
+                call(
+                    601 + 2 * number, "GETATTR", came - sent, stability="unstable",
+                    call_first_time=START_NS + round(sent * MILLISECOND),
+                    call_time=START_NS + round(sent * MILLISECOND),
+                    reply_first_time=START_NS + round(came * MILLISECOND),
+                    reply_time=START_NS + round(came * MILLISECOND), call_bytes=200,
+                    reply_bytes=188,
+                )
+            )  # fmt: skip
+    return found
+
+
+STEADY = [27.0, 28.0, 26.5, 27.5] * 8
+"""Pauses in which a link of 20 Mbit/s moves replies of 64 KiB."""
+
+QUEUED = slow(54, soon=26, until_s=2.3)
+"""A server whose acknowledgements wait behind two of them."""
+
+
+def test_replies_that_fill_the_link_keep_the_servers_acknowledgements_waiting() -> None:
+    (path,) = told(QUEUED, calls=replies(STEADY))
+    assert (path.side, path.full_of, path.filled) == ("server", "replies", "client")
+    assert path.full_bytes_per_s == pytest.approx(65_640 / 0.02725, rel=0.01)
+    # What waited, and what moved on the link, is in the row of what moves.
+    others = sum(time for row, time in path.time_s.items() if row != "transfer")
+    assert path.time_s["transfer"] > 10 * others
+    assert path.longer_s > 1
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(replies(STEADY[:8]), id="too few"),
+        pytest.param(replies(STEADY, moving=0.3), id="each at once, and then nothing"),
+        pytest.param(replies([5.0, 49.0] * 16), id="a window for each round trip"),
+        pytest.param(replies(STEADY, of=8_192), id="little data"),
+        pytest.param(replies(STEADY[:12]), id="for a small part of the time"),
+        pytest.param(
+            replies([5.0] * 50, at_ms=100) + replies(STEADY, at_ms=1_301), id="faster before"
+        ),
+    ],
+)
+def test_other_replies_do_not(calls: list[Row]) -> None:
+    """The link was not full, or nothing tells so."""
+    calls = [{**each, "call": place} for place, each in enumerate(calls, 600)]
+    (path,) = told(QUEUED, calls=calls)
+    assert (path.full_bytes_per_s, path.full_of) == (None, None)
+
+
+def test_what_waited_for_replies_on_a_full_link_shows_no_round_trip_and_no_server() -> None:
+    alone = [call(10 + number, "GETATTR", 1) for number in range(40)]
+    with trace_of(connections=[QUEUED], calls=[*replies(STEADY), *alone]) as trace:
+        measured = measure(trace)
+        (server,) = load(trace)
+    assert measured.rtt_s == pytest.approx(0.001, rel=0.1)
+    assert measured.longer.calls_s < 0.1
+    assert measured.longer.moving_s > 1
+    assert all(band.median_s < 0.002 for band in server.bands)

@@ -93,7 +93,9 @@ def test_a_little_longer_is_nothing() -> None:
 
 
 def test_a_link_that_the_servers_data_filled_is_told_as_one() -> None:
-    full = replace(LONGER, side="client", calls=0, rtt_s=0.15, full_bytes_per_s=1_200_000.0)
+    full = replace(
+        LONGER, side="client", calls=0, rtt_s=0.15, full_bytes_per_s=1_200_000.0, full_of="replies"
+    )
     (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
     assert seen.title == "The link to the client was full for a while"
     assert seen.seen.endswith(
@@ -103,7 +105,7 @@ def test_a_link_that_the_servers_data_filled_is_told_as_one() -> None:
 
 
 def test_a_link_that_the_clients_data_filled_is_told_as_one() -> None:
-    full = replace(LONGER, rtt_s=0.15, full_bytes_per_s=1_200_000.0)
+    full = replace(LONGER, rtt_s=0.15, full_bytes_per_s=1_200_000.0, full_of="calls")
     (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
     assert seen.title == "The link to the server was full for a while"
     assert (
@@ -113,3 +115,13 @@ def test_a_link_that_the_clients_data_filled_is_told_as_one() -> None:
     )
     assert "link" in seen.advice[0].action
     assert not any("timeo" in each.action for each in seen.advice)
+
+
+def test_a_link_to_the_client_that_keeps_acknowledgements_waiting_is_told_as_one() -> None:
+    """As captured at the client: what is late is what the server sends behind its replies."""
+    full = replace(LONGER, rtt_s=0.15, full_bytes_per_s=1_200_000.0, full_of="replies")
+    (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
+    assert seen.title == "The link to the client was full for a while"
+    assert "answers of the server" in seen.seen
+    assert " Meanwhile the server's data moved at 1.14 MiB a second" in seen.seen
+    assert not any("failover" in each.action for each in seen.advice)

@@ -133,6 +133,7 @@ def shared_of(measured: Measurement | None) -> dict[str, float]:
         "waiting_s": _waiting_s(measured),
         "put_off_s": _put_off_s(measured),
         "moving_s": _moving_s(measured),
+        "full_s": _full_s(measured),
     }
 
 
@@ -163,6 +164,13 @@ def _moving_s(measured: Measurement | None) -> float:
         return 0.0
     moving_s = (measured.transfer_s - measured.lost.transfer_s) / (measured.files or 1)
     return max(0.0, min(moving_s, measured.costs().other_s))
+
+
+def _full_s(measured: Measurement | None) -> float:
+    """The part of it that a link is known to have been full, by file, seconds."""
+    if measured is None:
+        return 0.0
+    return min(measured.longer.moving_s / (measured.files or 1), _moving_s(measured))
 
 
 def network_s(measured: Measurement | None, given: Overrides) -> float | None:

@@ -133,6 +133,11 @@ def verdict(evidence: Evidence) -> Verdict:
     )
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
+    if evidence.moving_s:
+        # By time, most of what their calls held up the clock for was in the queue of a full link:
+        # those that found none held it up for more, and the server for no more than is known.
+        over = max(0.0, left - sum(evidence.served_s.values()))
+        round_trips, left = round_trips + over, left - over
     waited = costs.files * costs.rpcs_per_file * evidence.queue_s / costs.concurrency
     busy = costs.round_trips_s + costs.persistence_s + costs.beyond_s
     called = round_trips + persistence + max(0.0, transfer) + waiting + path + lost + left
@@ -201,6 +206,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             longer_calls=measured.longer.calls,
             longer_idle_s=measured.longer.idle_s,
             full=measured.longer.full,
+            moving_s=measured.longer.moving_s,
             stable_s=measured.stable_median_s if told else None,
             data_s=measured.data_median_s if told else None,
             small_s=measured.small_median_s,

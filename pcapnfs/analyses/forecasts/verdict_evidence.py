@@ -197,6 +197,8 @@ class Evidence(Record):
     """The capture lacks so much that calls may have been under way where none is."""
     full: bool = False
     """The clients' own data made it longer: it filled a link."""
+    moving_s: float = 0.0
+    """What calls waited for replies on a link that these filled, or was their own on it."""
     queue_s: float = 0.0
     """What of a round trip was a wait until the server was done with other calls."""
     stable: StableCalls = StableCalls()

@@ -91,6 +91,8 @@ class Change(Record):
     moving_s: float = 0.0
     """Of each file, what of that time bytes were moving: over a link that is full they take as long
     for more streams."""
+    full_s: float = 0.0
+    """The part of that for which a link is known to have been full: no stream shares it."""
 
     def of(self, costs: Costs[Number]) -> Costs[Number]:
         """The inputs with the change."""
@@ -183,10 +185,10 @@ class Change(Record):
 
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.
         Calls that are saved may save all of the client's time for them, or none. Streams may share
-        the client's time as well, as programs on several processors do, and that of a link that is
-        not full; or not even the storage's, where it does one thing after the other, nor the wait
-        for an object that all of them need. Or more of them than were bring nothing at all, as
-        where they wait for the same lock or processor.
+        the client's time as well, as programs on several processors do, and that of a link of
+        which nothing tells that it is full; or not even the storage's, where it does one thing
+        after the other, nor the wait for an object that all of them need. Or more of them than were
+        bring nothing at all, as where they wait for the same lock or processor.
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
@@ -202,7 +204,7 @@ class Change(Record):
                 yield replace(self, pauses_saved_s=0.0).of(costs)
         if self.streams is not None:
             more = changed.concurrency / costs.concurrency
-            shared = changed.other_s - self.moving_s * (more - 1.0)
+            shared = changed.other_s - (self.moving_s - self.full_s) * (more - 1.0)
             yield replace(changed, client_s=changed.client_s / more, other_s=shared)
             waited = changed.other_s + self.put_off_s * (more - 1.0)
             yield replace(changed, persist_s=changed.persist_s * more, other_s=waited)

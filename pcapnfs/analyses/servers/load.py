@@ -3,8 +3,9 @@
 Takes the answered calls of all clients at a server; gives the service times of small calls, which
 need neither data nor storage, by the number of calls under way when they were sent. What is the
 network's is in all of them alike, so that what grows is the server's, or the link's before it;
-calls that stood still for lost segments are left out. Where it grows, also how many of them waited
-until the server was done with another call (`server_queue`).
+calls that stood still for lost segments, or took longer since the path was longer or a link full,
+are left out: there TCP's acknowledgements are as late as they. Where it grows, also how many of
+them waited until the server was done with another call (`server_queue`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers import server_queue
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
-from pcapnfs.analyses.wire import tcp_stalls
+from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     server_queue.READS,
     shares.READS,
+    slower_path.READS,
     tcp_stalls.STALLED_READS,
     traffic.READS,
     columns.of(
@@ -105,6 +107,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
         f"""
         select call, greatest(srt, 0) as srt, share
         from calls join shares using (call) {tcp_stalls.left_out(trace)}
+             {slower_path.left_out(trace)}
         where {shares.where(_SMALL)}
         """,
     )

@@ -209,12 +209,9 @@ def register(trace: Trace) -> bool:
     if not any_long(trace):
         return False
     shares.register(trace)
-    slower = "select null::ubigint as call, 0 as inside where false"
-    if slower_path.register(trace):
-        slower = f"select call, inside from {slower_path.TABLE}"
     query = _CALLS.format(
         queues=queued_replies.rows(trace),
-        slower=slower,
+        slower=slower_path.waits(trace),
         left_out=tcp_stalls.left_out(trace),
         tick=round((clock(trace).tick_s or 0.0) * NANOSECONDS),
     )

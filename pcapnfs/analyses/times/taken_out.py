@@ -64,6 +64,9 @@ class Longer(Record):
     """The part of it of calls without a known outcome."""
     full: bool = False
     """The clients' own data made it longer: it filled a link."""
+    moving_s: float = 0.0
+    """What calls waited for replies on a link that these filled, or was their own on it, seconds:
+    in none of the others, but in the time in which their bytes were moving."""
     idle_s: float = 0.0
     """Between calls, while none was outstanding, of the way to the client."""
 
@@ -124,11 +127,13 @@ def longer_path(
         return Longer()
     places = find(calls.call, slow.call)
     service[places] = np.maximum(service[places] - slow.inside_ns, 0)
-    theirs = chosen[places]
+    theirs = chosen[places] & ~slow.moving
+    moving = chosen[places] & slow.moving
     unsure = theirs & (calls.kind[places] == UNKNOWN)
     return Longer(
         calls_s=float(slow.inside_ns[theirs].sum()) / NANOSECONDS,
         calls=int(theirs.sum()),
         unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
+        moving_s=float(slow.inside_ns[moving].sum()) / NANOSECONDS,
         full=all(path.full_bytes_per_s for path in slower_paths(trace) if path.calls),
     )

@@ -21,9 +21,10 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import full_links, slower_gaps, tcp_stalls
+from pcapnfs.analyses.wire import full_links, queued_replies, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
+from pcapnfs.analyses.wire.full_links import FullLink
 from pcapnfs.analyses.wire.late_answers import Confidence, LateAnswers, Side, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
 from pcapnfs.analyses.wire.slower_gaps import GapsOfPair
@@ -39,12 +40,13 @@ READS = columns.together(
     _late_answers.READS,
     _late_arrivals.READS,
     full_links.READS,
+    queued_replies.READS,
     slower_gaps.READS,
     shares.READS,
     tcp_stalls.STALLED_READS,
     columns.of(
         calls="call client connection callback stability call_frame call_first_time call_time "
-        "reply_first_time reply_time srt call_bytes",
+        "reply_first_time reply_time srt call_bytes reply_bytes",
         connections="connection client server server_slow_from server_slow_until server_slow_rtt",
     ),
 )
@@ -53,7 +55,12 @@ READS = columns.together(
 TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
 its server was known to be longer: `call`, `client`, `call_frame`; `row` of the time budget;
-`inside`, what its service time holds for that, ns, and `part`, what it took of the clock, ns."""
+`inside`, what its service time holds for that, ns, and `part`, what it took of the clock, ns. What
+waited for replies on a link that these filled is in the row `transfer`, as their bytes are."""
+
+
+MOVING = "transfer"
+"""The row of what waited for replies on a link that these filled."""
 
 
 class SlowerPath(Record):
@@ -91,8 +98,8 @@ class SlowerPath(Record):
     practice; `possible`: an end that was busy would look the same."""
     calls: int = 0
     """Calls that were under way then, from the first byte to that of the reply; only of the
-    server's half, whose time is theirs, and if it is not merely possible. On a link that the
-    client's data filled also the large ones just before and after, while its queue grew or went."""
+    server's half, whose time is theirs, and if it is not merely possible. On a link that data
+    filled also those before and after that it kept waiting, while its queue grew or went."""
     longer_s: float = 0.0
     """What they took longer for it, added up, seconds: not more than they took in all."""
     gaps: int = 0
@@ -102,10 +109,12 @@ class SlowerPath(Record):
     time_s: Mapping[str, float] = {}
     """What that took of the clock, seconds by row of the time budget."""
     full_bytes_per_s: float | None = None
-    """How fast the data for this end moved meanwhile, bytes a second, where it did so evenly, one
-    large call after the other (to the client: one large reply): then the data stood in the queue of
-    a link that was full, and that is what made the path longer. None where it did not, or little
-    moved."""
+    """How fast data moved meanwhile, bytes a second, where it did so evenly, one large call after
+    the other, or one large reply (`full_of`): then the data stood in the queue of a link that was
+    full, and that is what made the path longer. None where it did not, or little moved."""
+    full_of: full_links.Data | None = None
+    """What filled it: `calls`, the link to the server, or `replies`, that to the client, where the
+    acknowledgements of a server wait as well. None where nothing did."""
     frames: tuple[int, ...] = ()
     """Example frames: of the first of these calls."""
     late_calls: int = 0
@@ -121,6 +130,13 @@ class SlowerPath(Record):
     def known(self) -> bool:
         """Whether the path was the cause, as far as can be known."""
         return self.confidence != "possible"
+
+    @property
+    def filled(self) -> Side | None:
+        """The end to which a link was full; None where none was."""
+        if not self.full_bytes_per_s:
+            return None
+        return "client" if self.full_of == "replies" else "server"
 
     @property
     def more_s(self) -> float:
@@ -140,6 +156,8 @@ class Slowed(Record):
     """Number of each (table calls), ascending."""
     inside_ns: NDArray[np.int64]
     """What its service time holds for that, ns."""
+    moving: NDArray[np.bool_]
+    """It waited for replies on a link that these filled: its bytes count as moving meanwhile."""
 
 
 @once
@@ -148,9 +166,9 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
     replied = full_links.full_of_replies(trace)
     waits = slower_gaps.by_pair(trace)
     found = tuple(
-        replace(
+        _with_replies(
             _with_gaps(path, waits.get((path.client, path.server))),
-            full_bytes_per_s=replied.get((path.client, path.server)),
+            replied.get((path.client, path.server)),
         )
         if path.side == "client"
         else path
@@ -162,16 +180,14 @@ def slower_paths(trace: Trace) -> tuple[SlowerPath, ...]:
         (client, server): (integer(calls), seconds(longer) or 0.0, tuple(frames))
         for client, server, calls, longer, frames in trace.rows(_TOLD)
     }
-    full = full_links.full_of_calls(trace)
+    full = full_links.full_before_server(trace)
     times: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for client, server, row, part in trace.rows(_TIMES):
         times[client, server][row] = seconds(part) or 0.0
     return tuple(
-        replace(
+        _with_link(
             _with_calls(path, *told[path.client, path.server], times[path.client, path.server]),
-            full_bytes_per_s=path.full_bytes_per_s
-            or full.get((path.client, path.server), full_links.NOT_FULL).bytes_per_s
-            or None,
+            full.get((path.client, path.server)),
         )
         if _costs(path) and (path.client, path.server) in told
         else path
@@ -192,6 +208,22 @@ def slower_by_client(trace: Trace) -> dict[str, dict[str, float]]:
     return found
 
 
+def left_out(trace: Trace) -> str:
+    """SQL that leaves those calls out, as part of a query; empty where there are none."""
+    return f"anti join (select call from {TABLE}) using (call)" if register(trace) else ""
+
+
+def waits(trace: Trace) -> str:
+    """SQL: `call` and what its service time holds for that, `inside`, ns.
+
+    Not of calls that waited for replies on a link that these filled: `queued_replies` tells of
+    them.
+    """
+    if not register(trace):
+        return "select null::ubigint as call, 0 as inside where false"
+    return f"select call, inside from {TABLE} where row is distinct from '{MOVING}'"
+
+
 @once
 def register(trace: Trace) -> bool:
     """Make the table `slower_path` of a trace, and say whether there can be anything in it.
@@ -202,21 +234,23 @@ def register(trace: Trace) -> bool:
         return False
     shares.register(trace)
     answers = [each for each in late_answers(trace) if each.costs]
-    filled = full_links.full_of_calls(trace)
+    filled = full_links.full_before_server(trace)
     full = [filled.get((each.client, each.server), full_links.NOT_FULL) for each in answers]
     stalls = "select null::ubigint as call where false"
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"
-    late = "select null::ubigint as call, 0 as inside where false"
+    late = "select null::ubigint as call, 0 as inside, false as moving where false"
     if _late_arrivals.register(trace):
-        late = f"select call, inside from {_late_arrivals.TABLE}"
+        late = f"select call, inside, false as moving from {_late_arrivals.TABLE}"
     with closing(trace.cursor()) as cursor:
         cursor.execute(
-            f"create table {TABLE} as {_CALLS.format(stalls=stalls, late=late)}",
+            f"create table {TABLE} as "
+            f"{_CALLS.format(stalls=stalls, late=late, queues=queued_replies.rows(trace))}",
             {
                 **_late_answers.parameters(answers),
                 "rates": given.text(repr(each.bytes_per_s / NANOSECONDS) for each in full),
                 "larges": given.text(each.least_bytes for each in full),
+                "data": given.text(each.data for each in full),
                 "times": EVENLY[1],
             },
         )
@@ -281,6 +315,7 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
         soon=0,
         confidence="certain",
         full_bytes_per_s=late.bytes_per_s,
+        full_of="calls" if late.bytes_per_s else None,
         late_calls=late.calls,
     )
 
@@ -289,6 +324,19 @@ def _with_gaps(path: SlowerPath, gaps: GapsOfPair | None) -> SlowerPath:
     if gaps is None:
         return path
     return replace(path, gaps=gaps.calls, time_s={"client": gaps.path_s}, frames=gaps.frames)
+
+
+def _with_replies(path: SlowerPath, bytes_per_s: float | None) -> SlowerPath:
+    if not bytes_per_s:
+        return path
+    return replace(path, full_bytes_per_s=bytes_per_s, full_of="replies")
+
+
+def _with_link(path: SlowerPath, link: FullLink | None) -> SlowerPath:
+    """What calls that arrived late tell of the link comes first."""
+    if link is None or path.full_bytes_per_s:
+        return path
+    return replace(path, full_bytes_per_s=link.bytes_per_s, full_of=link.data)
 
 
 def _with_calls(
@@ -300,15 +348,20 @@ def _with_calls(
 # A call that stood still for a lost segment is left to that. A large one on a link that is full
 # waits for what is before it there: it is answered as soon as it has arrived. The queue takes a
 # while to grow, and to go: as long as large calls follow one another without a pause, and are
-# answered at the speed that the link then has, it is the link that they are answered by.
+# answered at the speed that the link then has, it is the link that they are answered by. The same
+# is true of large replies: what waited for them from the first on that moved at that speed to the
+# last waited for the link, and so did what of a reply moved behind its first segment.
 _CALLS = f"""
     with paths as (
-        select {_late_answers.PATHS}, {given.rows("rates", "double")} as full_rate,
-               {given.rows("larges", "bigint")} as least_bytes
+        select {_late_answers.PATHS}, {given.rows("rates", "double")} as rate,
+               {given.rows("larges", "bigint")} as least_bytes,
+               {given.rows("data", "varchar")} as data
     ),
     slow as (
         select connection, server_slow_from as since, server_slow_until as until,
-               least(more, server_slow_rtt) as more, usual, full_rate, least_bytes
+               least(more, server_slow_rtt) as more, usual, least_bytes,
+               case when data = 'calls' then rate else 0 end as full_rate,
+               case when data = 'replies' then rate else 0 end as reply_rate
         from connections join paths using (client, server)
         where server_slow_rtt >= more
     ),
@@ -337,20 +390,45 @@ _CALLS = f"""
               and call_bytes / greatest(reply_time - before, 1)
                   between full_rate / $times and full_rate * $times
     ),
+    replied as (
+        select connection, reply_time, reply_bytes, reply_rate, call_time,
+               lag(reply_time) over (partition by connection order by reply_time, call) as before
+        from calls join slow using (connection)
+        where reply_rate > 0 and not callback and srt is not null and reply_bytes >= least_bytes
+    ),
+    moved as materialized (
+        select connection, min(call_time) as begun, max(reply_time) as ended
+        from replied
+        where call_time < before
+              and reply_bytes / greatest(reply_time - before, 1)
+                  between reply_rate / $times and reply_rate * $times
+        group by connection
+    ),
+    behind as materialized (
+        select call, connection, coalesce(queued, 0) + case when reply_bytes >= least_bytes
+                   then greatest(reply_time - reply_first_time, 0) else 0 end as waited
+        from calls join slow using (connection) join moved using (connection)
+             left join ({{queues}}) using (call)
+        where not callback and srt is not null and call_time >= begun and reply_time <= ended
+    ),
     longer as (
-        select call, max(inside) as inside from (
+        select call, max(inside) as inside, bool_or(moving) as moving from (
             select call,
                    case when full_rate > 0 and call_bytes >= least_bytes
                         then greatest(srt - usual, 0)
-                        else least(more, greatest(srt, 0)) end as inside
+                        else least(more, greatest(srt, 0)) end as inside, false as moving
             from calls join slow using (connection)
             where not callback and srt is not null
                   and (call_first_time >= since and reply_first_time <= until
                        or call in (select call from paced))
+            union all
+            select call, least(waited, greatest(srt - usual, 0)), true
+            from behind join slow using (connection) join calls using (call) where waited > 0
             union all ({{late}})
         ) group by call
     )
-    select call, client, server, call_frame, stability as row, inside,
+    select call, client, server, call_frame,
+           case when moving then '{MOVING}' else stability end as row, inside,
            (coalesce(share, 0)::double * inside
             / greatest(reply_time - call_first_time, inside, 1))::bigint as part
     from calls join longer using (call) left join shares using (call)
@@ -359,7 +437,7 @@ _CALLS = f"""
 
 
 _SLOWED = f"""
-    select call::ubigint as call, inside::bigint as inside_ns
+    select call::ubigint as call, inside::bigint as inside_ns, row = '{MOVING}' as moving
     from {TABLE} order by call
 """
 

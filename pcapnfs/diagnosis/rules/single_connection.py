@@ -29,9 +29,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     # Calls that gather at a disk, or in bursts with pauses between, wait for no connection.
     stores = bound.naming(material, "persistence")
     pauses = bound.naming(material, "client")
+    full = bound.full(material)
     for pair in material.caps.pairs:
         moving = moves(pair.client)
         if not pair.tcp or pair.connections != 1 or pair.calls < values[LEAST.name]:
+            continue
+        # A link that one connection fills moves no more for several.
+        if (pair.client, pair.server) in full:
             continue
         elsewhere = stores(pair.client) or pauses(pair.client)
         crowded = pair.mean >= values[CALLS.name] and not elsewhere

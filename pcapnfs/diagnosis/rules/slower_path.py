@@ -85,17 +85,17 @@ def _data(path: SlowerPath) -> str:
 
 
 def _title(path: SlowerPath) -> str:
-    if path.full_bytes_per_s:
-        return f"The link to the {path.side} {FULL}"
+    if path.filled:
+        return f"The link to the {path.filled} {FULL}"
     how = LONGER if path.known else "may have been longer for a while"
     return f"The path to the {path.side} {how}"
 
 
 def _rate(path: SlowerPath) -> str:
-    """That the data for this end filled it."""
+    """That data filled it."""
     if not path.full_bytes_per_s:
         return ""
-    whose, what = ("client", "call") if path.side == "server" else ("server", "reply")
+    whose, what = ("client", "call") if path.filled == "server" else ("server", "reply")
     return (
         f" Meanwhile the {whose}'s data moved at {units.size(path.full_bytes_per_s)} a second, "
         f"evenly, one large {what} after the other."

@@ -62,7 +62,7 @@ def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool
 
 def _window(material: Material, found: Bottleneck, transfer_s: float) -> str | None:
     """How little moved in a round trip, where a TCP window may hold its client's data down."""
-    full = _full(material)
+    full = bound.full(material)
     trips = [
         trip
         for trip in material.round_trips.pairs
@@ -77,14 +77,9 @@ def _window(material: Material, found: Bottleneck, transfer_s: float) -> str | N
     return f" That is {units.size(moved)} in each round trip of {units.duration(path_s)}."
 
 
-def _full(material: Material) -> set[tuple[str, str]]:
-    """Clients and servers between which a link was full."""
-    return {(path.client, path.server) for path in material.slower_paths if path.full_bytes_per_s}
-
-
 def _lossy(material: Material, values: Values, found: Bottleneck) -> bool:
     """Whether segments of its client were lost, on a path that nothing shows to be full."""
-    full = _full(material)
+    full = bound.full(material)
     return any(
         pair.lost >= values[LEAST.name] and pair.lost > values[SHARE.name] * pair.segments
         for pair in material.tcp_stalls

@@ -140,6 +140,17 @@ def test_calls_larger_than_a_window_tell_a_full_link_where_its_queue_grows(
     assert pair.bytes_per_s == (None if rate is None else pytest.approx(rate, rel=0.06))
 
 
+@pytest.mark.parametrize("bursts", [3, 40])
+def test_bursts_that_one_acknowledgement_leaves_out_show_no_path(bursts: int) -> None:
+    """The next is for all of a burst: what is in a queue does not arrive at once."""
+    burst_of = [
+        write(1 + burst * 6 + place, burst * 25 + place / 32, 6.5 - place / 32, call_bytes=131_276)
+        for burst in range(bursts)
+        for place in range(6)
+    ]
+    assert found(burst_of) == ()
+
+
 def test_a_trace_without_any_has_no_table() -> None:
     trace: Trace
     with trace_of(calls=[write(1, 0, None)], connections=[CONNECTION]) as trace:

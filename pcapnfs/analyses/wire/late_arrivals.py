@@ -4,10 +4,12 @@ Takes calls with the last acknowledgement that left out some of them after they 
 (`unreceived_time`); gives, for each client and server, how many had not arrived for much longer
 than a round trip takes, and the table of these. By the time that a receiver acknowledges less than
 a call, it does not have it, however long it delays the next acknowledgement and however slow the
-server behind it is. What is sent behind a call that has not arrived has not arrived either. A
-capture taken at the server has no path before it. Only calls that bring some data tell: those of
-READs are late to be acknowledged where the acknowledgements wait behind replies. Calls that waited
-for a lost segment are those of `tcp_stalls`, unless most came late without.
+server behind it is. What is sent behind a call that has not arrived has not arrived either.
+But what stood in a queue arrives bit by bit: where one acknowledgement leaves out all calls of a
+burst, and the next is for all of them, an end stood still, and the path was no longer. A capture
+taken at the server has no path before it. Only calls that bring some data tell: those of READs are
+late to be acknowledged where the acknowledgements wait behind replies. Calls that waited for a lost
+segment are those of `tcp_stalls`, unless most came late without.
 """
 
 from __future__ import annotations
@@ -45,7 +47,11 @@ BRINGS_BYTES = 4096
 """What a call brings at least that tells."""
 
 LEAST = 10
-"""Calls of a client and a server below which nothing is told."""
+"""Calls of a client and a server below which nothing is told; those that one acknowledgement left
+out are one of them, …"""
+
+TOGETHER = 2
+"""… and there are no more than so many times as many in all."""
 
 LARGE_BYTES = 16384
 """Messages that bring at least so much tell how fast data moves."""
@@ -144,6 +150,7 @@ def register(trace: Trace) -> bool:
                 "times": TIMES_AS_LONG,
                 "brings": BRINGS_BYTES,
                 "least": LEAST,
+                "together": TOGETHER,
             },
         )
         cursor.execute(f"select exists (from {TABLE})")
@@ -173,15 +180,24 @@ _LATE = f"""
         where not callback
     ),
     late as (
-        select *, least(until, reply_time) - call_time as took
+        select *, least(until, reply_time) - call_time as took,
+               call_bytes >= $brings and unreceived_time is not null as tells
         from sent where reply_time is not null and until > call_time
+    ),
+    later as (
+        select *, tells and row_number() over (
+                   partition by connection, tells, unreceived_time order by call
+               ) = 1 as by_itself
+        from late where took >= $times * usual and took - usual >= $later
     )
     select call, client, server, connection, call_frame, call_first_time, call_time, call_bytes,
            unreceived_time, usual, took, took - usual as inside
-    from late
-    where took >= $times * usual and took - usual >= $later
-    qualify count(call) filter (not tcp_resent) over (partition by client, server)
-            >= greatest($least, count(*) over (partition by client, server) / 2)
+    from later
+    window pair as (partition by client, server)
+    qualify count(call) filter (not tcp_resent) over pair
+            >= greatest($least, count(*) over pair / 2)
+        and count(call) filter (by_itself) over pair
+            >= greatest($least, count(call) filter (tells) over pair / $together)
 """
 
 _TOLD = f"""

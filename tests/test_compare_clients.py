@@ -455,7 +455,7 @@ def test_loss_that_came_or_went_is_told(rule: str, told: str) -> None:
         id=rule,
         evidence="20 of 2 110 segments with data (0.9 %) were sent again. No call stood still.",
     )
-    lossy = replace(without, findings=(lost,))
+    lossy = replace(without, findings=(lost,), lost_segments=20)
     (cause,) = compared(without, lossy)[0].causes
     assert (cause.subject, cause.after) == ("loss", told)
     assert cause.evidence == "after, 20 of 2 110 segments with data (0.9 %) were sent again"
@@ -465,6 +465,26 @@ def test_loss_that_came_or_went_is_told(rule: str, told: str) -> None:
     assert compared(lossy, lossy)[0].causes == ()
     free = replace(without, findings=(replace(lost, cost_s=None),))
     assert compared(without, free)[0].causes == ()
+
+
+@pytest.mark.parametrize(
+    ("segments", "title", "told"),
+    [
+        (1, "TCP sent again what had arrived", False),
+        (4, "TCP had to send segments again", False),
+        (5, "TCP had to send segments again", True),
+        (4, "The path let nothing through for a while", True),
+    ],
+)
+def test_a_few_segments_tell_nothing_of_the_networks_loss(
+    segments: int, title: str, told: bool
+) -> None:
+    """Though they took much of a short run: the next may lose none."""
+    without = reading(1.5)
+    lost = replace(samples.findings().findings[0], id="tcp_loss", title=title)
+    lossy = replace(without, findings=(lost,), lost_segments=segments)
+    causes = compared(without, lossy)[0].causes
+    assert [cause.subject for cause in causes] == (["loss"] if told else [])
 
 
 def locked(waited_s: float, calls: int = 100) -> Side:

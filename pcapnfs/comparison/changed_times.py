@@ -17,6 +17,7 @@ from pcapnfs.comparison.cause import Cause, Confidence, once
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
 from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER
+from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -58,14 +59,24 @@ class OneSided(Record):
     ending: str = ""
     """What the finding's title ends with."""
 
-    def is_told(self, found: Finding) -> bool:
+    def is_told(self, found: Finding, side: Side) -> bool:
         """Whether a finding says so, and that it took time which is worth a word."""
         return (
             found.id == self.finding
+            and not _few_lost(found, side)
             and bool(found.cost_s)
             and found.severity != "note"
             and found.title.endswith(self.ending)
         )
+
+
+def _few_lost(found: Finding, side: Side) -> bool:
+    """Whether a finding rests on a few segments, as may be lost in one run and not in the next."""
+    return (
+        found.id == "tcp_loss"
+        and side.lost_segments < LEAST.value
+        and not found.title.startswith(WHOLE)
+    )
 
 
 ONE_SIDED = (
@@ -171,7 +182,7 @@ def one_sided(before: Side, after: Side) -> Iterator[Cause]:
     """Whether what a finding tells of network or locks took time on one side only."""
     for each in ONE_SIDED:
         for mine, other, first in ((before, after, True), (after, before, False)):
-            told = next((found for found in mine.findings if each.is_told(found)), None)
+            told = next((found for found in mine.findings if each.is_told(found, mine)), None)
             if told is None or any(found.id == each.finding for found in other.findings):
                 continue
             seen = told.evidence.split(". ")[0]

@@ -142,6 +142,8 @@ class Side(Record):
     """What the questions of the clients say of mount options."""
     findings: tuple[Finding, ...]
     """What the rules found."""
+    lost_segments: int
+    """Segments with data that TCP sent again, without those that were late alone."""
     software: Software
     """What clients and servers say they are."""
     habits: Habits
@@ -208,6 +210,7 @@ def gather(trace: Trace) -> Side:
         classes=classes(),
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
+        lost_segments=sum(pair.lost for pair in material.tcp_stalls),
         software=said(),
         habits=_habits.together(habits().values()),
         of_each=each,

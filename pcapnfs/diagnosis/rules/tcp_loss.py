@@ -342,6 +342,9 @@ _TITLES: Mapping[Case, str] = {
     "lost": "TCP had to send segments again",
 }
 
+WHOLE = (_TITLES["undelivered"], _TITLES["cut"])
+"""What the titles begin with where nothing got through: that takes few segments."""
+
 _WHYS: Mapping[Case, str] = {
     "undelivered": _WHY_UNDELIVERED,
     "cut": _WHY_CUT,

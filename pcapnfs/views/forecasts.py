@@ -20,7 +20,7 @@ _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",
     "async": "async export (risks data)",
-    "local": "same calls, no network or storage wait",
+    "local": "same calls, no network or persistence",
 }
 """Changes without a number."""
 
@@ -31,7 +31,7 @@ SHORT = {
     "async": "async",
     "log_device": "log device",
     "rtt": "half the RTT",
-    "local": "no waits",
+    "local": "no network",
 }
 """Changes above a column."""
 
@@ -154,6 +154,12 @@ def about_what_if(model: Model) -> list[str]:
         if not files:
             few = "No file is known" if model.files is None else "Too few files"
             told.append(f"{few} to tell how unlike others would be: no range covers that.")
+    named = model.verdict.named if model.verdict is not None else ()
+    if "server" in named and any(each.change == "local" for each in model.what_if):
+        told.append(
+            "What the server takes beyond a round trip stays in each of them: of READs nothing "
+            "tells whether they waited for its disks."
+        )
     return told + about_streams(model)
 
 

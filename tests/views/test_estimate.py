@@ -101,7 +101,7 @@ def test_a_change_that_is_too_wide_goes_on_below() -> None:
     )
     words = samples.render(forecasts.what_if(slow.what_if), 72).split()
     assert "…" not in words
-    assert {"no", "storage", "wait"} <= set(words)
+    assert {"no", "network", "persistence"} <= set(words)
 
 
 def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
@@ -346,6 +346,20 @@ def test_that_files_are_unlike_is_told() -> None:
     assert any(line.startswith("Files differ so much") for line in told)
     told = estimate.remarks(samples.model())
     assert not any("took 12.5 s" in line or "differ so much" in line for line in told)
+
+
+def test_what_reads_may_wait_for_disks_is_said_to_stay_where_the_server_is_named() -> None:
+    """Without the network and persistence a run still has it: that is no run without storage."""
+    told = samples.model()
+    assert told.verdict is not None
+    served = replace(told, verdict=replace(told.verdict, named=("server", "client")))
+    stays = "What the server takes beyond a round trip stays in each of them"
+    assert any(line.startswith(stays) for line in forecasts.about_what_if(served))
+    assert not any(line.startswith(stays) for line in forecasts.about_what_if(told))
+    asked = tuple(each for each in served.what_if if each.change != "local")
+    assert not any(
+        line.startswith(stays) for line in forecasts.about_what_if(replace(served, what_if=asked))
+    )
 
 
 def test_what_ranges_hold_is_told_where_there_are_any() -> None:

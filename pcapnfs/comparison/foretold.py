@@ -14,7 +14,7 @@ from pcapnfs.analyses.forecasts.held_down import held_down, moved
 from pcapnfs.analyses.forecasts.inputs import parts_of, shared_of
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
-from pcapnfs.comparison.waterfall import comparable
+from pcapnfs.comparison.waterfall import comparable, waits
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -82,11 +82,20 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
         added = after.path.rtt_s - before.path.rtt_s
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
+    waited = waits(before, after)
+    # What stable calls wait for others is given with how many there were.
+    alone = persist and persist - waited[1] + waited[0]
     held = parts_of(held_down(moved(before), added))
     number = Change(files=costs.files)
-    set_up = Change(rtt_added_s=added, persist_s=persist, **held)
+    set_up = Change(rtt_added_s=added, persist_s=alone, **held)
     calls = Change(rpcs_per_file=costs.rpcs_per_file, syncops_per_file=costs.syncops_per_file)
-    overlap = Change(overlap=after.concurrency, **shared_of(before))
+    overlap = Change(
+        overlap=after.concurrency,
+        turns=costs.turns,
+        stored_turns=costs.stored_turns,
+        persist_s=persist,
+        **shared_of(before),
+    )
     cases = [("files", number), ("set_up", set_up), ("calls", calls)]
     if other_overlap(before.concurrency, after.concurrency):
         cases.append(("overlap", overlap))

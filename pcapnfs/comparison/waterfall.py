@@ -46,9 +46,10 @@ FACTORS = (
 ADDED = ("pauses_s", "lost_s", "locks_s")
 """Those that are added to the others: what one of them brings does not depend on any."""
 
-TURNS = 3
+TURNS = 4
 """Rows behind those of the factors that go with `concurrency`: how many times as long round trips,
-persistence, and the rest hold up the clock as the overlap of all calls says."""
+persistence, and the rest hold up the clock as the overlap of all calls says, and what a stable call
+waits for others, where that is told apart (`waits`), seconds."""
 
 _OVERLAP, _PERSIST = FACTORS.index("concurrency"), FACTORS.index("persist_s")
 
@@ -100,6 +101,8 @@ class Step(Record):
     make (`clear_from`), and has one sign in 99 % of the resamples. Where a capture breaks off,
     only the network's round trip, the server and persistence may be; what was lost is not where
     the captures are from different places."""
+    alone: bool = False
+    """Of `persist_s`: without what calls waited for others, which goes with `concurrency`."""
 
 
 def waterfall(
@@ -146,6 +149,7 @@ def waterfall(
             and (factor in PER_CALL or not broken_off)
             and (factor != "lost_s" or before.path.vantage == after.path.vantage)
             and (resamples is None or _one_sign(resamples[place])),
+            alone=factor == "persist_s" and waits(before, after) != (0.0, 0.0),
         )
         for place, factor in enumerate(FACTORS)
         if factor != "network_rtt_s" or told != (0.0, 0.0)
@@ -165,6 +169,22 @@ def comparable(before: Measurement, after: Measurement) -> bool:
     files = after.files / before.files
     each = files * before.calls / after.calls  # How many times fewer calls each of them takes.
     return not (min(files, each) >= APART or max(files, each) <= 1 / APART)
+
+
+def waits(before: Measurement, after: Measurement) -> tuple[float, float]:
+    """What stable calls waited for others on both sides, mean, seconds.
+
+    How long that is goes with how many come at once, and not with the storage alone: where it is
+    much of their time on a side, both sides tell it apart. 0 where it is not, or not known.
+    """
+    shares = before.stable.waited_share, after.stable.waited_share
+    if None in shares or not (before.stable.waits or after.stable.waits):
+        return 0.0, 0.0
+    first, second = (
+        min((share or 0.0) * (side.stable_mean_s or 0.0), side.persist_s or 0.0)
+        for side, share in zip((before, after), shares, strict=True)
+    )
+    return first, second
 
 
 def _networks(before: Measurement, after: Measurement) -> tuple[float, float]:
@@ -189,8 +209,8 @@ def _steps(
     own = [np.asarray((each.other_s > 0) & (_left(each) > 0)) for each in costs]
     apart = own[0] & own[1]
     first, second = (
-        _factors(run, cost, network_s, by_file=by_file, apart=apart)
-        for run, cost, network_s in zip(runs, costs, told, strict=True)
+        _factors(run, cost, network_s, waited_s, by_file=by_file, apart=apart)
+        for run, cost, network_s, waited_s in zip(runs, costs, told, waits(*runs), strict=True)
     )
     for run, mine, others in ((runs[0], first, second), (runs[1], second, first)):
         # What no call waited for is not known: all that there was of it goes with the calls.
@@ -203,6 +223,7 @@ def _factors(
     measured: Measurement,
     costs: Costs[float] | Costs[Floats],
     network_s: float,
+    waited_s: float,
     *,
     by_file: bool,
     apart: NDArray[np.bool_],
@@ -221,13 +242,15 @@ def _factors(
     left_s = _left(costs)
     other_s = np.where(apart, costs.other_s, left_s)
     rest_turns = np.where(apart, left_s / np.where(apart, costs.other_s, 1.0), 1.0)
+    # Of resamples, too, it is no more than what their calls took.
+    waited_for = np.minimum(waited_s, costs.persist_s)
     rows = (
         costs.files / unit,
         costs.all_rpcs_per_file * unit,
         network_s,
         costs.rtt_s - network_s,
         costs.syncops_per_file * unit,
-        costs.persist_s,
+        costs.persist_s - waited_for,
         transfer,
         waiting,
         other_s * unit - transfer - waiting - still_s / files,
@@ -240,6 +263,7 @@ def _factors(
         costs.turns,
         costs.stored_turns,
         rest_turns,
+        waited_for,
     )
     width = np.broadcast_shapes(*(np.shape(row) for row in rows)) or (1,)
     return np.stack([np.broadcast_to(np.asarray(row, np.float64), width) for row in rows])
@@ -261,7 +285,8 @@ def _left(costs: Costs[float] | Costs[Floats]) -> float | Floats:
 def _run_time(factors: Floats) -> Floats:
     """The model's run time from these rows."""
     files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
-    concurrency, client, *added, turns, stored_turns, rest_turns = rest
+    concurrency, client, *added, turns, stored_turns, rest_turns, waited_for = rest
+    persist = persist + waited_for
     run: Costs[Floats] = Costs(
         files=files,
         rpcs_per_file=rpcs,

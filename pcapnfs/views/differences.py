@@ -107,6 +107,9 @@ FACTORS = {
 }
 """What the factors are called."""
 
+ALONE = "persistence of a call alone"
+"""What it is called without what calls waited for others."""
+
 OF_THE_RUN = {
     "rpcs_per_file": "calls",
     "syncops_per_file": "stable calls",
@@ -355,6 +358,8 @@ def shown_steps(result: Comparison) -> list[Step]:
 def factor(step: Step, result: Comparison) -> str:
     """What a step's factor is called."""
     whole = {} if result.by_file else OF_THE_RUN
+    if step.alone:
+        return ALONE
     return whole.get(step.factor, FACTORS[step.factor])
 
 

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from pcapnfs.analyses.times.stable_calls import MANY, crowded, more_operations, stable_calls
+from pcapnfs.analyses.times.stable_calls import (
+    MANY,
+    StableCalls,
+    crowded,
+    more_operations,
+    stable_calls,
+    waited_share,
+)
 from tests.unit.rows import call, operation, trace_of
 
 
@@ -27,6 +35,29 @@ def test_too_few_that_came_alone_tell_nothing() -> None:
     assert not crowded(np.full(100, 0.03), behind, untold=False), "those of all clients told it"
 
 
+def test_what_calls_behind_others_took_longer_than_those_of_their_kind_is_told() -> None:
+    """A burst of 20 that are done one after the other, beside 80 that came alone."""
+    behind = np.arange(100) >= 80
+    kinds = np.where(np.arange(100) % 2, 1, 0).astype(np.int16)
+    times = np.where(behind, 0.03 * (1 + np.arange(100) - 80), 0.03)
+    share = waited_share(times, behind, kinds)
+    assert share == pytest.approx((sum(range(1, 21)) - 20) / (sum(range(1, 21)) + 80))
+    assert StableCalls(waited_share=share).waits
+    assert not StableCalls(waited_share=share).single
+    assert not crowded(times, behind), "most came alone"
+
+
+def test_calls_of_a_kind_that_takes_long_by_itself_waited_for_none() -> None:
+    """COMMITs behind WRITEs take as long as COMMITs alone."""
+    behind = np.arange(100) % 2 == 0
+    kinds = (np.arange(100) >= 50).astype(np.int16)
+    assert waited_share(np.where(kinds, 0.3, 0.03), behind, kinds) == 0.0
+    # Of a kind that never came alone nothing is known.
+    assert waited_share(np.where(kinds, 0.3, 0.03), kinds == 1, kinds) == 0.0
+    assert waited_share(np.full(100, 0.03), np.arange(100) >= 9, np.zeros(100, np.int16)) is None
+    assert waited_share(np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int16)) is None
+
+
 def test_stable_operations_of_long_compounds_are_counted() -> None:
     rows = [
         call(number, "WRITE", 1, stability="stable", executed=MANY if number < 3 else 4)
@@ -40,7 +71,7 @@ def test_stable_operations_of_long_compounds_are_counted() -> None:
     with trace_of(calls=rows, operations=operations) as trace:
         more = more_operations(trace)
     assert list(more.values()) == [2 * (MANY - 3)]
-    found = stable_calls(np.full(3, 0.1), np.zeros(3, np.bool_), 3, 14)
+    found = stable_calls(np.full(3, 0.1), np.zeros(3, np.bool_), np.zeros(3, np.int16), 3, 14)
     assert found.operations == 1 + 14 / 3
     assert found.several
     assert not found.single

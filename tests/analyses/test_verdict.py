@@ -59,6 +59,14 @@ def test_what_came_behind_other_calls_is_not_all_the_disks() -> None:
     )
 
 
+def test_nor_is_it_where_some_that_came_behind_others_make_the_mean() -> None:
+    told = verdict(replace(DISK, stable=StableCalls(waited_share=0.5)))
+    assert "rotating" not in told.sentence
+    assert "or until other calls were done, behind which some of them came" in told.sentence
+    told = verdict(replace(DISK, stable=StableCalls(waited_share=0.1)))
+    assert "rotating" in told.sentence
+
+
 def test_of_several_operations_in_a_call_each_tells_the_storage() -> None:
     told = verdict(replace(DISK, stable=StableCalls(operations=20.0)))
     assert told.storage == "flash"

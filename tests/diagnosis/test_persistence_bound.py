@@ -51,6 +51,15 @@ def test_where_calls_queue_it_may_be_the_wait_for_a_thread() -> None:
     assert "rotating disk" in seen.seen
 
 
+def test_some_that_came_behind_others_may_make_the_mean() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", stable=StableCalls(waited_share=0.5)))
+    assert seen.confidence == "likely"
+    assert "rotating disk" not in seen.seen
+    assert "took far longer than the rest of their kind" in seen.seen
+    # The others came one by one: more streams share what is done for each.
+    assert any("several streams" in advice.action for advice in seen.advice)
+
+
 def test_calls_that_came_behind_others_may_have_waited_for_these() -> None:
     (seen,) = seen_by(RULE, bound_by("persistence", stable=StableCalls(crowded=True)))
     assert seen.confidence == "likely"

@@ -10,6 +10,7 @@ from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.analyses.times.timeline import Locked
+from pcapnfs.comparison.foretold import foretold
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
@@ -82,6 +83,53 @@ def test_a_longer_round_trip_is_one_step_where_some_calls_overlap_and_others_do_
     found = changes(before, after)
     assert found["rtt_s"] == pytest.approx(41 * 8e-3, rel=0.01)
     assert found["concurrency"] == pytest.approx(0, abs=1e-3)
+
+
+def test_what_a_burst_waits_for_itself_is_no_other_disk() -> None:
+    """A disk of 5 ms a call before and after; 80 calls come 40 at once before, and 8 after."""
+
+    def bursts(at_once: int) -> Measurement:
+        rows: list[Row] = []
+        now_ms = 0.0
+
+        def add(op: str, sent_ms: float, lasts_ms: float, *, of: int, stable: bool) -> None:
+            sent, end = (START_NS + int(ms * MILLISECOND) for ms in (sent_ms, sent_ms + lasts_ms))
+            times = {"call_time": sent, "call_first_time": sent, "reply_first_time": end}
+            stability = "stable" if stable else "unstable"
+            rows.append(
+                call(
+                    len(rows) + 1, op, lasts_ms, file=of, stability=stability,
+                    **{**times, "reply_time": end, "srt": end - sent},
+                )
+            )  # fmt: skip
+
+        for of in range(1, 41):
+            add("LOOKUP", now_ms, 1, of=of, stable=False)
+            add("SETATTR", now_ms + 2, 6, of=of, stable=True)
+            now_ms += 10
+        for first in range(0, 80, at_once):
+            for place in range(at_once):
+                of = (first + place) % 40 + 1
+                add("SETATTR", now_ms, 6 + 5 * place, of=of, stable=True)
+            now_ms += 5 * at_once + 4
+        files = [file(number, f"f{number}") for number in range(1, 41)]
+        with trace_of(calls=rows, files=files) as trace:
+            return measure(trace)
+
+    before, after = bursts(40), bursts(8)
+    assert before.persist_s is not None
+    assert after.persist_s is not None
+    assert before.persist_s > 3 * after.persist_s
+    steps = {step.factor: step for step in waterfall(before, after)}
+    told = steps["persist_s"]
+    assert told.alone
+    assert [told.before, told.after] == pytest.approx([5e-3, 5e-3], rel=0.05)
+    assert abs(told.change_s) < 0.02
+    assert abs(steps["concurrency"].change_s) < 0.1
+    # Nor does another disk foretell anything.
+    forecasts = {each.given: each.forecast_s for each in foretold(before, after)}
+    assert forecasts["set_up"] == pytest.approx(before.span_s, rel=0.03)
+    assert forecasts["overlap"] == pytest.approx(after.span_s, rel=0.25)
 
 
 def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:

@@ -206,6 +206,7 @@ def measure(
         stable=stable_calls(
             timed,
             calls.behind()[calls.timed],
+            calls.operation[calls.timed],
             int(calls.stable.sum()),
             sum(known.more_operations.values()),
         ),

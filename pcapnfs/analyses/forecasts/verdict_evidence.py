@@ -457,6 +457,8 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
         return ", or until the server had done others: calls queue there"
     if evidence.stable.crowded and storage in ("disk", "slow", "mixed"):
         return ", or until other calls were done, which were under way when most of them came"
+    if evidence.stable.waits and storage in ("disk", "slow", "mixed"):
+        return ", or until other calls were done, behind which some of them came"
     held = ""
     if evidence.stable.several:
         held = f", {evidence.stable.operations:.1f} stable operations in each"

@@ -80,6 +80,11 @@ class Change(Record):
     overlap: float | None = None
     """Calls under way at the same time as in another run, where they were counted; None: unchanged.
     """
+    turns: float | None = None
+    """How many times as long a call holds up the clock as that overlap says, likewise; None:
+    unchanged."""
+    stored_turns: float | None = None
+    """The same of what stable calls take beyond a round trip; None: unchanged."""
     streams: float | None = None
     """The same of streams that are assumed, of which nobody knows what they share; None: none."""
     waiting_s: float = 0.0
@@ -109,6 +114,8 @@ class Change(Record):
         persist = _set(costs.persist_s, self.persist_s)
         queue = _queue(costs, persist, concurrency)
         rtt = positive(costs.rtt_s - costs.queue_s + queue + self.rtt_added_s)
+        turns = costs.turns if self.turns is None else self.turns
+        stored_turns = costs.stored_turns if self.stored_turns is None else self.stored_turns
         syncops = positive(_set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved)
         return Costs(
             files=files,
@@ -130,10 +137,13 @@ class Change(Record):
             locks_per_file=costs.locks_per_file,
             slow_s=costs.slow_s,
             queue_s=queue,
-            turns=costs.turns,
-            stored_turns=costs.stored_turns,
-            longer_s=(rpcs + costs.locks_per_file) * (rtt - costs.rtt_s) * (costs.turns - 1.0),
-            stored_s=syncops * (persist - costs.persist_s) * (costs.stored_turns - 1.0),
+            turns=turns,
+            stored_turns=stored_turns,
+            # What was measured holds up the clock for as long as it did, whatever the overlap says.
+            longer_s=(rpcs + costs.locks_per_file)
+            * (rtt * (turns - 1.0) - costs.rtt_s * (costs.turns - 1.0)),
+            stored_s=syncops
+            * (persist * (stored_turns - 1.0) - costs.persist_s * (costs.stored_turns - 1.0)),
         )
 
     def then(self, further: Change) -> Change:

@@ -393,6 +393,7 @@ def client_clocks(
                 stable=stable_calls(
                     service,
                     behind[timed],
+                    line.operation[timed],
                     int(line.stable[mine].sum()),
                     known.more_operations.get(client, 0),
                     untold=waited_for_others,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs import columns
-from pcapnfs.analyses.asking.arrays import median
+from pcapnfs.analyses.asking.arrays import distinct, median
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
@@ -41,17 +42,32 @@ class StableCalls(Record):
     """Stable operations of each, mean."""
     crowded: bool = False
     """Most came while others were under way, and took longer than the rest, or there is no rest."""
+    waited_share: float | None = None
+    """What those that came while others were under way took longer than the mean of their kind that
+    did not, as a share of the time of all, 0…1; None where nothing tells that of half of them."""
 
     @property
     def single(self) -> bool:
         """Whether the time of each is that of one operation, which waited for no other call."""
-        return not self.crowded and not self.several
+        return not self.crowded and not self.several and not self.waits
+
+    @property
+    def waits(self) -> bool:
+        """Whether much of the mean is what few of them, that came behind others, took longer."""
+        return (self.waited_share or 0.0) >= WAITS
 
     @property
     def several(self) -> bool:
         """Whether they hold several stable operations each."""
         return self.operations >= SEVERAL
 
+
+WAITS = 0.25
+"""Share of the time of all from which on the mean of stable calls is not what one takes that waits
+for no other."""
+
+FEW = 10
+"""Calls of a kind that came first, below which their mean says nothing of the others."""
 
 SEVERAL = 1.5
 """Stable operations of a call, mean: from here on more than one is usual."""
@@ -74,6 +90,30 @@ def crowded(
     if first < LEAST_CALLS:
         return untold
     return median(service_s[behind]) >= LONGER * median(service_s[~behind])
+
+
+def waited_share(
+    service_s: NDArray[np.float64], behind: NDArray[np.bool_], operation: NDArray[np.int16]
+) -> float | None:
+    """What of the time of some calls those behind others took longer than the rest of their kind.
+
+    Args:
+        service_s: What they took, seconds.
+        behind: Whether another call was under way when each came.
+        operation: The kind of each.
+    """
+    whole = float(service_s.sum())
+    longer, told = 0.0, 0
+    for kind in distinct(operation).tolist():
+        mine = operation == kind
+        first, others = service_s[mine & ~behind], service_s[mine & behind]
+        if len(first) < FEW:
+            continue
+        told += len(first) + len(others)
+        longer += float(others.sum()) - len(others) * float(first.mean())
+    if whole <= 0 or 2 * told < len(service_s):
+        return None
+    return max(0.0, longer / whole)
 
 
 def more_operations(trace: Trace) -> dict[str, int]:
@@ -99,6 +139,7 @@ def more_operations(trace: Trace) -> dict[str, int]:
 def stable_calls(
     service_s: NDArray[np.float64],
     behind: NDArray[np.bool_],
+    operation: NDArray[np.int16],
     calls: int,
     more: int,
     *,
@@ -109,6 +150,7 @@ def stable_calls(
     Args:
         service_s: What those took that show persistence, seconds.
         behind: Whether another call was under way when each of these came.
+        operation: The kind of each of these.
         calls: All of them.
         more: Stable operations of theirs beyond one each.
         untold: Whether they waited for others, where too few came first to tell.
@@ -116,4 +158,5 @@ def stable_calls(
     return StableCalls(
         operations=1.0 + more / calls if calls else 1.0,
         crowded=crowded(service_s, behind, untold=untold),
+        waited_share=waited_share(service_s, behind, operation),
     )

@@ -114,6 +114,13 @@ CROWDED = (
 """The same where nothing tells what stable calls take that wait for no other."""
 
 
+WAITED = (
+    "Those that came while other calls were under way there took far longer than the rest of their "
+    "kind, and part of this may be a wait for these: for a thread, a lock, or the same disk."
+)
+"""The same where others of their kind tell."""
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "persistence"):
@@ -178,7 +185,9 @@ def _storage_like(found: Bottleneck, *, queues: bool) -> str:
     storage = (found.verdict and found.verdict.storage) or "flash"
     if queues:
         return QUEUES
-    return CROWDED if found.stable.crowded and storage in DEPENDS else STORAGE[storage]
+    if storage in DEPENDS and found.stable.crowded:
+        return CROWDED
+    return WAITED if storage in DEPENDS and found.stable.waits else STORAGE[storage]
 
 
 DEPENDS = ("disk", "slow", "mixed")

@@ -14,11 +14,13 @@ from pcapnfs.synth.builder import (
     Compound,
     CompoundReply,
     Conversation,
+    Packer,
     Stateid,
     nfs3,
+    rpc,
 )
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
-from pcapnfs.synth.builder.nfs4 import ChangeInfo
+from pcapnfs.synth.builder.nfs4 import CallbackCompound, CallbackReply, ChangeInfo, Op, bitmap4
 from pcapnfs.synth.builder.rpc import Request
 
 pytest.importorskip("pcapnfs._core")
@@ -64,9 +66,31 @@ class Client:
             CompoundReply().putfh().write(3).getattr(told),
         )
 
-    def close(self, at_ns: int) -> None:
+    def close(self, at_ns: int, *, takes_ns: int = MS) -> None:
         state = Stateid(1, b"twelve-bytes")
-        self.compound(at_ns, Compound(1).putfh(FILE).close(state), CompoundReply().putfh().close())
+        request, answer = Compound(1).putfh(FILE).close(state), CompoundReply().putfh().close()
+        self.call(at_ns, request.request(), answer.body(), takes_ns=takes_ns)
+
+    def give_back(self, at_ns: int) -> None:
+        state = Stateid(1, b"twelve-bytes")
+        request = Compound(1).putfh(FILE).delegreturn(state)
+        self.compound(at_ns, request, CompoundReply().putfh().delegreturn())
+
+    def recall(self, at_ns: int) -> None:
+        session, state = bytes(16), Stateid(1, b"twelve-bytes")
+        begin = Compound(1).create_session(1, program=0x40000000)
+        self.compound(at_ns - 2 * MS, begin, CompoundReply().create_session(session))
+        request = CallbackCompound().cb_sequence(session, 1).cb_recall(state, FILE)
+        self._xid += 1
+        self.talk.message("server", BEGIN + at_ns, rpc.call(self._xid, *request.request()))
+        answer = CallbackReply().cb_sequence(session, 1).cb_recall()
+        self.talk.message("client", BEGIN + at_ns + MS, rpc.reply(self._xid, answer.body()))
+
+    def set(self, at_ns: int, times: bytes, told: dict[str, int], *, takes_ns: int = MS) -> None:
+        arguments = Stateid(1, b"twelve-bytes").pack(Packer()).raw(times).done()
+        request = Compound(2).putfh(FILE).op(Op.SETATTR, arguments).getattr(list(told))
+        answer = CompoundReply().putfh().setattr().getattr(told)
+        self.call(at_ns, request.request(), answer.body(), takes_ns=takes_ns)
 
     def remove(self, at_ns: int, before: int, after: int) -> None:
         self.compound(
@@ -134,6 +158,42 @@ def test_times_of_the_moment_at_which_the_client_closed_the_file(
     client.ask(5 * SECOND, attributes(8, moment, size=MUCH + size))
     others = after_ms > 0 or size > 0
     assert answers(said(tmp_path, client)) == (0, 0, int(others), int(not others), int(others))
+
+
+MODE = Packer().raw(bitmap4([33])).opaque(bytes(4)).done()
+DELEGATED_TIME = Packer().raw(bitmap4([85])).opaque(bytes(12)).done()
+"""What a SETATTR sets: the mode; when the client modified the file, under its delegation."""
+
+
+@pytest.mark.parametrize("delegated", [False, True])
+@pytest.mark.parametrize(("after_ms", "others"), [(95, 0), (140, 1)])
+def test_where_each_reply_is_late_ctime_may_be_of_a_moment_before_the_latest(
+    after_ms: int, others: int, delegated: bool, tmp_path: Path
+) -> None:
+    """Storage takes 25 ms after it set ctime; a delegated time is no hint at a server's clock."""
+    client = Client()
+    told = attributes(7, WRITTEN + 5 * MS)
+    client.set(2 * SECOND, MODE, told, takes_ns=30 * MS)
+    if delegated:
+        client.set(2 * SECOND + 40 * MS, DELEGATED_TIME, told)
+    client.close(3 * SECOND, takes_ns=100 * MS)
+    client.ask(5 * SECOND, attributes(8, WRITTEN + SECOND + after_ms * MS))
+    assert answers(said(tmp_path, client)) == (0, 0, others, 1 - others, others)
+
+
+@pytest.mark.parametrize("recalled", [False, True])
+def test_what_follows_the_return_of_a_delegation_that_was_called_back_is_somebody_else_s(
+    recalled: bool, tmp_path: Path
+) -> None:
+    """It is called back since another client is to change the file."""
+    client = Client()
+    client.write(2 * SECOND, attributes(7))
+    if recalled:
+        client.recall(3 * SECOND - 2 * MS)
+    client.give_back(3 * SECOND)
+    client.ask(5 * SECOND, attributes(8, WRITTEN + SECOND))
+    others = int(recalled)
+    assert answers(said(tmp_path, client)) == (0, 0, others, 1 - others, others)
 
 
 @pytest.mark.parametrize("shown", [True, False])

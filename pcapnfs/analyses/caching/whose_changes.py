@@ -11,8 +11,9 @@ times as well: time_metadata and ctime move with every modification (RFC 8881 se
 - the change attribute moved, and ctime, mtime and size did not;
 - ctime went back, or, where no times were told, the change attribute: NFS4_CHANGE_TYPE_UNDEFINED
   apart, its values never do (RFC 7862 section 12.2.3);
-- ctime is of a moment at which an earlier call of the client's own was under way that may have
-  moved it, and the size is the same;
+- ctime may be of a moment at which an earlier call of the client's own was under way that may have
+  moved it, however far, within what calls allow, the server's clock is from the capture's, and the
+  size is the same;
 - no times were told, and this server's change attribute was seen to move by itself;
 - what was told has nothing that can be compared, as with a mount of NFSv3 and one of NFSv4.
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call client server mount callback stability call_time reply_time",
-    operations="call op executed stability file directory target_directory ctime",
+    operations="call op executed stability file directory target_directory attributes ctime",
     files="file identity",
 )
 """The columns that the queries here read, besides those of what replies said."""
@@ -63,6 +64,14 @@ TOUCHING = (
 )  # fmt: skip
 """Operations that modify nothing, but at which servers set access times, or write down times of
 what was modified before."""
+
+SETTING = ("WRITE", "SETATTR", "MKDIR", "SYMLINK", "MKNOD", "LINK", "ALLOCATE", "DEALLOCATE")
+"""Operations that set ctime of what they are about, each time that they succeed: not so those that
+may find the object as it is to be (OPEN and CREATE of a file that is there), and COMMIT."""
+
+OWN_TIME = "coalesce(contains('048c', substr(attributes, 21, 1)), true)"
+"""SQL: not a SETATTR of times of a delegation (time_deleg_access, time_deleg_modify: RFC 9754
+section 5), bits 20 and 21 of the third word: ctime is then of when the client modified the file."""
 
 _TICK_NS = int(TICK_S * NANOSECONDS)
 
@@ -163,21 +172,39 @@ _TELLING = """
 
 
 def _compared(modifying: tuple[str, ...]) -> str:
-    """SQL: how each suspect's change shows; `ahead` is the server's clock before the capture's.
+    """SQL: how each suspect's change shows.
 
-    No time that a server sets lies in its future, so that it is ahead by what the latest is beyond
-    the reply that tells it. Times of a capture may be any number.
+    By the capture's clock it was at `moment` at the latest, and at the `earliest` maybe before.
+
+    The server's clock is `ahead` of the capture's, and may be `at_most`. No time that a server sets
+    lies in its future, so that it is ahead by what the latest is beyond the reply that tells it, or
+    more: if each reply is late, as storage is slow, by as much more as the fastest was late. Nor is
+    the time that a call sets before that call, but for a tick, so that it is not ahead by more. One
+    that is before the call by the smaller figure already is of something else, or the clock was set
+    or drifts, and tells nothing. Times of a capture may be any number.
     """
     return f"""
         create or replace temp table compared as
-        with clocks as (
-            select server, max(ctime::hugeint - reply_time) as ahead
+        with timed as materialized (
+            select server, ctime::hugeint - reply_time as least,
+                   case when call in (
+                                 select call from operations
+                                 where {among("op", SETTING)} and executed and {OWN_TIME}
+                                       and of_stretch(call)
+                             )
+                        then ctime::hugeint - call_time + {_TICK_NS} end as most
             from operations join calls using (call)
             where {among("calls.stability", modifying)} and not callback
                   and reply_time is not null and ctime is not null
                   and server in (select server from suspects)
                   and of_stretch(operations.call) and of_stretch(calls.call)
-            group by server
+        ),
+        clocks as (
+            select server, ahead, coalesce(min(most) filter (most >= ahead), ahead) as at_most
+            from timed join (
+                select server, max(least) as ahead from timed group by server
+            ) using (server)
+            group by server, ahead
         ),
         pairs as (
             select suspects.*, known.change as known_change, known.ctime as known_ctime,
@@ -203,7 +230,7 @@ def _compared(modifying: tuple[str, ...]) -> str:
                coalesce(size = known_size, true) as as_long,
                as_long and ctime = known_ctime and coalesce(mtime = known_mtime, true) as still,
                known_time + ahead - known_ctime > {_TICK_NS} as settled,
-               ctime - ahead as moment
+               ctime - ahead as moment, ctime - at_most as earliest
         from pairs left join clocks using (server)
     """
 
@@ -218,12 +245,18 @@ def _acts(modifying: tuple[str, ...]) -> str:
             select file, identity from files
             where identity in (select identity from suspects)
         ),
+        -- Called back it is for somebody else's sake: what follows is theirs.
+        recalled as (
+            select file from operations
+            where op = 'CB_RECALL' and file in (select file from alike)
+        ),
         done as (
             select call, {among("stability", modifying)} as modifying,
                    unnest([{", ".join(places)}]) as file
             from operations
             where of_stretch(call) and executed and ({about})
-                  and ({among("stability", modifying)} or {among("op", TOUCHING)})
+                  and ({among("stability", modifying)} or {among("op", TOUCHING)}
+                       and not (op = 'DELEGRETURN' and file in (select file from recalled)))
         )
         select client, server, identity, call_time, reply_time, bool_or(modifying) as modifying
         from done join alike using (file) join calls using (call)
@@ -250,7 +283,7 @@ _UNPROVEN = f"""
     judged as (
         select changes.*,
                case when still and not numbered then 'unchanged'
-                    when still or timed and (time_back or as_long and until >= moment)
+                    when still or timed and (time_back or as_long and until >= earliest)
                     then 'unknown'
                     when timed or untold and not restless then null
                     when number_back or not numbered or restless then 'unknown' end as finding

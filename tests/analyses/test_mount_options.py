@@ -185,6 +185,66 @@ def test_where_directories_show_nothing_noac_may_be_why_files_are_asked_for() ->
     assert options(replace(ANY_AGE, files_aged=900)) == [(verdict.options, "possible")]
 
 
+AT_ONCE = replace(NOTHING, visits=40, visits_asked=20, files_young=20, young_objects=10)
+"""Files of NFSv4 that were asked for just after they had become known."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, (("noac", "actimeo=0", "acregmin=0"), "possible")),
+        ({"visits_asked": 32}, (("noac", "actimeo=0", "acregmin=0"), "likely")),
+        # Some of the moves are asked for: that tells neither.
+        ({"moves": 20, "moves_asked": 10}, (("noac", "actimeo=0", "acregmin=0"), "possible")),
+        ({"moves": 20, "moves_asked": 4}, (("acregmin=0",), "possible")),
+        (
+            {"visits_asked": 32, "files_sync": 1, "writes_sync": 47},
+            (("noac", "actimeo=0,sync", "acregmin=0,sync"), "possible"),
+        ),
+        ({"files_young": 19}, None),
+        ({"young_objects": 9}, None),
+        ({"visits_asked": 19}, None),
+        ({"lookups_again": 5}, None),
+        ({"opens_ask": True}, None),
+    ],
+)
+def test_files_of_nfsv4_that_are_asked_for_at_once_show_that_nothing_is_kept(
+    changes: dict[str, int], told: tuple[tuple[str, ...], str] | None
+) -> None:
+    seen = replace(AT_ONCE, **changes)  # type: ignore[arg-type]
+    assert options(seen) == ([] if told is None else [told])
+
+
+OVERLAPPING = replace(
+    DEFAULT, moves_asked=21, directories_asked=80, visits_asked=50, visits_asked_twice=30,
+    opens_ask=True,
+)  # fmt: skip
+"""Several processes: their questions about a directory and their steps in it lie in any order."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"lookups_again": 40}, True),
+        ({"moves_asked": 20}, False),
+        ({"directories_asked": 79}, False),
+        ({"visits_asked": 49}, False),
+        ({"visits_asked_twice": 29}, False),
+    ],
+)
+def test_directories_that_several_processes_ask_for_as_often_as_they_use_them_show_noac(
+    changes: dict[str, int], *, told: bool
+) -> None:
+    seen = replace(OVERLAPPING, **changes)  # type: ignore[arg-type]
+    assert options(seen) == [(("noac", "actimeo=0"), "possible")] * told
+    if told:
+        assert "asked 80 times for directories" in judged(seen).verdicts[0].evidence
+        written = replace(seen, files_sync=1, writes_sync=47)
+        assert options(written) == [(("noac", "actimeo=0,sync"), "possible")]
+        assert options(replace(written, files_sync=3)) == [(("noac", "actimeo=0,sync"), "possible")]
+
+
 @pytest.mark.parametrize(
     "other",
     [{"visits_asked": 19}, {"aged_objects": 9}, {"opens_ask": True}, {"lookups_again": 5}],
@@ -487,6 +547,39 @@ def test_moves_and_visits_are_counted_from_calls() -> None:
     assert (seen.moves, seen.moves_asked, seen.frames["moves"]) == (2, 2, (11, 19))
     assert (seen.visits, seen.visits_asked, seen.visits_asked_twice) == (3, 3, 3)
     assert seen.lookups_again == 0
+
+
+def test_questions_of_two_processes_may_lie_before_the_steps_of_both() -> None:
+    client = Client()
+    for first in range(2, 38, 2):
+        client.call("GETATTR", 1)
+        client.call("GETATTR", 1)
+        for child in (first, first + 1):
+            client.call("GETATTR", child)
+            client.call("GETATTR", child)
+            client.call("GETATTR", child)
+    seen = client.seen()
+    assert (seen.moves, seen.moves_asked, seen.directories_asked) == (35, 17, 0)
+    client.call("GETATTR", 1)
+    for child in range(2, 8):
+        client.call("GETATTR", 1)
+        client.call("GETATTR", child)
+        client.call("GETATTR", child)
+    seen = client.seen()
+    assert (seen.moves, seen.moves_asked, seen.directories_asked) == (41, 23, 42)
+    assert options(seen) == [(("noac", "actimeo=0"), "possible")]
+
+
+def test_files_that_are_asked_for_at_once_are_counted_where_there_are_some() -> None:
+    client = Client(**V4)
+    for target in range(2, 22):
+        client.call("GETATTR", target)
+        client.call("GETATTR", target)
+    client.call("READ", 2)
+    client.call("GETATTR", 2)  # a READ lies in between
+    seen = client.seen()
+    assert (seen.files_young, seen.young_objects) == (20, 20)
+    assert seen.frames["young"] == (3, 7, 11)
 
 
 def test_questions_that_a_timeout_explains_are_no_visits_of_fresh_files() -> None:

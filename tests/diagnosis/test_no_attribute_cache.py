@@ -25,6 +25,11 @@ def test_what_default_options_would_have_spared_is_told_and_claimed() -> None:
     assert seen.confidence == "likely"
 
 
+def test_so_it_is_where_files_alone_may_be_what_is_not_kept() -> None:
+    (seen,) = seen_by(RULE, mounted(verdict("noac", "actimeo=0", "acregmin=0")))
+    assert seen.title.endswith("noac or actimeo=0 or acregmin=0")
+
+
 @pytest.mark.parametrize(
     ("client_s", "severity"), [(27.0, "problem"), (28.0, "warning"), (298.0, "note")]
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
 from pcapnfs.analyses.caching.change_ids import age_s
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,7 +23,7 @@ have by default (acregmin 3 s): a client counts from when it asked, a capture fr
 
 
 def aged_files(cursor: duckdb.DuckDBPyConnection) -> ByMount:
-    """Count the questions; nothing where none may be due to a timeout."""
+    """Count the questions; nothing where none may be due to a timeout, and there are few."""
     cursor.execute(_RIPE)
     if cursor.execute("select 1 from ripe limit 1").fetchone() is None:
         return ByMount()
@@ -38,10 +39,14 @@ _RIPE = f"""
         where version = 4 and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
     )
     from asked
-    where mount in (select mount from asked where age >= {FILE_TIMEOUT_S})
+    where mount in (
+              select mount from asked group by mount
+              having max(age) >= {FILE_TIMEOUT_S} or count(*) >= {ENOUGH}
+          )
           and call not in (select call from unasked)
 """
-"""Questions of NFSv4 about files, of mounts where some may be due to a timeout."""
+"""Questions of NFSv4 about files, of mounts where some may be due to a timeout, or there are some.
+"""
 
 # A call that tells no attributes may have made the client doubt what it knew: READ voids the access
 # time, LOCK all that is cached.
@@ -61,8 +66,11 @@ _AGED = f"""
     select mount, count(*) filter (age >= {FILE_TIMEOUT_S}) as files_aged,
            count(*) filter (age < {FILE_TIMEOUT_S}) as files_young,
            count(distinct file) filter (age >= {FILE_TIMEOUT_S}) as aged_objects,
+           count(distinct file) filter (age < {FILE_TIMEOUT_S}) as young_objects,
            min(age) filter (age >= {FILE_TIMEOUT_S}) as aged_shortest,
            arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
-               filter (age >= {FILE_TIMEOUT_S}) as aged_frames
+               filter (age >= {FILE_TIMEOUT_S}) as aged_frames,
+           arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
+               filter (age < {FILE_TIMEOUT_S}) as young_frames
     from alone group by mount
 """

@@ -25,6 +25,7 @@ from pcapnfs.analyses.caching.change_ids import age_s
 from pcapnfs.analyses.caching.told import tell
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.asked_sizes import asked_sizes
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.analyses.namespace import names_again
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -148,8 +149,8 @@ class Evidence(Record):
     reads_asked: int
     """NFSv3: first READs of files after a GETATTR."""
     frames: dict[str, tuple[int, ...]]
-    """Example frames: of `moves`, `visits`, `returns`, `settled`, `pauses`, `aged`, `listing`,
-    `read`, `write` and `sync`."""
+    """Example frames: of `moves`, `visits`, `returns`, `settled`, `pauses`, `aged`, `young`,
+    `listing`, `read`, `write` and `sync`."""
     reads_smaller: int = 0
     """READs smaller than the largest, which the next READ of the file continued in the same size:
     another limit may be why."""
@@ -171,6 +172,11 @@ class Evidence(Record):
     files_again: int = 0
     """Regular files that it looked up again at least twice, each time less than 29.5 s after it had
     found them, though nothing shows that the name could have changed."""
+    young_objects: int = 0
+    """Files in `files_young`."""
+    directories_asked: int = 0
+    """Times that it asked for a directory that it had known for less than 29.5 s, and under no
+    delegation; counted only where 20 `moves` or more were asked for, but not all."""
     mount: int = 0
     """Number of the client and server (table calls), or of the part of them."""
 
@@ -196,6 +202,8 @@ def evidence(
         near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
         found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
         found.append(ByMount.of_query(cursor, names_again.FILES))
+    if any(_asked_in_part(moved.told(mount)) for mount in moved):
+        found.append(ByMount.of_query(cursor, _DIRECTORIES_ASKED))
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount in moved if moved.told(mount)["paused"]]
     if paused:
@@ -212,6 +220,11 @@ def evidence(
         told = (rows.told(mount) for rows in found)
         row = {key: value for row in told for key, value in row.items()}
         yield _evidence(client, server, row | {"opens_ask": mount in asking, "mount": mount})
+
+
+def _asked_in_part(row: Mapping[str, object]) -> bool:
+    """Whether questions about directories stand between moves, but not between all of them."""
+    return ENOUGH <= integer(row["moves_asked"]) < integer(row["moves"])
 
 
 def opening(trace: Trace, cursor: duckdb.DuckDBPyConnection, *, parts: bool) -> set[int]:
@@ -294,6 +307,7 @@ SHOWN = (
     "settled",
     "pauses",
     "aged",
+    "young",
     "early",
     "listing",
     "read",
@@ -366,6 +380,15 @@ _KNOWN = """
     create temp table known as
     select call, file, known_time, known_call from learned
     where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
+"""
+
+_DIRECTORIES_ASKED = f"""
+    select mount, count(*) as directories_asked
+    from known join calls using (call, file)
+         semi join (select file from files where role = 'directory') as objects using (file)
+    where not callback and {age_s()} between 0 and {DIRECTORY_DEFAULT_S}
+          and call not in (select call from unasked)
+    group by mount
 """
 
 _STEPS = f"""

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.aged_files import FILE_TIMEOUT_S
 from pcapnfs.analyses.mounts.mount_sizes import read_size, write_size
 from pcapnfs.analyses.mounts.mount_timeouts import timeout
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MANY, Verdict, concluded
@@ -101,7 +102,7 @@ def judged(seen: Evidence) -> Mount:
         verdicts=(
             *_attribute_cache(seen),
             *_names(seen),
-            *(() if _asks_always(seen) or _asks_at_any_age(seen) else timeout(seen)),
+            *(() if _keeps_nothing(seen) else timeout(seen)),
             *_open_unasked(seen),
             *_listings(seen),
             *(() if seen.limits_withheld else (*read_size(seen), *write_size(seen))),
@@ -194,13 +195,55 @@ def _asks_fresh_files(seen: Evidence) -> bool:
 def _asks_at_any_age(seen: Evidence) -> bool:
     """Whether files alone are asked for, fresh ones as well as those known for a second or two."""
     return (
-        not (seen.moves >= ENOUGH and seen.moves_asked > ASKS_NEVER * seen.moves)
+        (seen.moves < ENOUGH or _tells_directories(seen))
         and seen.visits >= ENOUGH
         and seen.visits_asked >= ASKS_MOSTLY * seen.visits
         and seen.aged_objects >= MANY
         and not seen.opens_ask
         # A client that looks names up again caches nothing (libnfs): no option makes it so.
         and seen.lookups_again <= ASKS_NEVER * seen.visits_asked
+    )
+
+
+def _asks_at_once(seen: Evidence) -> bool:
+    """Whether files are asked for as soon as they are known: no open of NFSv4 sends such a call.
+
+    However many processes ask, none hides what the others do.
+    """
+    return (
+        not seen.opens_ask
+        and seen.visits >= ENOUGH
+        and seen.visits_asked >= ASKS_MOSTLY * seen.visits
+        and seen.files_young >= ENOUGH
+        and seen.young_objects >= MANY
+        # A client that looks names up again caches nothing (libnfs): no option makes it so.
+        and seen.lookups_again <= ASKS_NEVER * seen.visits_asked
+    )
+
+
+def _asks_overlapping(seen: Evidence) -> bool:
+    """Whether directories are asked for as often as children are used, though not by turns.
+
+    So it is where several processes do both: between the question of one and its next step lies
+    that of another.
+    """
+    return (
+        not _asks_always(seen)
+        and seen.moves >= ENOUGH
+        and seen.moves_asked > ASKS_NEVER * seen.moves
+        and seen.directories_asked >= ASKS_ALWAYS * seen.moves
+        and (_asks_at_once(seen) or _asks_files(seen))
+        and seen.visits_asked >= ASKS_MOSTLY * seen.visits
+    )
+
+
+def _keeps_nothing(seen: Evidence) -> bool:
+    """Whether fresh knowledge is asked for, so that no timeout of some seconds is why."""
+    return (
+        _asks_always(seen)
+        or _asks_overlapping(seen)
+        or _asks_at_once(seen)
+        or _asks_at_any_age(seen)
     )
 
 
@@ -265,11 +308,21 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
                 f"{directories}; {little if seen.visits < ENOUGH else some}{wrote}",
                 frames,
             )
+    elif _asks_overlapping(seen):
+        yield concluded(
+            whole,
+            "possible",
+            f"asked {units.counted(seen.directories_asked, 'time')} for directories that it had "
+            f"known for less than 30 s and that were unchanged, which is as often as it moved "
+            f"from one child of a directory to the next ({units.count(seen.moves)}) or more, in "
+            f"{units.count(seen.moves_asked)} cases between two moves, as several processes at "
+            f"once do; {files if _asks_files(seen) else some}{wrote}",
+            frames,
+        )
     elif (
         seen.visits >= ENOUGH
         and seen.visits_asked_twice >= ASKS_MOSTLY * seen.visits
-        and seen.moves >= ENOUGH
-        and seen.moves_asked <= ASKS_NEVER * seen.moves
+        and _tells_directories(seen)
         # Several opens within a second ask as often, whatever the options.
         and not seen.opens_ask
         # A client that looks names up again caches nothing (libnfs): no option makes it so.
@@ -280,6 +333,22 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
             "possible",
             f"{files}; directories were not asked for",
             seen.frames["visits"],
+        )
+    elif _asks_at_once(seen):
+        told = _tells_directories(seen)
+        fresh = (
+            f"asked in {units.count(seen.visits_asked)} of "
+            f"{units.counted(seen.visits, 'visit')} of "
+            f"fresh files, and {units.counted(seen.files_young, 'question')} about "
+            f"{units.counted(seen.young_objects, 'file')} came less than "
+            f"{units.duration(FILE_TIMEOUT_S)} after it had known them, with no call about them "
+            "meanwhile, as no open of NFSv4 asks"
+        )
+        yield concluded(
+            ("acregmin=0",) if told else (*whole, "acregmin=0,sync" if through else "acregmin=0"),
+            "likely" if not (told or few) and _asks_fresh_files(seen) else "possible",
+            f"{fresh}; {_untold(seen) if not told else 'directories were not asked for'}{wrote}",
+            seen.frames["young"],
         )
     elif _asks_at_any_age(seen):
         files = (
@@ -293,11 +362,26 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
         why = "directories were not asked for"
         if seen.moves < ENOUGH:
             options += whole
-            why = (
-                "too few moves from one child of a directory to the next to tell which "
-                f"({units.count(seen.moves)}): of directories under a delegation none need ask"
-            )
+            why = _untold(seen)
         yield concluded(options, "possible", f"{files}; {why}{wrote}", seen.frames["aged"])
+
+
+def _tells_directories(seen: Evidence) -> bool:
+    """Whether it is known that directories are hardly asked for."""
+    return seen.moves >= ENOUGH and seen.moves_asked <= ASKS_NEVER * seen.moves
+
+
+def _untold(seen: Evidence) -> str:
+    """Why it is not known whether directories are asked for."""
+    if seen.moves >= ENOUGH:
+        return (
+            f"directories were asked for between {units.count(seen.moves_asked)} of "
+            f"{units.counted(seen.moves, 'move')} from one child to the next, which does not tell"
+        )
+    return (
+        "too few moves from one child of a directory to the next to tell which "
+        f"({units.count(seen.moves)}): of directories under a delegation none need ask"
+    )
 
 
 def _names(seen: Evidence) -> Iterator[Verdict]:
@@ -361,6 +445,8 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
     the COMMIT.
     """
     told = _asks_always(seen) and (_asks_files(seen) or not _spares_files(seen))
+    told = told or _asks_overlapping(seen)
+    told = told or (_asks_at_once(seen) and not _tells_directories(seen))
     if _writes_through(seen) and not told:
         yield concluded(
             ("sync",),

@@ -6,11 +6,18 @@ import pytest
 
 from pcapnfs.analyses.caching.questions import Questions
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.locks.lock_calls import LockCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.getattr_storm import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.mounts import ASKED, mounted, verdict
+
+LOCKS = LockCalls(
+    client=ASKED.client, server=ASKED.server, calls=1000, locking=Spared(2, 0.0, 0.0, (1,)), nlm=0,
+    locks=1, sqlite=0, files=1, places=("a",),
+)  # fmt: skip
+"""One that was granted."""
 
 STORM: Questions = replace(
     ASKED, calls=1000, asked=400, compared=390, unchanged=Spared(312, 0.6, 0.3, (3, 5))
@@ -92,10 +99,19 @@ def test_what_spares_opens_is_told_where_there_are_some(
 def test_opens_of_nfsv4_are_no_reason_to_ask_for_files() -> None:
     """They ask within their own compound: locks, or changes, made the client ask."""
     locked = replace(STORM, young=156, young_unopened=79)
-    (seen,) = seen_by(RULE, nothing(questions=(locked,)))
+    (seen,) = seen_by(RULE, nothing(questions=(locked,), lock_calls=(LOCKS,)))
     assert seen.seen.endswith("(3 s for files, 30 s for directories).")
     assert "got a lock" in seen.why
     assert "one lock" in seen.advice[0].action
+    assert "noac" in seen.why
+    assert "noac, actimeo=0 or acregmin=0" in seen.advice[1].action
+    # Where that client locked nothing, no lock made it ask.
+    for others in ((), (replace(LOCKS, client="10.0.0.9"),)):
+        (seen,) = seen_by(RULE, nothing(questions=(locked,), lock_calls=others))
+        told = " ".join([seen.why, *(each.action for each in seen.advice)])
+        assert "lock " not in told
+        assert "a file that it may have changed itself" in seen.why
+        assert "noac, actimeo=0 or acregmin=0" in seen.advice[1].action
     assert not any("nocto" in each.action for each in seen.advice)
     (seen,) = seen_by(RULE, nothing(questions=(replace(locked, young_unopened=78),)))
     assert "as opens ask" in seen.seen

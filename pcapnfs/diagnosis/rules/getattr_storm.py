@@ -47,6 +47,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         (mount.client, mount.server, mount.part): [verdict.options for verdict in mount.verdicts]
         for mount in material.cache.mounts
     }
+    locking = {(each.client, each.server) for each in material.lock_calls}
     for pair in material.questions:
         if (
             any(
@@ -59,6 +60,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         ):
             continue
         claims = left_out(pair.unchanged)
+        locked = (pair.client, pair.server) in locking
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
@@ -67,8 +69,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.counted(pair.calls, 'call')} are GETATTR, and "
             f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
             f"be compared gave what the client knew already.{_young(pair)}",
-            why=_why(pair),
-            advice=_advice(pair),
+            why=_why(pair, locked=locked),
+            advice=_advice(pair, locked=locked),
             calls=pair.unchanged.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -94,9 +96,11 @@ _OPENS = (
 )
 _DOUBTED = (
     "Each of them is a round trip without news. No timeout had run out for most, and an open of "
-    "NFSv4 asks within its own compound. Beside opens, a client asks for a file that it got a lock "
-    "on, that it may have changed itself, or whose delegation it gave back."
+    "NFSv4 asks within its own compound. Beside opens, a client asks for a file that it {locked}"
+    "may have changed itself, or whose delegation it gave back; mounted with noac, actimeo=0 or "
+    "acregmin=0 it asks for each, whenever it uses it."
 )
+_LOCKED = "got a lock on, that it "
 """Why it matters, by what they come from."""
 
 
@@ -153,9 +157,9 @@ def _of_directories(pair: Questions) -> str:
     )
 
 
-def _why(pair: Questions) -> str:
+def _why(pair: Questions, *, locked: bool) -> str:
     if _doubted(pair):
-        return _DOUBTED
+        return _DOUBTED.format(locked=_LOCKED if locked else "")
     if _from_opens(pair):
         return _OPENS
     if _opened(pair) < SOME * pair.unchanged.calls:
@@ -173,10 +177,10 @@ def _of_files(pair: Questions) -> int:
     return _opened(pair) - pair.young_directories
 
 
-def _advice(pair: Questions) -> tuple[Advice, ...]:
+def _advice(pair: Questions, *, locked: bool) -> tuple[Advice, ...]:
     """What spares them: timeouts do not where opens ask."""
     if _doubted(pair):
-        return (_LOCK_LESS, _DELEGATIONS)
+        return (_LOCK_LESS if locked else _CHANGE_LESS, _KEEP, _DELEGATIONS)
     if _from_walks(pair):
         return (_WALK_LESS, _NOCTO)
     if _from_listings(pair):
@@ -217,6 +221,17 @@ _POLL_LESS = Advice(
 _LOCK_LESS = Advice(
     "See which files these are (pcapnfs cache), and what is done to them between: take one lock "
     "for a whole piece of work, and leave a file that is written to alone meanwhile."
+)
+
+_CHANGE_LESS = Advice(
+    "See which files these are (pcapnfs cache), and what is done to them between: leave a file "
+    "that is written to alone meanwhile."
+)
+
+_KEEP = Advice(
+    "If nfsstat -m shows noac, actimeo=0 or acregmin=0, mount without, so that attributes are kept "
+    "for 3 to 60 s: unmount first, since a remount leaves them as they are.",
+    "what other clients change is seen up to 60 s later, but files are still checked at open.",
 )
 
 _NOCTO = Advice(

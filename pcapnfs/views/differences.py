@@ -10,15 +10,17 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.comparison.changed_counts import more_often
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.comparison.side import SERVERS
-from pcapnfs.text import some
+from pcapnfs.text import escape, some
 from pcapnfs.views.changed_figures import CLOCK_S
 from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several, whose_runs
 from pcapnfs.views.trust import lacks, one_way, sealed
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause
+    from pcapnfs.comparison.changed_counts import Often
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.waterfall import Step
@@ -40,6 +42,12 @@ NO_STORAGE = (
     "storage."
 )
 NOTHING_TOLD = "Nothing that the traffic shows."
+NOTHING_BUT_COUNTS = "No setting that the traffic shows by itself."
+KEPT = (
+    "how long attributes are kept (noac, actimeo, acregmin, acdirmin) may have been changed, or "
+    "how often programs look"
+)
+ASKED = "what the client keeps may have been changed, or what programs ask for"
 NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
 BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
 """Where there are neither steps nor forecasts for that."""
@@ -335,7 +343,12 @@ def about_causes(result: Comparison) -> list[str]:
     elif not result.causes:
         stored = any(step.factor == "persist_s" and step.clear for step in result.steps)
         unchanged = NOTHING_TOLD if result.left_open else NOTHING
+        often = _more_often(result)
+        if often is not None:
+            unchanged = NOTHING_BUT_COUNTS
         told.append(NO_STORAGE if stored else unchanged)
+        if often is not None:
+            told.append(_often(often, result))
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)
@@ -344,6 +357,30 @@ def about_causes(result: Comparison) -> list[str]:
             f"Left open{whose}, because one side does not show it or shows several: {subjects}."
         )
     return told
+
+
+def _more_often(result: Comparison) -> Often | None:
+    """The operation that one side sent several times as often, where both did the same."""
+    if not ran(result) or (result.in_common is not None and result.in_common < COMMON):
+        return None
+    runs = result.before, result.after
+    calls, files = (runs[0].calls, runs[1].calls), (runs[0].files, runs[1].files)
+    return more_often(result.operations, calls, files)
+
+
+def _often(each: Often, result: Comparison) -> str:
+    """How often an operation was sent, and what may be why."""
+    counts = each.calls_before, each.calls_after
+    whose = ""
+    if result.before.files and result.after.files and result.before.files != result.after.files:
+        files = units.counted(result.after.files, "file")
+        whose = f" for {units.count(result.before.files)} → {files}"
+    before, after = (units.count(count) for count in counts)
+    why = KEPT if each.op == "GETATTR" else ASKED
+    return (
+        f"{escape(each.op)}: {before} → {after}{whose}, while most other calls stayed as they "
+        f"were: {why} (possible)."
+    )
 
 
 def shown_steps(result: Comparison) -> list[Step]:

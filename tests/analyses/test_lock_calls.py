@@ -89,6 +89,37 @@ def test_the_bytes_that_sqlite_locks_are_known(offset: int | None, sqlite: int) 
     assert pair.sqlite == sqlite
 
 
+DATABASE = SQLITE[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_locked", "sqlite"),
+    [
+        # Known by its name, though the last program to use it has removed it.
+        ("a.db-shm", (120, 123, 128), 3),
+        ("redacted", (120, 123, 128), 0),
+        ("redacted", (120, 123, DATABASE), 3),
+        # Another byte: whatever it is, it is none of these.
+        ("a.db-shm", (120, 119, DATABASE), 1),
+        ("a.db-shm", (120, 129, DATABASE), 1),
+        ("redacted", (120, None, DATABASE), 1),
+    ],
+)
+def test_a_write_ahead_log_has_its_locks_in_the_file_of_shared_memory(
+    name: str, bytes_locked: tuple[int | None, ...], sqlite: int
+) -> None:
+    steps = [
+        step(number, "LOCK", "NFS4_OK", offset=offset, file=1 if offset == DATABASE else 3)
+        for number, offset in enumerate(bytes_locked, 1)
+    ]
+    calls, operations = zip(*steps, strict=True)
+    files = [file(1, "a.db"), file(3, ".nfs000000000000001400000001")]
+    named: list[Row] = [{"call": 1, "directory": 2, "name": name, "file": 3}]
+    with trace_of(calls=calls, operations=operations, files=files, names=named) as trace:
+        (pair,) = lock_calls(trace)
+    assert (pair.locks, pair.sqlite) == (len(bytes_locked), sqlite)
+
+
 def test_each_client_is_one_of_its_own_and_who_locks_most_comes_first() -> None:
     first, second = found(
         step(1, "LOCK", "NFS4_OK"),

@@ -36,6 +36,7 @@ READS = columns.together(
         calls="call mount callback op program call_frame reply_time",
         operations="call op status_name file offset",
         files="file path",
+        names="file name",
     ),
 )
 """The columns that the queries here read."""
@@ -53,6 +54,16 @@ PLACES_SHOWN = 3
 SQLITE = (0x4000_0000, 0x4000_0200)
 """From which byte on, and up to which one, lie those that SQLite locks in a database of any size:
 one for PENDING, one for RESERVED, 510 for SHARED (sqlite.org/lockingv3.html; os.h)."""
+
+SHARED_MEMORY = (120, 129)
+"""The same of the file that a database with a write-ahead log has beside it: eight for writers,
+checkpoints, recovery and readers (sqlite.org/walformat.html), and one for who has the file open
+(unixShmSystemLock in os_unix.c). The first bytes of any file are also locked by other programs: so
+a file counts if none but these were locked in it, and it is known by its name, or the client locks
+databases as well."""
+
+SHARED_MEMORY_NAME = "%-shm"
+"""SQL: what it is called, until the last program removes it while it still has it open."""
 
 
 class LockCalls(Record):
@@ -115,7 +126,10 @@ _LOCKING = f"""
         select call, min(mount) as mount, min(call_frame) as call_frame,
                bool_or(program = {NLM}) as nlm, min(file) as file,
                bool_or(operations.op = 'LOCK' and {among("status_name", GRANTED)}) as granted,
-               bool_or("offset" >= {SQLITE[0]} and "offset" < {SQLITE[1]}) as sqlite,
+               bool_or("offset" >= {SQLITE[0]} and "offset" < {SQLITE[1]}) as in_database,
+               bool_and(coalesce(
+                   "offset" >= {SHARED_MEMORY[0]} and "offset" < {SHARED_MEMORY[1]}, false
+               )) filter (operations.op = 'LOCK') as in_memory,
                bool_or(operations.op = 'FREE_STATEID') as frees,
                bool_or(operations.op = 'LOCKU') as unlocks
         from operations join asked using (call)
@@ -124,8 +138,21 @@ _LOCKING = f"""
         having not coalesce(
             bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}
                     or {among("status_name", NOT_READY)}), false)
+    ),
+    in_memory as (
+        select mount, file from by_call where file is not null
+        group by mount, file having bool_and(in_memory)
+    ),
+    shared_memory as (
+        select mount, file from in_memory
+        where file in (
+                  select names.file from names where names.name like '{SHARED_MEMORY_NAME}'
+              )
+              or mount in (select mount from by_call where in_database and granted)
     )
-    select call, mount, call_frame, nlm, file, granted, sqlite from by_call
+    select call, mount, call_frame, nlm, file, granted,
+           in_database or (mount, file) in (from shared_memory) as sqlite
+    from by_call
     where not frees or mount not in (
               select mount from by_call group by mount
               having count(*) filter (frees) > count(*) filter (unlocks)

@@ -140,6 +140,7 @@ def test_questions_and_what_they_found_add_up(capture: Capture, say: Say) -> Non
         "changed_by_self",
         "changed_by_other",
         "changed_by_unknown",
+        "for_times",
         "unknown",
     )
     assert sum(said[part] for part in parts) == said["revalidations"]

@@ -93,6 +93,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
         (result.changed_by_other, "changed by somebody else"),
         (result.changed_by_unknown, "changed by whom is not known"),
         (result.first_sight, "seen for the first time"),
+        (result.for_times, "that asked for times alone"),
         (result.unknown, "without an answer that tells"),
     ]
     asked = [

@@ -94,6 +94,28 @@ def test_a_change_of_which_nobody_knows_whose_it_was_is_one_all_the_same() -> No
     assert result.unchanged_share == pytest.approx(1 / 2)
 
 
+def test_who_asks_for_times_alone_has_an_answer_that_tells_no_change() -> None:
+    """Linux 7.2 does at each stat() of what it has a delegation of; a failure is another matter."""
+    times = {"attributes": "00100102:00b0a008:00000000", "change": None, "size": None}
+    whole = {"attributes": "0010011a:00b0a23a:00000000", "change": 5}
+    kind = {"version": 4, "protocol": "4.2"}
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[at(number, number, "GETATTR", **kind) for number in range(1, 6)],
+        operations=[
+            told(1, "GETATTR", 100, **whole),
+            told(2, "GETATTR", 100, **times),
+            told(3, "GETATTR", 100, **times),
+            operation(4, "GETATTR", file=1, status=70, attributes=times["attributes"]),
+            # Cut before its change attribute.
+            operation(5, "GETATTR", file=1, attributes=whole["attributes"]),
+        ],
+    ) as trace:
+        result = cache(trace)
+    assert (result.revalidations, result.first_sight) == (5, 1)
+    assert (result.for_times, result.unknown) == (2, 2)
+
+
 def test_reading_again_costs_what_was_cached_and_a_visit_saves_it_once(trace: Trace) -> None:
     result = cache(trace)
     assert result.bytes_reread == 3000  # of the 4096 bytes, what it had had

@@ -19,6 +19,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations
+from pcapnfs.analyses.caching.told import ASKS_CHANGE
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import untold as _untold
@@ -138,10 +139,10 @@ class FileCache(Record):
 class Cache(Record):
     """Revalidations, what they found, and what they were good for.
 
-    first_sight, unchanged, changed_by_self, changed_by_other, changed_by_unknown and unknown add up
-    to revalidations; so do by_getattr, by_open and by_verify. Where nothing is known of what
-    clients learnt of any object, but there are calls that do not tell, or no replies, all but
-    without_file are None.
+    first_sight, unchanged, changed_by_self, changed_by_other, changed_by_unknown, for_times and
+    unknown add up to revalidations; so do by_getattr, by_open and by_verify. Where nothing is known
+    of what clients learnt of any object, but there are calls that do not tell, or no replies, all
+    but without_file are None.
     """
 
     revalidations: int | None
@@ -170,8 +171,11 @@ class Cache(Record):
     in the capture, or whose object it does not tell, may have been the client's own; or nothing
     proves that anybody changed the object, and the server's change-IDs move by themselves; None as
     above."""
+    for_times: int | None
+    """Answered GETATTRs of NFSv4 that asked for times, and not for the change attribute, as Linux
+    asks where it holds a delegation: their answers could not be compared; None as above."""
     unknown: int | None
-    """Answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""
+    """Other answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""
     without_file: int
     """GETATTRs whose object is not known, because handles were cut or encrypted; in none of the
     numbers above."""
@@ -258,6 +262,9 @@ def of_learned(
         "select count(*) from calls where op = 'GETATTR' and file is null "
         "and not callback and reply_time is not null"
     ).fetchall()
+    for_times = 0
+    if integer(totals["unknown"]) > 0:
+        ((for_times,),) = cursor.execute(_FOR_TIMES).fetchall()
     # Without anything learnt, all is nothing, or nothing is known.
     lacks, one_way = untold(trace), directions(trace).mostly
     untaught = integer(totals["learnt"]) == 0 and (lacks.unplaced or one_way)
@@ -276,7 +283,8 @@ def of_learned(
         changed_by_self=count("changed_by_self"),
         changed_by_other=count("changed_by_other"),
         changed_by_unknown=count("changed_by_unknown"),
-        unknown=count("unknown"),
+        for_times=known(integer(for_times), unless=untaught),
+        unknown=known(integer(totals["unknown"]) - integer(for_times), unless=untaught),
         without_file=integer(without_file),
         objects=count("objects"),
         unasked=count("unasked"),
@@ -385,6 +393,14 @@ _TOTALS = f"""
     from asked_about as its
 """
 
+
+_FOR_TIMES = f"""
+    select count(*)
+    from learned join operations using (call, position)
+    where question = 'getattr'::question and finding is null and operations.status = 0
+          and operations.attributes is not null and not {ASKS_CHANGE}
+          and (operations.ctime is not null or operations.mtime is not null)
+"""
 
 _AGE = "greatest(call_time - known_time, 0)"
 """SQL: how old the knowledge was, nanoseconds. A compound that asks twice is told by itself."""

@@ -318,6 +318,26 @@ def test_so_do_files_that_are_looked_up_again_and_again_where_the_client_made_th
     assert options(seen) == [(("lookupcache=none",), "likely")] * told
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, [(("lookupcache=positive",), "possible")]),
+        ({"found_again": 19}, [(("lookupcache=positive",), "possible")]),
+        ({"found_again": 20}, [(("lookupcache=none",), "likely")]),
+        ({"missing_again": 59}, []),
+        ({"missing": 19, "missing_again": 19}, []),
+        ({"visits_asked": 50}, []),
+        # What directories show says it as well.
+        ({"returns": 100, "returns_looked_up": 80}, [(("lookupcache=none",), "likely")]),
+    ],
+)
+def test_names_that_are_missing_and_looked_for_again_show_that_they_are_not_kept(
+    changes: dict[str, int], told: list[tuple[tuple[str, ...], str]]
+) -> None:
+    seen = replace(replace(DEFAULT, missing=100, missing_again=60), **changes)  # type: ignore[arg-type]
+    assert options(seen) == told
+
+
 AGED = replace(DEFAULT, files_aged=20, aged_objects=10, aged_shortest_s=1.4)
 """Files that were asked for after a pause of a second or two."""
 

@@ -27,6 +27,7 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.asked_sizes import asked_sizes
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.analyses.namespace import names_again
+from pcapnfs.analyses.namespace.missing_again import missing_again
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -150,7 +151,7 @@ class Evidence(Record):
     """NFSv3: first READs of files after a GETATTR."""
     frames: dict[str, tuple[int, ...]]
     """Example frames: of `moves`, `visits`, `returns`, `settled`, `pauses`, `aged`, `young`,
-    `listing`, `read`, `write` and `sync`."""
+    `missing`, `listing`, `read`, `write` and `sync`."""
     reads_smaller: int = 0
     """READs smaller than the largest, which the next READ of the file continued in the same size:
     another limit may be why."""
@@ -177,6 +178,15 @@ class Evidence(Record):
     directories_asked: int = 0
     """Times that it asked for a directory that it had known for less than 29.5 s, and under no
     delegation; counted only where 20 `moves` or more were asked for, but not all."""
+    missing: int = 0
+    """Times that it looked for a name that is not there, in directories that it never changed;
+    counted only where it looked for some more than once."""
+    missing_again: int = 0
+    """Those of them less than 29.5 s after it had not found the name there, though nothing shows
+    that the directory had changed."""
+    found_again: int = 0
+    """LOOKUPs of what it had found there less than 29.5 s before, in directories that it never
+    changed, likewise."""
     mount: int = 0
     """Number of the client and server (table calls), or of the part of them."""
 
@@ -198,10 +208,12 @@ def evidence(
     moved = ByMount.of_named(_steps(trace, cursor, held=held_files.any_held(cursor)))
     found = [moved, delegated, *asked_sizes(trace, cursor, pairs=pairs), aged_files(cursor)]
     found.append(asked_again(cursor))
+    found.append(missing_again(trace, cursor))
     if names_again.register(trace, cursor):
         near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
         found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
         found.append(ByMount.of_query(cursor, names_again.FILES))
+        found.append(ByMount.of_query(cursor, names_again.NEEDLESS))
     if any(_asked_in_part(moved.told(mount)) for mount in moved):
         found.append(ByMount.of_query(cursor, _DIRECTORIES_ASKED))
     # Nothing could follow from pauses of the other mounts.
@@ -308,6 +320,7 @@ SHOWN = (
     "pauses",
     "aged",
     "young",
+    "missing",
     "early",
     "listing",
     "read",

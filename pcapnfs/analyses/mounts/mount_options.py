@@ -397,6 +397,7 @@ def _names(seen: Evidence) -> Iterator[Verdict]:
         frames = seen.frames["settled"]
         files = f", and {units.counted(seen.files_again, 'file')} three times or more"
     else:
+        yield from _missing_names(seen)
         return
     yield concluded(
         ("lookupcache=none",),
@@ -405,6 +406,30 @@ def _names(seen: Evidence) -> Iterator[Verdict]:
         f"{units.counted(returns, 'move')} from one name in it to another{files}; a client that "
         "has no cache of names does the same",
         frames,
+    )
+
+
+def _missing_names(seen: Evidence) -> Iterator[Verdict]:
+    """`lookupcache=positive`, or none: that a name is not there is not kept either."""
+    if not _goes_back(seen.missing_again, seen.missing):
+        return
+    missing = (
+        f"looked {units.counted(seen.missing_again, 'time')} for a name that it had not found in "
+        f"the unchanged directory shortly before, of {units.counted(seen.missing, 'time')} that it "
+        "found none"
+    )
+    nothing = seen.found_again >= ENOUGH
+    also = (
+        f", and {units.counted(seen.found_again, 'time')} for one that it had found"
+        if nothing
+        else ""
+    )
+    yield concluded(
+        ("lookupcache=none",) if nothing else ("lookupcache=positive",),
+        "likely" if nothing else "possible",
+        f"{missing}{also}; a client that has no cache of {'names' if nothing else 'missing names'} "
+        "does the same",
+        seen.frames["missing"],
     )
 
 

@@ -235,3 +235,8 @@ FILES = """
 """SQL: how many regular files a client looked up at least three times, each shortly after the one
 before, without a change of their directory. Where it looks for a place to make something (`mkdir
 -p`, an exclusive create) Linux asks even if it knows the name, but hardly ever that of a file."""
+
+NEEDLESS = """
+    select mount, count(*) as found_again from again where needless group by mount
+"""
+"""SQL: the LOOKUPs of what a client had found, in directories that it never changed."""

@@ -36,12 +36,12 @@ def test_too_few_that_came_alone_tell_nothing() -> None:
 
 
 def test_what_calls_behind_others_took_longer_than_those_of_their_kind_is_told() -> None:
-    """A burst of 20 that are done one after the other, beside 80 that came alone."""
-    behind = np.arange(100) >= 80
+    """A burst of 30 that are done one after the other, beside 70 that came alone."""
+    behind = np.arange(100) >= 70
     kinds = np.where(np.arange(100) % 2, 1, 0).astype(np.int16)
-    times = np.where(behind, 0.03 * (1 + np.arange(100) - 80), 0.03)
+    times = np.where(behind, 0.03 * (1 + np.arange(100) - 70), 0.03)
     share = waited_share(times, behind, kinds)
-    assert share == pytest.approx((sum(range(1, 21)) - 20) / (sum(range(1, 21)) + 80))
+    assert share == pytest.approx((sum(range(1, 31)) - 30) / (sum(range(1, 31)) + 70))
     assert StableCalls(waited_share=share).waits
     assert not StableCalls(waited_share=share).single
     assert not crowded(times, behind), "most came alone"
@@ -52,6 +52,8 @@ def test_calls_of_a_kind_that_takes_long_by_itself_waited_for_none() -> None:
     behind = np.arange(100) % 2 == 0
     kinds = (np.arange(100) >= 50).astype(np.int16)
     assert waited_share(np.where(kinds, 0.3, 0.03), behind, kinds) == 0.0
+    few = np.arange(100) >= 71
+    assert waited_share(np.where(few, 1.0, 0.03), few, np.zeros(100, np.int16)) == 0.0
     # Of a kind that never came alone nothing is known.
     assert waited_share(np.where(kinds, 0.3, 0.03), kinds == 1, kinds) == 0.0
     assert waited_share(np.full(100, 0.03), np.arange(100) >= 9, np.zeros(100, np.int16)) is None

@@ -103,17 +103,19 @@ def waited_share(
         operation: The kind of each.
     """
     whole = float(service_s.sum())
-    longer, told = 0.0, 0
+    longer, told, came = 0.0, 0, 0
     for kind in distinct(operation).tolist():
         mine = operation == kind
         first, others = service_s[mine & ~behind], service_s[mine & behind]
         if len(first) < FEW:
             continue
         told += len(first) + len(others)
+        came += len(others)
         longer += float(others.sum()) - len(others) * float(first.mean())
     if whole <= 0 or 2 * told < len(service_s):
         return None
-    return max(0.0, longer / whole)
+    # A few may have been larger than the rest.
+    return max(0.0, longer / whole) if came >= LEAST_CALLS else 0.0
 
 
 def more_operations(trace: Trace) -> dict[str, int]:

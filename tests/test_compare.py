@@ -322,6 +322,41 @@ def test_a_link_of_another_rate_is_told(tmp_path: Path) -> None:
     assert of_sides(slow, moving(tmp_path, "again", bandwidth=10**8, seed=2)).causes == ()
 
 
+def unpacking(folder: Path, name: str, **options: object) -> Side:
+    """A simulated run that makes 60 files."""
+    path = folder / f"{name}.pcap"
+    chosen = replace(Options(workload="tar", files=60), **options)  # type: ignore[arg-type]
+    path.write_bytes(Simulation(chosen).run()[0].pcap())
+    with pcapnfs.open(path) as trace:
+        return gather(trace)
+
+
+MS_NS = 1_000_000
+
+
+@pytest.mark.parametrize("version", ["4.0", "4.2"])
+def test_a_server_that_takes_longer_for_every_call_is_no_slower_storage(
+    version: str, tmp_path: Path
+) -> None:
+    fast = unpacking(tmp_path, "fast", version=version, persist_ns=0)
+    slow = unpacking(tmp_path, "slow", version=version, persist_ns=0, service_ns=3 * MS_NS)
+    for before, after, words in ((fast, slow, ("30.0", "3.00 ms")), (slow, fast, ("3.00", "30.0"))):
+        result = of_sides(before, after)
+        (cause,) = result.causes
+        assert cause.subject == "server_service"
+        assert cause.before.startswith(words[0])
+        assert cause.after.startswith(words[1])
+        # Given what it took after, the model has the run.
+        set_up = next(each for each in result.foretold if each.given == "set_up")
+        assert set_up.error == pytest.approx(0.0, abs=0.02)
+
+
+def test_a_storage_that_is_slower_beside_is_told_as_well(tmp_path: Path) -> None:
+    fast = unpacking(tmp_path, "fast", version="4.2", persist_ns=0)
+    slow = unpacking(tmp_path, "slow", version="4.2", persist_ns=20 * MS_NS, service_ns=3 * MS_NS)
+    assert {cause.subject for cause in of_sides(fast, slow).causes} == {"server_service", "storage"}
+
+
 def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(
     tmp_path: Path,
 ) -> None:

@@ -25,8 +25,9 @@ class Cause(Record):
     grants them for); `attribute_cache`, `name_cache`, `rsize`, `wsize`, `readdirplus`, `acls`,
     `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the server for data);
     `storage` (sync or async export, or how fast it is), `server_reads` (from its disks, or from its
-    memory), `server_in_turn` (whether it works on one call at a time), `network_rtt`, `path`
-    (longer for a while, or full), `bandwidth` (how fast data moves), `loss` (of segments), `locks`
+    memory), `server_in_turn` (whether it works on one call at a time), `server_service` (what it
+    takes for calls that need no storage), `network_rtt`, `path` (longer for a while, or full),
+    `bandwidth` (how fast data moves), `loss` (of segments), `locks`
     (that others hold)."""
     before: str
     """What it was, in words."""

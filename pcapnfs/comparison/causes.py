@@ -66,6 +66,7 @@ def causes(
         *told(partial(changed_options.option, "nocto")),
         *told(changed_options.stable_writes),
         *(changed_times.networks(clients) if clients else changed_times.network(before, after)),
+        *(changed_times.services(clients) if clients else changed_times.service(before, after)),
         *changed_times.one_sided(before, after),
         *changed_times.bandwidth(before, after),
         *changed_times.lock_waits(before, after),

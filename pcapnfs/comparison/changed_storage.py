@@ -17,7 +17,7 @@ from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
-from pcapnfs.comparison.changed_times import SLOW, SLOW_S, TIMES, one_by_one
+from pcapnfs.comparison.changed_times import SLOW, SLOW_S, TIMES, one_by_one, served_s, service
 from pcapnfs.comparison.operations import operation_changes
 
 if TYPE_CHECKING:
@@ -168,8 +168,13 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
 
 
 def _added_s(before: Side, after: Side) -> float:
-    """What the network added to each call: usually, and where the path was longer for a while."""
+    """What was added to each call, also to one that needs no storage.
+
+    By the network, usually and where the path was longer for a while; and by the server.
+    """
     added = _longer_s(after.measured) - _longer_s(before.measured)
+    if any(True for _ in service(before, after)):
+        added += (served_s(after) or 0.0) - (served_s(before) or 0.0)
     if before.way.rtt_s is None or after.way.rtt_s is None:
         return added
     return after.way.rtt_s - before.way.rtt_s + added
@@ -281,7 +286,7 @@ def _calls(rows: list[OperationChange]) -> int:
 
 
 def _beyond(row: OperationChange, shift: float, added_s: float) -> bool:
-    """Whether the shift is that of storage: larger than what the network brought."""
+    """Whether the shift is that of storage: larger than what network and server brought."""
     median = max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
     # Storage that works on a clock absorbs a longer round trip: only what adds to it counts.
     rest = shift - max(0.0, added_s) if shift > 0 else -shift - max(0.0, -added_s)

@@ -10,8 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs import units
-from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.analyses.wire.round_trip import SCATTERED
 from pcapnfs.comparison.cause import Cause, Confidence, once
 from pcapnfs.comparison.gaps import NOTICEABLE
@@ -32,6 +34,19 @@ less lies within what machines do from run to run."""
 
 LEAST_S = 50e-6
 """Difference of round trips below which they are those of one machine or one switch."""
+
+SERVED_S = 0.001
+"""What a server takes at least for the median small call on the slower side to be told as slow: so
+much `slow_service` tells."""
+
+SERVED_TIMES = 3.0
+"""How many times as long as on the other side that is."""
+
+QUICKEST = 0.05
+"""Part of the small calls that are the quickest."""
+
+MANY = 100
+"""Small calls on each side from which on they are likely to tell it."""
 
 OR_THE_SERVER = ", which a server that takes as long for its quickest calls would show as well"
 """What is said where only replies tell the longer round trip."""
@@ -160,6 +175,69 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
         f"{units.duration(first.floor_s)} to {units.duration(second.floor_s)}"
         f"{OR_THE_SERVER if bounded else ''}",
     )
+
+
+def services(clients: Sequence[Sides]) -> Iterator[Cause]:
+    """What the server takes for the small calls of each client, where it became more, and less.
+
+    Told is that of the first, as with `networks`.
+    """
+    for slower in (True, False):
+        chosen = (
+            (client, service(before, after))
+            for client, before, after in clients
+            if ((served_s(before) or 0.0) < (served_s(after) or 0.0)) is slower
+        )
+        yield from once(chosen, lambda cause: cause.subject)
+
+
+def service(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether the server takes another time for calls that need no storage.
+
+    It does where the quickest small calls take longer as well as the usual ones: a server that has
+    other work to do keeps some of them waiting, and answers others as soon as ever.
+    """
+    first, second = served_s(before), served_s(after)
+    quickest = _quickest_s(before), _quickest_s(after)
+    if first is None or second is None or None in quickest:
+        return
+    for one, other in ((first, second), quickest):
+        longer, shorter = max(one or 0.0, other or 0.0), min(one or 0.0, other or 0.0)
+        if longer < SERVED_S or longer < SERVED_TIMES * shorter:
+            return
+    if (first < second) != ((quickest[0] or 0.0) < (quickest[1] or 0.0)):
+        return
+    calls = min(before.measured.small_calls, after.measured.small_calls)
+    yield Cause(
+        "server_service",
+        f"{units.duration(first)} for a call that needs no storage",
+        units.duration(second),
+        "likely" if calls >= MANY else "possible",
+        f"small calls took {units.duration(before.measured.small_median_s)} before and "
+        f"{units.duration(after.measured.small_median_s)} after (medians), of which the network "
+        f"took {units.duration(before.measured.network_rtt_s)} and "
+        f"{units.duration(after.measured.network_rtt_s)}: the server's processor or threads, what "
+        "it does for others, or names and attributes that come from its disks",
+    )
+
+
+def served_s(side: Side) -> float | None:
+    """What of the median small call is the server's, seconds; None where nothing tells."""
+    measured = side.measured
+    median_s, network_s = measured.small_median_s, measured.network_rtt_s
+    if median_s is None or network_s is None or measured.small_calls < LEAST_CALLS:
+        return None
+    return max(median_s - network_s, 0.0)
+
+
+def _quickest_s(side: Side) -> float | None:
+    """What of the quickest twentieth of small calls is the server's at most, seconds."""
+    network_s = side.measured.network_rtt_s
+    small = [of_one.seconds for (_, op), of_one in side.times.items() if op in SMALL_OPERATIONS]
+    times = np.concatenate(small) if small else np.zeros(0)
+    if network_s is None or len(times) < LEAST_CALLS:
+        return None
+    return max(float(np.quantile(times, QUICKEST)) - network_s, 0.0)
 
 
 def _alike(side: Side) -> bool:

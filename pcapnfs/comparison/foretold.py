@@ -30,10 +30,10 @@ class Foretold(Record):
     """A forecast of the run after, made from the one before."""
 
     given: str
-    """What was given to it of the run after: `files` (their number), `set_up` (also the network's
-    round trip and persistence, as `estimate` takes them), `calls` (also calls and stable calls for
-    each file), or `overlap` (also how many calls were under way at the same time, where that
-    changed: what a call waited for others goes with it)."""
+    """What was given to it of the run after: `files` (their number), `set_up` (also the
+    round trip of a call that needs no storage, and persistence), `calls` (also calls and stable
+    calls for each file), or `overlap` (also how many calls were under way at the same time, where
+    that changed: what a call waited for others goes with it)."""
     files: float | None
     """Files that it is for; None where neither capture tells of any, so that nothing is given of
     them."""
@@ -77,15 +77,18 @@ def _untold(before: Measurement, after: Measurement) -> bool:
 
 def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change], ...]:
     costs = after.costs()
-    added = 0.0
+    network = added = 0.0
     if before.path.rtt_s is not None and after.path.rtt_s is not None:
-        added = after.path.rtt_s - before.path.rtt_s
+        network = added = after.path.rtt_s - before.path.rtt_s
+    # Persistence is what is beyond it: with that of AFTER goes what its server took, too.
+    if before.rtt_s is not None and after.rtt_s is not None:
+        added = after.rtt_s - before.rtt_s
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
     waited = waits(before, after)
     # What stable calls wait for others is given with how many there were.
     alone = persist and persist - waited[1] + waited[0]
-    held = parts_of(held_down(moved(before), added))
+    held = parts_of(held_down(moved(before), network))
     number = Change(files=costs.files)
     set_up = Change(rtt_added_s=added, persist_s=alone, **held)
     calls = Change(rpcs_per_file=costs.rpcs_per_file, syncops_per_file=costs.syncops_per_file)

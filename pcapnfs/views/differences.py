@@ -37,10 +37,8 @@ OTHER_WORK = (
 """Where they have less."""
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
-NO_STORAGE = (
-    "No setting that the traffic shows. Persistence moved (below), by less than what tells another "
-    "storage."
-)
+NO_SETTING = "No setting that the traffic shows."
+PERSISTENCE = "Persistence moved (below), by less than what tells another storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_BUT_COUNTS = "No setting that the traffic shows by itself."
 KEPT = (
@@ -92,6 +90,7 @@ SUBJECTS = {
     "loss": "the network's loss",
     "locks": "locks",
     "server_in_turn": "the server",
+    "server_service": "what the server takes for each call",
     "bandwidth": "how fast data moves",
 }
 """What a cause is about."""
@@ -341,14 +340,15 @@ def about_causes(result: Comparison) -> list[str]:
     if not result.causes and not result.as_one:
         told.append(NOTHING_TOGETHER)
     elif not result.causes:
-        stored = any(step.factor == "persist_s" and step.clear for step in result.steps)
         unchanged = NOTHING_TOLD if result.left_open else NOTHING
         often = _more_often(result)
         if often is not None:
             unchanged = NOTHING_BUT_COUNTS
-        told.append(NO_STORAGE if stored else unchanged)
+        told.append(f"{NO_SETTING} {PERSISTENCE}" if _stored(result) else unchanged)
         if often is not None:
             told.append(_often(often, result))
+    elif _stored(result) and not any(cause.subject == "storage" for cause in result.causes):
+        told.append(PERSISTENCE)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)
@@ -357,6 +357,11 @@ def about_causes(result: Comparison) -> list[str]:
             f"Left open{whose}, because one side does not show it or shows several: {subjects}."
         )
     return told
+
+
+def _stored(result: Comparison) -> bool:
+    """Whether persistence is a clear step."""
+    return any(step.factor == "persist_s" and step.clear for step in result.steps)
 
 
 def _more_often(result: Comparison) -> Often | None:

@@ -170,7 +170,7 @@ def test_storage_is_not_called_unchanged_where_persistence_moved(
     assert any(each.factor == "persist_s" and each.clear for each in result.steps)
     text = samples.render(compare.screen(result), 140)
     assert "Nothing that the traffic shows" not in text
-    assert differences.NO_STORAGE in " ".join(text.split())
+    assert f"{differences.NO_SETTING} {differences.PERSISTENCE}" in " ".join(text.split())
 
 
 def test_where_nothing_can_be_told_of_the_difference_that_is_said() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import usage, views
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -40,6 +40,7 @@ def show(
 
     Example: pcapnfs show slow.pcap 1512
     """
+    from pcapnfs import usage
     from pcapnfs.verify import dissection, tool
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import usage, views
+from pcapnfs import views
 from pcapnfs.cli import options, output
 from pcapnfs.cli.progress import progress
 
@@ -35,6 +35,7 @@ def verify(
 
     Example: pcapnfs verify slow.pcap --packets 100000
     """
+    from pcapnfs import usage
     from pcapnfs.verify import ours, tool
     from pcapnfs.verify import verification as checks
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.caching.acl_queries import AclQueries
 from pcapnfs.analyses.caching.questions import Questions
-from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.analyses.locks.lock_calls import LockCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.getattr_storm import RULE
@@ -31,6 +32,28 @@ def test_two_fifths_of_the_calls_without_news_are_too_much() -> None:
         "the client knew already."
     )
     assert seen.claims == (Claim("unstable", 0.6), Claim("client", 0.3))
+
+
+ACLS = AclQueries(
+    ASKED.client, ASKED.server, 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0
+)  # fmt: skip
+"""Many that were fetched, and none that was set."""
+
+
+@pytest.mark.parametrize(
+    ("acls", "first"),
+    [
+        (ACLS, "Spare the calls for ACLs"),
+        (replace(ACLS, changed=1), "If these files"),
+        (replace(ACLS, by_attribute=100), "If these files"),
+        (replace(ACLS, client="10.0.0.9"), "If these files"),
+        (replace(ACLS, calls=1001), "If these files"),
+    ],
+    ids=["unused", "used", "NFSv4 has no noacl", "another client", "few"],
+)
+def test_acls_that_make_a_walk_last_longer_come_first(acls: AclQueries, first: str) -> None:
+    (seen,) = seen_by(RULE, nothing(questions=(STORM,), acl_queries=(acls,)))
+    assert seen.advice[0].action.startswith(first)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.acl_queries:
         asked = pair.asked
-        if asked.calls < values[LEAST.name] or asked.calls < values[SHARE.name] * pair.calls:
+        if not many(pair, values):
             continue
         claims = left_out(asked, pair.listed)
         yield Observed(
@@ -49,6 +49,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def many(pair: AclQueries, values: Values) -> bool:
+    """Whether a client fetches so many ACLs that it is told."""
+    return pair.asked.calls >= max(values[LEAST.name], values[SHARE.name] * pair.calls)
 
 
 def _seen(pair: AclQueries) -> str:

@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache, is_timeout, of_part
+from pcapnfs.diagnosis.rules import acl_storm
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -48,6 +49,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         for mount in material.cache.mounts
     }
     locking = {(each.client, each.server) for each in material.lock_calls}
+    # Where ACLs are set they are needed.
+    of_acls = {
+        (each.client, each.server)
+        for each in material.acl_queries
+        if acl_storm.many(each, values)
+        and not each.changed
+        and each.by_attribute < each.asked.calls
+    }
     for pair in material.questions:
         if (
             any(
@@ -70,7 +79,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
             f"be compared gave what the client knew already.{_young(pair)}",
             why=_why(pair, locked=locked),
-            advice=_advice(pair, locked=locked),
+            advice=_advice(pair, locked=locked, acls=(pair.client, pair.server) in of_acls),
             calls=pair.unchanged.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -177,8 +186,14 @@ def _of_files(pair: Questions) -> int:
     return _opened(pair) - pair.young_directories
 
 
-def _advice(pair: Questions, *, locked: bool) -> tuple[Advice, ...]:
-    """What spares them: timeouts do not where opens ask."""
+def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
+    """What spares them: timeouts do not where opens ask.
+
+    Args:
+        pair: The questions.
+        locked: The client works with locks.
+        acls: It fetches ACLs one by one, which makes a walk last longer than attributes live.
+    """
     if _doubted(pair):
         return (_LOCK_LESS if locked else _CHANGE_LESS, _KEEP, _DELEGATIONS)
     if _from_walks(pair):
@@ -190,8 +205,19 @@ def _advice(pair: Questions, *, locked: bool) -> tuple[Advice, ...]:
     # Neither spares what is never opened: a walk that asks for files by name.
     nocto = (_NOCTO,) if _opened(pair) >= SOME * pair.unchanged.calls else ()
     opened = _of_files(pair) >= SOME * pair.unchanged.calls
-    return (_LONGER, *nocto, *((_DELEGATIONS,) if opened else ()))
+    first = (_WITHOUT_ACLS,) if acls else ()
+    return (*first, _LONGER, *nocto, *((_DELEGATIONS,) if opened else ()))
 
+
+_WITHOUT_ACLS = Advice(
+    "Spare the calls for ACLs before all else: where nobody uses these, mount with noacl (another "
+    "finding tells more). They make a walk through a tree last longer than the attributes live "
+    "that its listings brought, so that these are asked for one by one; without them both kinds "
+    "may go. "
+    f"{CHANGE}",
+    "ACLs are then neither shown nor copied nor changed; the server still enforces those that "
+    "exist.",
+)
 
 _LONGER = Advice(
     "If these files change only through this client, or seldom, keep attributes for longer: "

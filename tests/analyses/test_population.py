@@ -47,6 +47,8 @@ SAMPLES = sorted(path for path in (ROOT / "samples").rglob("*.pcap*") if path.is
 SHARED = {
     "pcapnfs.analyses.caching.held_files",
     "pcapnfs.analyses.data.offloads",
+    "pcapnfs.analyses.namespace.missing_again",
+    "pcapnfs.analyses.namespace.new_files",
     "pcapnfs.analyses.servers.same_calls",
     "pcapnfs.analyses.servers.unmade",
     "pcapnfs.analyses.data.transfers",

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import new_files
 from pcapnfs.analyses.namespace.exclusive_creates import (
     EXCLUSIVE,
+    ONLY_TIMES,
     SOON_S,
-    TIMES,
     TIMES_AS_LONG,
     WITH_ATTRIBUTES,
 )
@@ -32,11 +35,12 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    new_files.READS,
+    traffic.READS,
     population.OPERATIONS_READS,
     columns.of(
-        calls="call client server mount callback op signature status file call_frame call_time "
-        "reply_time",
-        operations="call op create_mode created set_size attributes executed status",
+        calls="call mount callback op signature status file call_frame call_time reply_time",
+        operations="call op set_size attributes",
     ),
 )
 """The columns that the queries here read."""
@@ -68,19 +72,17 @@ class AttributeCalls(Record):
 
 def attribute_calls(trace: Trace) -> tuple[AttributeCalls, ...]:
     """Count them, by client and server."""
-    if not NEEDS.met(trace):
+    if not (NEEDS.met(trace) and new_files.register(trace)):
         return ()
+    shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_NEW)
-        if cursor.execute("select 1 from new limit 1").fetchone() is None:
-            return ()
-        shares.register(trace)
-        cursor.execute(_SET)
-        rows = cursor.execute(_PAIRS).fetchall()
-    return tuple(
+        for statement in (_NEW, _ASKED, _SET):
+            cursor.execute(statement)
+        rows = cursor.execute(_COUNTED).fetchall()
+    mounts = traffic.mounts(trace)
+    found = (
         AttributeCalls(
-            client=str(client),
-            server=str(server),
+            *mounts[integer(mount)],
             made=integer(made),
             files=integer(files),
             calls=spared.of_row(values),
@@ -88,23 +90,19 @@ def attribute_calls(trace: Trace) -> tuple[AttributeCalls, ...]:
             owners=integer(owners),
             times=integer(times),
         )
-        for client, server, made, files, modes, owners, times, *values in rows
+        for mount, made, files, modes, owners, times, *values in rows
     )
+    return tuple(sorted(found, key=lambda each: (each.client, each.server)))
 
 
-_NEW = """
+_NEW = f"""
     create temp table new as
-    with made as (
-        select call, create_mode from operations
-        where create_mode is not null and executed and status = 0 and coalesce(created, true)
-    )
-    select mount, file, any_value(client) as client, any_value(server) as server,
-           min(call_time) as made, arg_min(reply_time, call_time) as answered,
+    select mount, file, min(call_time) as made, arg_min(reply_time, call_time) as answered,
            arg_min(create_mode, call_time) as create_mode
-    from calls join made using (call) where not callback and file is not null
+    from {new_files.TABLE} where coalesce(created, true)
     group by mount, file
 """
-"""Files, by who made them first, and how."""
+"""Files, and how they were made first."""
 
 _LONG = "length(attributes) >= 17"
 _MODE = f"({_LONG} and contains('2367abef', substr(attributes, 17, 1)))"
@@ -116,51 +114,57 @@ _TIMES = f"""
 """SQL: the second word of an NFSv4 bitmap, after eight digits and a colon, holds the mode (bit 1),
 the owner or its group (4 and 5), the times of access or modification to be set (16 and 22)."""
 
+# A table of its own: DuckDB does not know how few of the SETATTRs these are.
+_ASKED = f"""
+    create temp table asked as
+    select call, call_frame, mount, file, call_time, create_mode, answered
+    from (
+        select call, call_frame, mount, file, call_time from calls
+        where {among("op", ("SETATTR",))} and status = 0 and not callback
+              and reply_time is not null and signature not like '%DELEGRETURN%'
+    ) join new using (mount, file)
+    where call_time > made
+"""
+
 # The first after a create may belong to that.
 _SET = f"""
     create temp table set_apart as
-    with asked as (
-        select call, call_frame, mount, file, client, server, call_time, create_mode, answered,
-               row_number() over (partition by mount, file order by call_time, call) = 1 as first
-        from (
-            select call, call_frame, mount, file, call_time from calls
-            where op = 'SETATTR' and status = 0 and not callback and reply_time is not null
-                  and signature not like '%DELEGRETURN%'
-        ) join new using (mount, file)
-        where call_time > made
+    with told as (
+        select call, set_size, attributes, {_MODE} as mode, {_OWNER} as owner, {_TIMES} as times,
+               {ONLY_TIMES} as only_times
+        from operations where {among("op", ("SETATTR",))}
     ),
-    told as (
-        select call, set_size, attributes, {_MODE} as mode, {_OWNER} as owner, {_TIMES} as times
-        from operations where op = 'SETATTR'
+    firsts as (
+        select min_by(call, (call_time, call)) as call, true as first
+        from asked where create_mode in ({EXCLUSIVE}, {WITH_ATTRIBUTES}) group by mount, file
     )
-    select call, call_frame, mount, file, client, server, coalesce(mode, false) as mode,
+    select call, call_frame, mount, file, coalesce(mode, false) as mode,
            coalesce(owner, false) as owner, coalesce(times, false) as times
-    from asked join told using (call)
+    from asked join told using (call) left join firsts using (call)
     where set_size is null and (attributes is null or mode or owner or times)
-          and not (first and create_mode = {EXCLUSIVE}
-                   and call_time - answered < {SOON_S * NANOSECONDS})
-          and not (first and create_mode = {WITH_ATTRIBUTES} and call in ({TIMES}))
+          and not coalesce(
+              first and case create_mode when {EXCLUSIVE}
+                             then call_time - answered < {SOON_S * NANOSECONDS}
+                             else only_times end, false)
 """
 
-_PAIRS = f"""
+_COUNTED = f"""
     with timed as materialized (
-        select set_apart.*, share, pause from set_apart join shares using (call)
+        select call_frame, mount, file, mode, owner, times, share, pause
+        from set_apart join shares using (call)
     ),
-    usual as (
-        select client, server, {TIMES_AS_LONG} * median(share) as most from timed group by all
-    ),
+    usual as (select mount, {TIMES_AS_LONG} * median(share) as most from timed group by mount),
     shared as (
         select timed.* replace (least(share, most)::bigint as share)
-        from timed join usual using (client, server)
+        from timed join usual using (mount)
     ),
-    made as (select client, server, count(*) as made from new group by all),
+    made as (select mount, count(*) as made from new group by mount),
     counted as (
-        select client, server, count(distinct (mount, file)) as files,
-               count(*) filter (mode) as modes, count(*) filter (owner) as owners,
-               count(*) filter (times) as times, {spared.columns("true")}
-        from shared group by client, server
+        select mount, count(distinct file) as files, count(*) filter (mode) as modes,
+               count(*) filter (owner) as owners, count(*) filter (times) as times,
+               {spared.columns("true")}
+        from shared group by mount
     )
-    select client, server, made, files, modes, owners, times, {spared.names("spared")}
-    from counted join made using (client, server)
-    order by client, server
+    select mount, made, files, modes, owners, times, {spared.names("spared")}
+    from counted join made using (mount)
 """

@@ -17,6 +17,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.namespace import new_files
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    new_files.READS,
     columns.of(
         calls="call client server mount callback op file call_frame call_time reply_time",
-        operations="call op create_mode attributes executed status",
+        operations="call op attributes",
     ),
 )
 """The columns that the queries here read."""
@@ -72,10 +74,10 @@ class ExclusiveCreates(Record):
 
 def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
     """Count them, by client and server."""
+    if not new_files.register(trace):
+        return ()
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_MADE)
-        ((any_exclusive,),) = cursor.execute("select bool_or(exclusive) from made").fetchall()
-        if not any_exclusive:
+        if cursor.execute(_ANY_EXCLUSIVE).fetchone() is None:
             return ()
         shares.register(trace)
         cursor.execute(_CREATES)
@@ -99,20 +101,16 @@ def any_newer(cursor: duckdb.DuckDBPyConnection) -> bool:
     return cursor.execute("select 1 from newer limit 1").fetchone() is not None
 
 
-_MADE = f"""
-    create temp table made as
-    select call, create_mode in ({EXCLUSIVE}, {WITH_ATTRIBUTES}) as exclusive,
-           create_mode = {WITH_ATTRIBUTES} as with_attributes
-    from operations
-    where create_mode is not null and executed and status = 0
-"""
+_EXCLUSIVELY = f"create_mode in ({EXCLUSIVE}, {WITH_ATTRIBUTES})"
+
+_ANY_EXCLUSIVE = f"select 1 from {new_files.TABLE} where {_EXCLUSIVELY} limit 1"
 
 _STEP = "call, client, server, mount, file, op, call_frame, call_time, reply_time"
 
 _CREATES = f"""
     create temp table creates as
-    select {_STEP}, exclusive, with_attributes
-    from calls join made using (call) where not callback and file is not null
+    select {_STEP}, {_EXCLUSIVELY} as exclusive, create_mode = {WITH_ATTRIBUTES} as with_attributes
+    from {new_files.TABLE}
 """
 
 # A table of its own, since DuckDB knows how few files these are: it looks each call up among them.
@@ -121,16 +119,19 @@ _NEWER = "create temp table newer as select distinct mount, file from creates wh
 _OTHERS = f"""
         union all
         select {_STEP}, null, null
-        from calls semi join newer using (mount, file) anti join made using (call)
+        from calls semi join newer using (mount, file)
+                   anti join {new_files.TABLE} using (call)
         where op not in ('SETATTR', 'DELEGRETURN') and not callback
 """
 """What comes between a create of EXCLUSIVE4_1 and a SETATTR; a delegation is given back for it."""
 
-TIMES = f"""
-        select call from operations
-        where op = 'SETATTR' and starts_with(attributes, '{BOTH_TIMES}')
-            and trim(substr(attributes, {len(BOTH_TIMES) + 1}), '0:') = ''
+ONLY_TIMES = f"""
+    (starts_with(attributes, '{BOTH_TIMES}')
+     and trim(substr(attributes, {len(BOTH_TIMES) + 1}), '0:') = '')
 """
+"""SQL: a SETATTR sets both times and nothing else."""
+
+TIMES = f"select call from operations where op = 'SETATTR' and {ONLY_TIMES}"
 """The SETATTRs of both times and nothing else."""
 
 
@@ -148,7 +149,7 @@ def _followed(*, newer: bool) -> str:
     with steps as (
         from creates
         union all
-        select {_STEP}, null, null from calls anti join made using (call)
+        select {_STEP}, null, null from calls anti join {new_files.TABLE} using (call)
         where op = 'SETATTR' and not callback and file is not null
         {others}
     ),

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking.bitmaps import holds
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
 
@@ -69,9 +70,9 @@ SETTING = ("WRITE", "SETATTR", "MKDIR", "SYMLINK", "MKNOD", "LINK", "ALLOCATE", 
 """Operations that set ctime of what they are about, each time that they succeed: not so those that
 may find the object as it is to be (OPEN and CREATE of a file that is there), and COMMIT."""
 
-OWN_TIME = "coalesce(contains('048c', substr(attributes, 21, 1)), true)"
+OWN_TIME = f"not coalesce({holds(84, 85)}, false)"
 """SQL: not a SETATTR of times of a delegation (time_deleg_access, time_deleg_modify: RFC 9754
-section 5), bits 20 and 21 of the third word: ctime is then of when the client modified the file."""
+section 5): ctime is then of when the client modified the file."""
 
 _TICK_NS = int(TICK_S * NANOSECONDS)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.bitmaps import holds
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
@@ -104,15 +105,9 @@ _NEW = f"""
 """
 """Files, and how they were made first."""
 
-_LONG = "length(attributes) >= 17"
-_MODE = f"({_LONG} and contains('2367abef', substr(attributes, 17, 1)))"
-_OWNER = f"({_LONG} and not contains('048c', substr(attributes, 16, 1)))"
-_TIMES = f"""
-    ({_LONG} and (contains('13579bdf', substr(attributes, 13, 1))
-                  or contains('4567cdef', substr(attributes, 12, 1))))
-"""
-"""SQL: the second word of an NFSv4 bitmap, after eight digits and a colon, holds the mode (bit 1),
-the owner or its group (4 and 5), the times of access or modification to be set (16 and 22)."""
+_MODE, _OWNER, _TIMES = holds(33), holds(36, 37), holds(48, 54)
+"""SQL: NFSv4's mode, owner and owner_group, time_access_set and time_modify_set are set (RFC 8881
+section 5.8)."""
 
 # A table of its own: DuckDB does not know how few of the SETATTRs these are.
 _ASKED = f"""

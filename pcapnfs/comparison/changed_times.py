@@ -7,7 +7,7 @@ with what says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,11 +138,20 @@ def networks(clients: Sequence[Sides]) -> Iterator[Cause]:
 
     No two clients have the same to the microsecond: told are those of the first.
     """
+    yield from _by_direction(clients, network, lambda side: side.way.rtt_s)
+
+
+def _by_direction(
+    clients: Sequence[Sides],
+    ask: Callable[[Side, Side], Iterator[Cause]],
+    took_s: Callable[[Side], float | None],
+) -> Iterator[Cause]:
+    """What is told of each client: once for those of whom it became longer, and once for others."""
     for longer in (True, False):
         chosen = (
-            (client, network(before, after))
+            (client, ask(before, after))
             for client, before, after in clients
-            if ((before.way.rtt_s or 0.0) < (after.way.rtt_s or 0.0)) is longer
+            if ((took_s(before) or 0.0) < (took_s(after) or 0.0)) is longer
         )
         yield from once(chosen, lambda cause: cause.subject)
 
@@ -182,13 +191,7 @@ def services(clients: Sequence[Sides]) -> Iterator[Cause]:
 
     Told is that of the first, as with `networks`.
     """
-    for slower in (True, False):
-        chosen = (
-            (client, service(before, after))
-            for client, before, after in clients
-            if ((served_s(before) or 0.0) < (served_s(after) or 0.0)) is slower
-        )
-        yield from once(chosen, lambda cause: cause.subject)
+    yield from _by_direction(clients, service, served_s)
 
 
 def service(before: Side, after: Side) -> Iterator[Cause]:

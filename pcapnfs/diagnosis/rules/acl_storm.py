@@ -100,11 +100,12 @@ _WITHOUT_XATTRS = Advice(
     "copies within the server, holes and clones are of NFSv4.2, too.",
 )
 
-_UNUSED = Advice(
-    f"Where nobody uses ACLs on this export, mount with noacl. {CHANGE}",
+NOACL_RISK = (
     "ACLs are then neither shown nor copied nor changed; the server still enforces those that "
-    "exist.",
+    "exist."
 )
+
+_UNUSED = Advice(f"Where nobody uses ACLs on this export, mount with noacl. {CHANGE}", NOACL_RISK)
 
 _PROGRAM = Advice(
     "In the program: list without -l where only names are wanted (find -printf and stat do not ask "

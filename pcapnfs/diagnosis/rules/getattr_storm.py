@@ -213,10 +213,8 @@ _WITHOUT_ACLS = Advice(
     "Spare the calls for ACLs before all else: where nobody uses these, mount with noacl (another "
     "finding tells more). They make a walk through a tree last longer than the attributes live "
     "that its listings brought, so that these are asked for one by one; without them both kinds "
-    "may go. "
-    f"{CHANGE}",
-    "ACLs are then neither shown nor copied nor changed; the server still enforces those that "
-    "exist.",
+    f"may go. {CHANGE}",
+    acl_storm.NOACL_RISK,
 )
 
 _LONGER = Advice(

@@ -131,7 +131,7 @@ VERSIONS = ("4.2", "4.1", "4.0", "3")
 def _version(met: MountOutcome) -> Observed:
     asked = {each.partition(" ")[2] for each in met.asked}
     others = [each for each in VERSIONS if not {each, each.partition(".")[0]} & asked]
-    versions = "; ".join([f"vers={', '.join(others)}"] * bool(others) + ["mountvers=3"])
+    versions = f"vers={', '.join(others)}; mountvers=3" if others else "mountvers=3"
     return _observed(
         met,
         "The server does not have the version that the mount asks for",

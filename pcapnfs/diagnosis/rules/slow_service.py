@@ -68,14 +68,15 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         for each in material.in_turn
         if one_by_one(each, values[LEAST.name], values[IN_TURN.name])
     }
-    large = _large(material)
-    for server, group in groupby(_slow(material, values), key=lambda each: each.server):
+    small_s = _small_s(material)
+    large = _large(material, small_s)
+    for server, group in groupby(_slow(material, values, large), key=lambda each: each.server):
         operations = list(group)
         worst = max(each.median_s for each in operations)
         slower = worst >= values[SLOWER.name]
         queue = in_turn.get(server) if slower else None
         named = [each for each in operations if each in large]
-        claims = _claims(operations, values, large, _small_s(material))
+        claims = _claims(operations, values, large, small_s)
         kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
         yield Observed(
             severity=_severity(material, claims, worst, values, named=bool(named)),
@@ -102,7 +103,7 @@ def _limits(values: Values) -> dict[str, float]:
     return {"small": values[SMALL.name], "read": values[READ.name], "write": values[WRITE.name]}
 
 
-def _slow(material: Material, values: Values) -> list[ServerTime]:
+def _slow(material: Material, values: Values, large: Sequence[ServerTime]) -> list[ServerTime]:
     """Operations that are slow for no reason of another rule, by server, costliest first."""
     limits = _limits(values)
     # Where the link is full, data waits for it, and not for the server.
@@ -120,7 +121,6 @@ def _slow(material: Material, values: Values) -> list[ServerTime]:
             waiting[pair.server, "read"] += pair.read_s
             waiting[pair.server, "unstable_write"] += pair.unstable_write_s
             waiting[pair.server, "unstable"] += pair.unstable_s
-    large = _large(material)
     slow = (
         each
         for each in material.server_times
@@ -134,7 +134,7 @@ def _slow(material: Material, values: Values) -> list[ServerTime]:
     return sorted(slow, key=lambda each: (each.server, -each.time_s))
 
 
-def _large(material: Material) -> list[ServerTime]:
+def _large(material: Material, small_s: float) -> list[ServerTime]:
     """Operations on data for which the verdict names the server, if it does.
 
     Each takes half of what is a large share of the time beyond what a small call takes there.
@@ -145,7 +145,7 @@ def _large(material: Material) -> list[ServerTime]:
     return [
         each
         for each in material.server_times
-        if each.kind != "small" and _beyond_s(each, _small_s(material)) >= least_s
+        if each.kind != "small" and _beyond_s(each, small_s) >= least_s
     ]
 
 

@@ -34,10 +34,23 @@ def test_what_is_set_with_a_call_each_is_told() -> None:
     assert "--no-same-owner" in seen.advice[0].action
 
 
-def test_nfsv4_tells_what_was_set() -> None:
+def test_what_was_set_is_told_and_how_to_leave_that() -> None:
     pair = replace(MANY, times=10, owners=10, modes=8)
     (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(pair,)))
     assert seen.seen.endswith("(they set times in 10, owner or group in 10 and mode in 8).")
+    for option in ("-m", "--no-same-owner", "--no-same-permissions", "--no-t --no-o --no-g --no-p"):
+        assert option in seen.advice[0].action
+
+
+def test_nothing_is_to_be_left_that_is_not_set() -> None:
+    pair = replace(MANY, times=30)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(pair,)))
+    action, risk = seen.advice[0].action, seen.advice[0].risk
+    assert "tar -x with -m, cp" in action
+    assert "rsync -a with --no-t." in action
+    assert risk is not None
+    assert "umask" not in risk
+    assert "owner" not in action + risk
 
 
 def test_few_of_them_are_not_told() -> None:

@@ -49,7 +49,8 @@ pub struct Facts<'a> {
     pub change: Option<ChangeInfo>,
     /// SETATTR, CREATE, OPEN: the size to set.
     pub set_size: Option<u64>,
-    /// Attributes asked for (GETATTR, READDIR) or to be set (SETATTR, CREATE, OPEN), first 96 bits of the bitmap.
+    /// Attributes asked for (GETATTR, READDIR) or to be set (SETATTR, CREATE, OPEN), first 96 bits of the bitmap;
+    /// of NFSv2 and NFSv3 the bitmap by which NFSv4 would say it.
     pub attribute_mask: Option<[u32; 3]>,
     /// READDIR, READDIRPLUS: the cookie to start from.
     pub cookie: Option<u64>,

@@ -6,6 +6,7 @@
 
 use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
+use crate::nfs::attributes::Settable;
 use crate::nfs::facts::{Attributes, Entry, Facts};
 use crate::nfs::types::{FileType, TEXT_LIMIT, name};
 
@@ -212,12 +213,22 @@ fn timeval(c: &mut Cursor<'_>) -> std::result::Result<i64, DecodeError> {
     Ok(seconds * 1_000_000_000 + microseconds * 1000)
 }
 
-/// `sattr`, section 2.3.6: mode, owner, group, size and two times. Only the size is kept.
+/// `sattr`, section 2.3.6: mode, owner, group, size and two times. Of the values only the size is kept.
 fn sattr(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
-    c.u32()?; // mode
-    c.take_as(Kind::UserAndGroup, 2 * 4)?; // uid, gid
+    let mode = c.u32()?;
+    let (owner, group) = c.take_as(Kind::UserAndGroup, 2 * 4)?.split_at(4);
     let size = c.u32()?;
     f.set_size = (size != DO_NOT_SET).then_some(u64::from(size));
-    c.take(4 * 4)?; // atime, mtime
+    let (time_access, time_modify) = c.take(2 * 8)?.split_at(8);
+    // Of a time both halves say so: seconds and microseconds.
+    let set = |value: &[u8]| !value.starts_with(&DO_NOT_SET.to_be_bytes());
+    f.attribute_mask = Some(Settable::mask([
+        (Settable::Size, size != DO_NOT_SET),
+        (Settable::Mode, mode != DO_NOT_SET),
+        (Settable::Owner, set(owner)),
+        (Settable::OwnerGroup, set(group)),
+        (Settable::TimeAccessSet, set(time_access)),
+        (Settable::TimeModifySet, set(time_modify)),
+    ]));
     Ok(())
 }

@@ -4,7 +4,7 @@
 
 use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
-use crate::nfs::attributes::{fattr3, nfstime3, post_op_attributes, wcc};
+use crate::nfs::attributes::{Settable, fattr3, nfstime3, post_op_attributes, wcc};
 use crate::nfs::facts::{Entry, Facts};
 use crate::nfs::types::{FileType, StableHow, TEXT_LIMIT, handle, name};
 
@@ -296,28 +296,45 @@ pub fn commit_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     Ok(())
 }
 
-/// `sattr3`, section 2.6: attributes to set. Only the size is kept.
+/// `sattr3`, section 2.6: attributes to set. Of their values only the size is kept.
 fn sattr3(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
-    // mode, uid, gid
-    for kind in [Kind::Number, Kind::User, Kind::Group] {
-        if c.bool()? {
-            c.u32_as(kind)?;
-        }
-    }
-    if c.bool()? {
+    let mode = optional(c, Kind::Number)?;
+    let owner = optional(c, Kind::User)?;
+    let owner_group = optional(c, Kind::Group)?;
+    let size = c.bool()?;
+    if size {
         f.set_size = Some(c.u64()?);
     }
-    for _ in ["atime", "mtime"] {
-        let before = c.clone();
-        match c.u32()? {
-            0 | 1 => {} // DONT_CHANGE, SET_TO_SERVER_TIME
-            2 => {
-                nfstime3(c)?;
-            }
-            _ => return Err(before.malformed()),
-        }
-    }
+    let time_access = time_to_set(c)?;
+    let time_modify = time_to_set(c)?;
+    f.attribute_mask = Some(Settable::mask([
+        (Settable::Size, size),
+        (Settable::Mode, mode),
+        (Settable::Owner, owner),
+        (Settable::OwnerGroup, owner_group),
+        (Settable::TimeAccessSet, time_access),
+        (Settable::TimeModifySet, time_modify),
+    ]));
     Ok(())
+}
+
+/// `set_mode3`, `set_uid3`, `set_gid3`: whether a value follows, and that.
+fn optional(c: &mut Cursor<'_>, kind: Kind) -> std::result::Result<bool, DecodeError> {
+    let set = c.bool()?;
+    if set {
+        c.u32_as(kind)?;
+    }
+    Ok(set)
+}
+
+/// `set_atime`, `set_mtime`: DONT_CHANGE, SET_TO_SERVER_TIME or SET_TO_CLIENT_TIME and the time.
+fn time_to_set(c: &mut Cursor<'_>) -> std::result::Result<bool, DecodeError> {
+    let before = c.clone();
+    match c.u32()? {
+        how @ (0 | 1) => Ok(how == 1),
+        2 => nfstime3(c).map(|_| true),
+        _ => Err(before.malformed()),
+    }
 }
 
 /// What READDIR and READDIRPLUS share: attributes, verifier, a linked list of entries, the end mark.

@@ -364,7 +364,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         target_before_mtime I64 true "ns"   "NFSv3 RENAME: wcc_attr of target_directory: modification time before."
         target_before_ctime I64 true "ns"   "NFSv3 RENAME: wcc_attr of target_directory: change time before."
         set_size         U64  true  "bytes" "SETATTR, CREATE, OPEN: the size that was set."
-        attributes       Word true  ""      "Attributes asked for or to be set: the bitmap's words in hexadecimal, joined by a colon."
+        attributes       Word true  ""      "Attributes asked for or to be set: the bitmap's words in hexadecimal, joined by a colon. What NFSv2 and NFSv3 set stands there by the numbers of NFSv4: size 4, mode 33, owner 36, group 37, times 48 and 54."
         plus             Bool true  ""      "READDIR of NFSv4: attributes or handles were asked for that a stat needs; by the call, or, where that was cut, by the entries of the reply."
         entries          U32  true  ""      "READDIR, READDIRPLUS: entries in the reply."
         cookie           U64  true  ""      "READDIR, READDIRPLUS: where the listing continues; 0 begins."

@@ -64,7 +64,7 @@ class AttributeCalls(Record):
     calls: Spared
     """The SETATTRs that did."""
     modes: int
-    """Those of them that are known to set the mode, as NFSv4 tells."""
+    """Those of them that set the mode, as far as they were captured whole."""
     owners: int
     """Those that set the owner or the group, likewise."""
     times: int
@@ -106,8 +106,8 @@ _NEW = f"""
 """Files, and how they were made first."""
 
 _MODE, _OWNER, _TIMES = holds(33), holds(36, 37), holds(48, 54)
-"""SQL: NFSv4's mode, owner and owner_group, time_access_set and time_modify_set are set (RFC 8881
-section 5.8)."""
+"""SQL: mode, owner and owner_group, time_access_set and time_modify_set are set (RFC 8881 section
+5.8), or what NFSv3 has in their place."""
 
 # A table of its own: DuckDB does not know how few of the SETATTRs these are.
 _ASKED = f"""

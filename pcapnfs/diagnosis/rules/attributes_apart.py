@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
@@ -21,19 +21,43 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
-_ADVICE = (
-    Advice(
-        "If owners, modes and times need not be kept, have the program leave them: tar -x with "
-        "--no-same-owner, --no-same-permissions and -m (for root the first two are not the "
-        "default), cp without -p and -a, rsync with --no-o --no-g --no-p --no-t in place of what "
-        "-a brings.",
-        "files then belong to who makes them, with modes by umask and the time of this run: what "
-        "goes by times (make, backup, the next rsync) takes them for changed.",
+
+class _Kind(NamedTuple):
+    """One of the things that are set, and what leaves it."""
+
+    name: str
+    calls: Callable[[AttributeCalls], int]
+    """How many SETATTRs set it."""
+    tar: str
+    """The option of tar -x that leaves it."""
+    rsync: str
+    """Those of rsync that take it from -a."""
+    then: str
+    """What files have without."""
+
+
+_KINDS = (
+    _Kind(
+        "times",
+        lambda pair: pair.times,
+        "-m",
+        "--no-t",
+        "the time of this run (what goes by times, like make, backups or the next rsync, takes "
+        "them for changed)",
     ),
-    Advice(
-        "If they must be kept, unpack or copy where the disks are (tar or rsync over ssh, on the "
-        "server), or keep many small files as one archive or image."
+    _Kind(
+        "owner or group",
+        lambda pair: pair.owners,
+        "--no-same-owner",
+        "--no-o --no-g",
+        "the owner and group of who makes them",
     ),
+    _Kind("mode", lambda pair: pair.modes, "--no-same-permissions", "--no-p", "modes by umask"),
+)
+
+_WHERE_THE_DISKS_ARE = Advice(
+    "If they must be kept, unpack or copy where the disks are (tar or rsync over ssh, on the "
+    "server), or keep many small files as one archive or image."
 )
 
 
@@ -54,7 +78,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why="A program that unpacks or copies sets the times, the owner and the mode of each "
             "file with a system call of its own. Each of these is a SETATTR, which waits for "
             "stable storage as the create did.",
-            advice=_ADVICE,
+            advice=(_leave(pair), _WHERE_THE_DISKS_ARE),
             calls=pair.calls.calls,
             confidence="certain",
             data=units.counted(pair.calls.calls, "SETATTR"),
@@ -65,8 +89,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _seen(pair: AttributeCalls) -> str:
-    kinds = {"times": pair.times, "owner or group": pair.owners, "mode": pair.modes}
-    told = [f"{what} in {units.count(calls)}" for what, calls in kinds.items() if calls]
+    told = [f"{kind.name} in {units.count(kind.calls(pair))}" for kind in _set_by(pair)]
     return (
         f"{units.counted(pair.calls.calls, 'SETATTR')} on {units.count(pair.files)} of "
         f"{units.counted(pair.made, 'new file')}, beside what their creates need: "
@@ -74,6 +97,28 @@ def _seen(pair: AttributeCalls) -> str:
         f"{units.duration(pair.calls.time_s / pair.calls.calls)} each"
         f"{f' (they set {wording.listed(told, len(told))})' if told else ''}."
     )
+
+
+def _leave(pair: AttributeCalls) -> Advice:
+    """The options without which a program sets what is set here; all, where that is not known."""
+    kinds = _set_by(pair) or list(_KINDS)
+
+    def listed(*values: str) -> str:
+        return wording.listed(values, len(values))
+
+    by_default = any(kind.tar.startswith("--no-same") for kind in kinds)
+    return Advice(
+        f"If what they set ({listed(*(kind.name for kind in kinds))}) need not be kept, have the "
+        f"program leave it: tar -x with {listed(*(kind.tar for kind in kinds))}"
+        f"{' (root sets owners and permissions unless told not to)' if by_default else ''}, "
+        f"cp without -p and -a, rsync -a with {' '.join(kind.rsync for kind in kinds)}.",
+        f"files then have {listed(*(kind.then for kind in kinds))}.",
+    )
+
+
+def _set_by(pair: AttributeCalls) -> list[_Kind]:
+    """What is known to be set."""
+    return [kind for kind in _KINDS if kind.calls(pair)]
 
 
 RULE = Rule(

@@ -4,6 +4,8 @@
 //! but checked. An attribute that the table does not know ends its `fattr4` only: the list's own length says
 //! where the message goes on. Nothing here allocates.
 
+mod settable;
+
 mod usual;
 
 mod v3;
@@ -14,6 +16,7 @@ mod values;
 
 use crate::error::DecodeError;
 
+pub use self::settable::Settable;
 pub use self::v3::{fattr3, nfstime3, post_op_attributes, pre_op_attributes, wcc};
 pub use self::v4::{bitmap4, fattr4, nfstime4, plus_entry, plus_mask};
 pub(in crate::nfs) use self::values::ace;

@@ -24,6 +24,10 @@ const SATTR_WITHOUT_SIZE: Rows = &[
     ("atime", Hyper(u64::MAX)),
     ("mtime", Hyper(u64::MAX)),
 ];
+/// By the numbers of NFSv4: size, mode, time_modify_set.
+const SET: [u32; 3] = [1 << 4, 1 << (33 - 32) | 1 << (54 - 32), 0];
+/// Mode, owner, owner_group.
+const SET_WITHOUT_SIZE: [u32; 3] = [0, 1 << (33 - 32) | 1 << (36 - 32) | 1 << (37 - 32), 0];
 
 fn object() -> Facts<'static> {
     Facts { handle: Some(HANDLE), ..Facts::default() }
@@ -47,8 +51,18 @@ fn objects() -> Vec<Sample> {
     vec![
         arguments(NFS2, "GETATTR", &[OBJECT], object()),
         results(NFS2, "GETATTR", &[FATTR], attributes()),
-        arguments(NFS2, "SETATTR", &[OBJECT, SATTR], Facts { set_size: Some(0), ..object() }),
-        arguments(NFS2, "SETATTR", &[OBJECT, SATTR_WITHOUT_SIZE], object()),
+        arguments(
+            NFS2,
+            "SETATTR",
+            &[OBJECT, SATTR],
+            Facts { set_size: Some(0), attribute_mask: Some(SET), ..object() },
+        ),
+        arguments(
+            NFS2,
+            "SETATTR",
+            &[OBJECT, SATTR_WITHOUT_SIZE],
+            Facts { attribute_mask: Some(SET_WITHOUT_SIZE), ..object() },
+        ),
         results(NFS2, "SETATTR", &[FATTR], attributes()),
         arguments(NFS2, "LOOKUP", &[NAMED], named()),
         results(NFS2, "LOOKUP", diropok, found()),
@@ -63,14 +77,24 @@ fn objects() -> Vec<Sample> {
             NFS2,
             "CREATE",
             &[NAMED, SATTR],
-            Facts { create_type: Some(FileType::REG), set_size: Some(0), ..named() },
+            Facts {
+                create_type: Some(FileType::REG),
+                set_size: Some(0),
+                attribute_mask: Some(SET),
+                ..named()
+            },
         ),
         results(NFS2, "CREATE", diropok, found()),
         arguments(
             NFS2,
             "MKDIR",
             &[NAMED, SATTR_WITHOUT_SIZE],
-            Facts { create: Some(true), create_type: Some(FileType::DIR), ..named() },
+            Facts {
+                create: Some(true),
+                create_type: Some(FileType::DIR),
+                attribute_mask: Some(SET_WITHOUT_SIZE),
+                ..named()
+            },
         ),
         results(NFS2, "MKDIR", diropok, found()),
     ]
@@ -142,6 +166,7 @@ fn directories() -> Vec<Sample> {
             Facts {
                 create: Some(true),
                 create_type: Some(FileType::LNK),
+                attribute_mask: Some(SET_WITHOUT_SIZE),
                 text: Some(b"../target"),
                 ..named()
             },

@@ -28,6 +28,8 @@ const SATTR: Rows = &[
     ("SET_TO_CLIENT_TIME", Word(2)),
     ("mtime", Hyper(8)),
 ];
+/// By the numbers of NFSv4: size, mode, group, both times; not the owner.
+const SET: [u32; 3] = [1 << 4, 1 << (33 - 32) | 1 << (37 - 32) | 1 << (48 - 32) | 1 << (54 - 32), 0];
 const DATA: Rows = &[("offset", Hyper(1 << 33)), ("count", Word(4096))];
 
 fn object() -> Facts<'static> {
@@ -65,7 +67,7 @@ fn objects() -> Vec<Sample> {
             NFS3,
             "SETATTR",
             &[OBJECT, SATTR, &[("check", Word(1)), ("guard ctime", Hyper(3))]],
-            Facts { set_size: Some(9), ..object() },
+            Facts { set_size: Some(9), attribute_mask: Some(SET), ..object() },
         ),
         results(NFS3, "SETATTR", &[PRE_OP, POST_OP], weak()),
         arguments(NFS3, "LOOKUP", &[NAMED], named()),
@@ -138,7 +140,12 @@ fn creations() -> Vec<Sample> {
             NFS3,
             "CREATE",
             &[NAMED, &[("GUARDED", Word(1))], SATTR],
-            Facts { create_mode: Some(1), set_size: Some(9), ..create(FileType::REG) },
+            Facts {
+                create_mode: Some(1),
+                set_size: Some(9),
+                attribute_mask: Some(SET),
+                ..create(FileType::REG)
+            },
         ),
         arguments(
             NFS3,
@@ -146,24 +153,34 @@ fn creations() -> Vec<Sample> {
             &[NAMED, &[("EXCLUSIVE", Word(2)), ("verf", Hyper(1))]],
             Facts { create_mode: Some(2), ..create(FileType::REG) },
         ),
-        arguments(NFS3, "MKDIR", &[NAMED, SATTR], Facts { set_size: Some(9), ..create(FileType::DIR) }),
+        arguments(
+            NFS3,
+            "MKDIR",
+            &[NAMED, SATTR],
+            Facts { set_size: Some(9), attribute_mask: Some(SET), ..create(FileType::DIR) },
+        ),
         arguments(
             NFS3,
             "SYMLINK",
             &[NAMED, SATTR, &[("data", Opaque(b"../x"))]],
-            Facts { set_size: Some(9), text: Some(b"../x"), ..create(FileType::LNK) },
+            Facts {
+                set_size: Some(9),
+                attribute_mask: Some(SET),
+                text: Some(b"../x"),
+                ..create(FileType::LNK)
+            },
         ),
         arguments(
             NFS3,
             "MKNOD",
             &[NAMED, &[("NF3CHR", Word(4))], SATTR, &[("spec", Hyper(0x0008_0001))]],
-            Facts { set_size: Some(9), ..create(FileType::CHR) },
+            Facts { set_size: Some(9), attribute_mask: Some(SET), ..create(FileType::CHR) },
         ),
         arguments(
             NFS3,
             "MKNOD",
             &[NAMED, &[("NF3FIFO", Word(7))], SATTR],
-            Facts { set_size: Some(9), ..create(FileType::FIFO) },
+            Facts { set_size: Some(9), attribute_mask: Some(SET), ..create(FileType::FIFO) },
         ),
     ];
     for name in ["CREATE", "MKDIR", "SYMLINK", "MKNOD"] {

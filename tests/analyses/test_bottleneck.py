@@ -30,7 +30,15 @@ def test_storage_takes_what_lies_beyond_the_round_trip() -> None:
 
 
 def test_what_the_network_takes_is_known_from_tcp() -> None:
-    calls = [call(number, "GETATTR", 2, connection=1, file=1) for number in range(1, 41)]
+    calls = [
+        *(call(number, "GETATTR", 2, connection=1, file=1) for number in range(1, 41)),
+        # Whatever a call does, and where a snaplen cut off what that is, it goes there and back.
+        call(41, "CLOSE", 2, connection=1, file=1, stability="state"),
+        *(
+            call(number, "COMPOUND", 2, connection=1, stability="unknown")
+            for number in range(42, 52)
+        ),
+    ]
     connection = {
         "connection": 1,
         "client": "10.0.0.2",
@@ -44,7 +52,10 @@ def test_what_the_network_takes_is_known_from_tcp() -> None:
         found = bottleneck(trace)
     assert found.network_rtt_s == pytest.approx(0.0005, rel=0.01)
     # A quarter of each call.
-    assert dict(found.network_s)["unstable"] == pytest.approx(0.02, rel=0.01)
+    parts = dict(found.network_s)
+    assert parts["unstable"] == pytest.approx(0.02, rel=0.01)
+    assert parts["state"] == pytest.approx(0.0005, rel=0.01)
+    assert parts["unknown"] == pytest.approx(0.005, rel=0.01)
 
 
 def test_of_calls_sent_again_storage_is_not_to_blame() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.locks.lock_files import LockFiles
+from pcapnfs.analyses.locks.lock_gaps import LockGaps
 from pcapnfs.analyses.locks.lock_waits import LockWaits
 from pcapnfs.analyses.wire.round_trip import Vantage
 from pcapnfs.analyses.wire.vain_connections import VainConnections
@@ -12,6 +13,7 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.lock_contention import RULE
 from pcapnfs.meta import Vain
 from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.test_captured_at_server import THERE
 
@@ -50,6 +52,22 @@ def test_who_waits_for_whom() -> None:
     assert seen.claims == (Claim("client", 60.0),)
     assert seen.data == "3 waits; 12 tries to lock (LOCK)"
     assert seen.confidence == "certain"
+
+
+def test_what_passes_while_a_call_is_under_way_is_no_cost_of_the_wait() -> None:
+    found = bound_by("client")
+    budget = replace(found.time_budget.total, client=WAITED.client)
+    for gaps, idle_s in (((LockGaps(WAITED.client, 2.0),), 2.0), ((), 0.0)):
+        clocks = replace(found.time_budget, clients=(budget,), lock_gaps=gaps)
+        (seen,) = seen_by(RULE, replace(found, lock_waits=(WAITED,), time_budget=clocks))
+        assert seen.claims == (Claim("client", idle_s),)
+
+
+def test_the_other_program_may_run_on_the_same_client() -> None:
+    (seen,) = seen_by(RULE, nothing(lock_waits=(WAITED,)))
+    assert "on another client" in seen.why
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, holders=(), late_s=0.0),)))
+    assert "on the same client or another" in seen.why
 
 
 def test_locks_whose_type_was_cut_off_may_be_of_who_only_tries() -> None:

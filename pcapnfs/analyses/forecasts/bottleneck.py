@@ -26,6 +26,7 @@ from pcapnfs.analyses.servers import stalled_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.call_times import KindOfStable, mostly_resent
+from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire import slower_path, tcp_stalls
@@ -59,9 +60,6 @@ WRITING = population.Operations(("WRITE",))
 NO_CALLS = (0, 0, 0, 0)
 """Number and sums of no calls."""
 
-CLAIMED = ("stable", "unstable", "unstable_write", "read")
-"""Rows of the time budget of which a part is the network's."""
-
 
 class Bottleneck(Record):
     """What the time went into, over all clients or of one."""
@@ -93,8 +91,8 @@ class Bottleneck(Record):
     storage_s: float
     """The part of it beyond the round trip, seconds."""
     network_s: tuple[tuple[str, float], ...]
-    """For rows of the time budget, the network's part of the calls' shares, seconds; 0 where the
-    network's part of the round trip is not known."""
+    """For rows of the time budget, the network's part of the calls' shares, seconds, whatever the
+    calls did or whether that is known; 0 where the network's part of the round trip is not."""
     slowest: tuple[int, ...]
     """Frames of the stable calls that took longest."""
     fastest: tuple[int, ...]
@@ -212,7 +210,7 @@ def _by_client(
             kinds=clock.kinds,
             stable_s=clock.budget.stable_s,
             storage_s=next(each.time_s for each in told.causes if each.cause == "persistence"),
-            network_s=tuple((row, clock.part(row, clock.told_network_s or 0.0)) for row in CLAIMED),
+            network_s=tuple((row, clock.part(row, clock.told_network_s or 0.0)) for row in KINDS),
             slowest=mine.slowest,
             fastest=mine.fastest,
             small=mine.small,
@@ -333,10 +331,9 @@ def _rows(
     path, is in the first alone. Without those that were sent again, unless most of the row were.
     """
     mounts = traffic.mounts(trace)
-    told = shares.where(f"""
-        srt is not null and {among("stability", CLAIMED)}
-        and not coalesce({among("status_name", NOT_READY)}, false)
-    """)
+    told = shares.where(
+        f"srt is not null and not coalesce({among('status_name', NOT_READY)}, false)"
+    )
     still = "select null::ubigint as call, 0 as stall, 0 as inside where false"
     if tcp_stalls.register(trace):
         still = f"select call, stall, inside from {tcp_stalls.TABLE} where own and waited"
@@ -376,7 +373,7 @@ def _rows(
     )
     rows = {(str(row), bool(once)): values for row, once, *values in found}
     parts = {}
-    for row in CLAIMED:
+    for row in KINDS:
         sent_once, again = (rows.get((row, once), NO_CALLS) for once in (True, False))
         whole = [int(one) + int(other) for one, other in zip(sent_once, again, strict=True)]
         chosen = whole if mostly_resent(int(sent_once[0]), whole[0]) else sent_once

@@ -60,11 +60,10 @@ NOTIFYING = Advice(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client that waited, and server; one of its own for lock files."""
-    idle = {budget.client: budget.client_s for budget in material.time_budget.clients}
+    idle = _idle(material)
     for pair in material.lock_waits:
         if pair.waits < values[LEAST.name]:
             continue
-        # No call is outstanding meanwhile: the time budget has these waits as the client's own.
         claims = (Claim("client", min(pair.waited_s, idle.get(pair.client, pair.waited_s))),)
         late = pair.late_s > values[LATE.name] * pair.waited_s
         untried = _untried(material, pair)
@@ -79,9 +78,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 f"{_unnoticed(pair, untried=untried)} So the client asks again from time to time; "
                 "in between the lock is nobody's."
                 if late
-                else "A program waits for a lock that another one holds, on another client. "
-                "Neither storage nor network shortens that; the time budget has it as the "
-                "client's own time."
+                else f"A program waits for a lock that another one holds, {_where(pair)}. "
+                "Neither storage nor network shortens that. What of it passes while no call is "
+                "under way is the cost here, and the client's own time in the time budget."
             ),
             advice=_advice(pair, late=late, untried=untried),
             confidence="likely" if pair.untyped else "certain",
@@ -94,6 +93,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for names in material.lock_files:
         if names.waits >= values[LEAST.name]:
             yield _of_names(material, names, idle)
+
+
+def _idle(material: Material) -> dict[str | None, float]:
+    """For each client of the time budget, what of its own time it waited for locks, seconds.
+
+    What passes while a call is under way, that of the lock or another program's, is no cost of the
+    wait: other rules tell what calls cost.
+    """
+    waited = {gaps.client: gaps.time_s for gaps in material.time_budget.lock_gaps}
+    return {
+        budget.client: waited.get(budget.client or "", 0.0)
+        for budget in material.time_budget.clients
+    }
+
+
+def _where(pair: LockWaits) -> str:
+    """On which client the other program runs, as far as that was seen."""
+    return "on another client" if pair.holders else "on the same client or another"
 
 
 def _of_names(material: Material, found: LockFiles, idle: Mapping[str | None, float]) -> Observed:

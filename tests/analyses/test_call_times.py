@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pcapnfs.analyses.times.call_times import data_median_s, round_trip
+from pcapnfs.analyses.times.call_times import (
+    data_median_s,
+    round_trip,
+    shows_storage,
+    stable_median_s,
+)
 from pcapnfs.analyses.wire.network_path import Way
 
 
@@ -56,3 +61,15 @@ def test_what_stores_data_has_a_median_of_its_own() -> None:
     # Fewer than thirty tell nothing, nor do names and attributes alone.
     assert data_median_s(times[1:], of_each[1:], operations) is None
     assert data_median_s(times[20:70], of_each[20:70], operations) is None
+
+
+def test_what_servers_answer_from_memory_shows_no_storage() -> None:
+    operations = ("SETACL", "SETATTR", "SETXATTR")
+    of_each = np.array([0] * 5 + [1] * 3 + [2] * 4, np.int16)
+    times = np.array([0.001] * 5 + [0.03] * 3 + [0.002] * 4)
+    shows = shows_storage(of_each, operations)
+    assert shows.sum() == 3
+    assert stable_median_s(times, shows) == pytest.approx(0.03)
+    # Where there is nothing else it is their median all the same.
+    assert stable_median_s(times[:5], shows[:5]) == pytest.approx(0.001)
+    assert stable_median_s(times[:0], shows[:0]) is None

@@ -73,7 +73,9 @@ def test_stable_operations_of_long_compounds_are_counted() -> None:
     with trace_of(calls=rows, operations=operations) as trace:
         more = more_operations(trace)
     assert list(more.values()) == [2 * (MANY - 3)]
-    found = stable_calls(np.full(3, 0.1), np.zeros(3, np.bool_), np.zeros(3, np.int16), 3, 14)
+    found = stable_calls(
+        np.full(3, 0.1), np.zeros(3, np.bool_), np.zeros(3, np.int16), 3, 14, np.ones(3, np.bool_)
+    )
     assert found.operations == 1 + 14 / 3
     assert found.several
     assert not found.single

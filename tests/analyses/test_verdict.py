@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict import Verdict, verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence
+from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence, storage_of
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.record import replace
@@ -107,6 +107,19 @@ def test_stable_calls_as_fast_as_from_memory() -> None:
     assert found(persist_s=0.00005, stable_s=0.00035, tick_s=0.001).storage == "flash"
     # Of a long round trip, half of which is hidden by the ratio, the difference decides.
     assert found(rtt_s=0.02, persist_s=0.008, stable_s=0.028).storage == "disk"
+
+
+def test_access_control_lists_set_quickly_are_no_memory() -> None:
+    """Servers answer SETACL and SETXATTR before they store them, whatever the export."""
+    fast = replace(DISK, costs=replace(DISK.costs, persist_s=0.00002), stable_s=0.0004)
+    assert storage_of(fast) == "memory"
+    assert storage_of(replace(fast, stable=StableCalls(shown=0.0))) is None
+
+
+def test_nor_do_they_make_a_disk_faster() -> None:
+    slow = replace(DISK, costs=replace(DISK.costs, persist_s=0.003), stable_s=0.012)
+    assert storage_of(slow) == "flash"
+    assert storage_of(replace(slow, stable=StableCalls(shown=0.25))) == "disk"
 
 
 def test_data_that_waits_is_no_memory() -> None:

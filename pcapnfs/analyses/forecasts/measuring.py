@@ -49,6 +49,8 @@ from pcapnfs.analyses.times.call_times import (
     data_median_s,
     kinds_of_stable,
     round_trip,
+    shows_storage,
+    stable_median_s,
 )
 from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
 from pcapnfs.analyses.times.outstanding import TRANSFER
@@ -123,6 +125,7 @@ def measure(
     calls = timeline(trace, network.added_ns, found)
     files, counted = _files(trace)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
+    shows = shows_storage(calls.operation[calls.timed], calls.operations)
     # Times that nobody took are all alike, and their difference shows nothing.
     apart = times_untold(trace)
     untimed = trace.meta.start_ns is None or apart
@@ -161,7 +164,7 @@ def measure(
         small_median_s=median(small) if len(small) else None,
         path=network,
         stable_mean_s=float(timed.mean()) if len(timed) else None,
-        stable_median_s=median(timed) if len(timed) else None,
+        stable_median_s=stable_median_s(timed, shows),
         data_median_s=data_median_s(timed, calls.operation[calls.timed], calls.operations),
         timed_once=int((calls.timed & calls.once).sum()),
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
@@ -209,6 +212,7 @@ def measure(
             calls.operation[calls.timed],
             int(calls.stable.sum()),
             sum(known.more_operations.values()),
+            shows,
         ),
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,

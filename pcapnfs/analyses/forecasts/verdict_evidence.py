@@ -226,7 +226,8 @@ def noticed(apart_s: float, whole_s: float) -> bool:
 def storage_of(evidence: Evidence) -> str | None:
     """What the storage looks like, from what a stable call takes: a key of `STORAGE`.
 
-    None without stable calls, or where most were sent again before they were answered.
+    None without stable calls, where most were sent again before they were answered, or where they
+    were fast and of kinds that servers answer from memory.
     """
     costs = evidence.costs
     if not costs.syncops_per_file or evidence.resent:
@@ -235,6 +236,8 @@ def storage_of(evidence: Evidence) -> str | None:
         small = _small_s(evidence)
         more = evidence.stable_s - small + evidence.tick_s
         fast = more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small
+        if fast and not evidence.stable.shown:
+            return None
         if _waits_for_data(evidence) and (fast or _names_hardly(evidence, more)):
             return "data"
         if fast:
@@ -244,7 +247,8 @@ def storage_of(evidence: Evidence) -> str | None:
             # Where the usual ones were as slow, so were small calls, which need no storage.
             some = evidence.stable_s - costs.rtt_s < costs.persist_s * USUAL
             return "mixed" if slow and some else "memory"
-    persist = costs.persist_s / evidence.stable.operations
+    # The others hardly have a part in the mean.
+    persist = costs.persist_s / (evidence.stable.shown or 1.0) / evidence.stable.operations
     if persist < ROTATION_S[0]:
         return "flash"
     return "disk" if persist <= ROTATION_S[1] else "slow"

@@ -133,6 +133,34 @@ STORE_DATA = ("COMMIT", "WRITE")
 attributes."""
 
 
+UNSTORED = ("REMOVEXATTR", "SETACL", "SETXATTR")
+"""Stable operations by whose time nothing is told of the storage: no RFC lists them among those
+that must be stored before the reply, and Linux's server (6.1 to 7.2) answers them from memory
+while a SETATTR waits for the disk."""
+
+
+def shows_storage(operation: NDArray[np.int16], operations: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Which of some stable calls tell by their time what the storage is.
+
+    Args:
+        operation: Which of `operations` each is.
+        operations: Names of the stable operations.
+    """
+    places = [place for place, name in enumerate(operations) if name in UNSTORED]
+    return ~np.isin(operation, places)
+
+
+def stable_median_s(service_s: Floats, shows: NDArray[np.bool_]) -> float | None:
+    """Median service time of stable calls, seconds; None without any.
+
+    Args:
+        service_s: Service times of stable calls as the client saw them, seconds.
+        shows: Which of them tell what the storage is; all count where none does.
+    """
+    told = service_s[shows] if shows.any() else service_s
+    return median(told) if len(told) else None
+
+
 def data_median_s(
     service_s: Floats, operation: NDArray[np.int16], operations: tuple[str, ...]
 ) -> float | None:

@@ -29,6 +29,8 @@ from pcapnfs.analyses.times.call_times import (
     mostly_resent,
     persistence,
     round_trip,
+    shows_storage,
+    stable_median_s,
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.outstanding import KINDS
@@ -342,6 +344,7 @@ def client_clocks(
         small = line.service_s[mine[line.own_small[mine]]]
         timed = mine[line.own_timed[mine]]
         service = line.service_s[timed]
+        shows = shows_storage(line.operation[timed], line.operations)
         way = known.ways.get(client, NOTHING)
         rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
@@ -371,7 +374,7 @@ def client_clocks(
                 small_median_s=median(small) if len(small) else None,
                 usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,
-                stable_median_s=median(service) if len(service) else None,
+                stable_median_s=stable_median_s(service, shows),
                 data_median_s=data_median_s(service, line.operation[timed], line.operations),
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
                 lost_s=known.lost_s.get(client, {}),
@@ -396,6 +399,7 @@ def client_clocks(
                     line.operation[timed],
                     int(line.stable[mine].sum()),
                     known.more_operations.get(client, 0),
+                    shows,
                     untold=waited_for_others,
                 ),
             )

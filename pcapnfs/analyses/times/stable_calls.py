@@ -46,6 +46,10 @@ class StableCalls(Record):
     """What those that came while others were under way took longer than the mean of their kind that
     did not, as a share of the time of all, 0…1; None where nothing tells that of half of them."""
 
+    shown: float = 1.0
+    """The part of those that show persistence whose time tells what the storage is, 0…1: without
+    `call_times.UNSTORED`."""
+
     @property
     def single(self) -> bool:
         """Whether the time of each is that of one operation, which waited for no other call."""
@@ -144,6 +148,7 @@ def stable_calls(
     operation: NDArray[np.int16],
     calls: int,
     more: int,
+    shows: NDArray[np.bool_],
     *,
     untold: bool = True,
 ) -> StableCalls:
@@ -155,10 +160,12 @@ def stable_calls(
         operation: The kind of each of these.
         calls: All of them.
         more: Stable operations of theirs beyond one each.
+        shows: Which of those that show persistence tell what the storage is.
         untold: Whether they waited for others, where too few came first to tell.
     """
     return StableCalls(
         operations=1.0 + more / calls if calls else 1.0,
         crowded=crowded(service_s, behind, untold=untold),
         waited_share=waited_share(service_s, behind, operation),
+        shown=float(shows.mean()) if len(shows) else 1.0,
     )

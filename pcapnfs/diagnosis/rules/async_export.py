@@ -42,7 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             found.verdict is not None
             and found.usual_s is not None
             and found.stable_median_s is not None
-            and found.stable_calls >= values[LEAST.name]
+            and _shown(found) >= values[LEAST.name]
             and found.stable_median_s < values[RATIO.name] * found.usual_s
             and found.stable_median_s - found.usual_s + tick < values[DIFFERENCE.name]
             and found.usual_s - (found.network_rtt_s or found.usual_s)
@@ -51,13 +51,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             yield _observed(found, found.usual_s, found.stable_median_s)
 
 
+def _shown(found: Bottleneck) -> int:
+    """The stable calls whose time tells what the storage is."""
+    return round(found.stable_calls * found.stable.shown)
+
+
 def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
     """Its stable calls take no longer than others, but for those that store data."""
     told = _TOLD.get(found.verdict.storage or "", _OF_ALL) if found.verdict else _OF_ALL
     return Observed(
         severity="note",
         title=told.title,
-        seen=f"The median of {units.counted(found.stable_calls, 'stable call')} took "
+        seen=f"The median of {units.counted(_shown(found), 'stable call')} took "
         f"{units.duration(stable_s)}, that of small calls which need no storage "
         f"{units.duration(usual_s)}.{told.longer}",
         why=told.why,

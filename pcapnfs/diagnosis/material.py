@@ -57,6 +57,7 @@ from pcapnfs.analyses.servers import restarts as _restarts
 from pcapnfs.analyses.servers import server_times as _server_times
 from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers import unanswered as _unanswered
+from pcapnfs.analyses.servers import warm_calls as _warm_calls
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times import time_budget as _time_budget
 from pcapnfs.analyses.times.budget import Booked, book
@@ -141,6 +142,7 @@ READS = columns.together(
     _uneven_connections.READS,
     _vain_connections.READS,
     _voided_names.READS,
+    _warm_calls.READS,
     _write_shapes.READS,
 )
 """The columns that all of these read."""
@@ -205,6 +207,7 @@ class Material(Record):
     uneven_connections: tuple[_uneven_connections.UnevenConnections, ...]
     vain_connections: tuple[_vain_connections.VainConnections, ...]
     voided_names: tuple[_voided_names.VoidedNames, ...]
+    warm_calls: tuple[_warm_calls.WarmCalls, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
@@ -343,6 +346,7 @@ def complete(
     write_shapes = ask(_write_shapes.write_shapes)
     of_servers = server_times()
     one_by_one = ask(_in_turn.in_turn, of_servers)
+    warm_calls = ask(_warm_calls.warm_calls, of_servers)
     of_files = learned()
     of_transfers = transfer_runs()
     if of_files.division is not None:
@@ -404,5 +408,6 @@ def complete(
         uneven_connections=uneven_connections(),
         vain_connections=vain_connections(),
         voided_names=of_files.voided_names,
+        warm_calls=warm_calls(),
         write_shapes=write_shapes(),
     )

@@ -71,6 +71,7 @@ from pcapnfs.analyses.servers import (
     silent_calls,
     stalled_calls,
     unanswered,
+    warm_calls,
     write_verifiers,
 )
 from pcapnfs.analyses.times import (
@@ -173,6 +174,14 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "stalled_calls": (stalled_calls.READS, stalled_calls.stalled_calls),
     "loss_rate": (loss_rate.READS, loss_rate.loss_rates),
     "slower_path": (slower_path.READS, slower_path.slower_paths),
+    "warm_calls": (
+        warm_calls.READS,
+        # Of a server that takes long, whichever that is in the sample.
+        lambda trace: warm_calls.warm_calls(
+            trace,
+            [replace(each, kind="small", sure_s=1.0) for each in server_times.server_times(trace)],
+        ),
+    ),
     "write_shapes": (write_shapes.READS, write_shapes.write_shapes),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),

@@ -200,6 +200,26 @@ def test_where_the_network_takes_little_of_a_round_trip_it_is_told(
     assert told in verdict(replace(slow, network_s=network_s)).sentence
 
 
+@pytest.mark.parametrize(
+    ("network_s", "small_s", "slow"),
+    [
+        (0.0005, 0.02, True),
+        (0.009, 0.02, False),
+        (None, 0.02, False),
+        # A few slow calls make the mean.
+        (0.0005, 0.0009, False),
+    ],
+    ids=["the server", "the network", "not told", "some calls"],
+)
+def test_a_server_that_takes_most_of_each_round_trip_is_named(
+    network_s: float | None, small_s: float, slow: bool
+) -> None:
+    costs = replace(DISK.costs, rtt_s=0.017, persist_s=0.0)
+    told = verdict(replace(DISK, costs=costs, small_s=small_s, network_s=network_s)).sentence
+    assert told.startswith("The time went into round trips")
+    assert ("round trips to a slow server" in told) is slow
+
+
 def test_two_large_causes_are_both_named() -> None:
     told = found(rtt_s=0.004, persist_s=0.008)
     assert set(told.named) == {"persistence", "round_trips"}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.servers.warm_calls import WarmCalls
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.persistence_bound import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
 
@@ -49,6 +51,17 @@ def test_where_calls_queue_it_may_be_the_wait_for_a_thread() -> None:
     )
     (seen,) = seen_by(RULE, bound_by("persistence", queue_s=0.0004))
     assert "rotating disk" in seen.seen
+
+
+@pytest.mark.parametrize(("warm_s", "told"), [(0.007, True), (0.0069, False)])
+def test_where_the_processor_is_slow_the_disk_may_not_be(warm_s: float, *, told: bool) -> None:
+    warm = WarmCalls("10.0.0.1", 30, warm_s, (), ())
+    (seen,) = seen_by(RULE, replace(bound_by("persistence"), warm_calls=(warm,)))
+    assert (seen.severity, seen.confidence) == (
+        ("warning", "likely") if told else ("problem", "certain")
+    )
+    assert ("rotating disk" in seen.seen) is not told
+    assert ("wait for its processor (7.00 ms, see slow_service)" in seen.seen) is told
 
 
 def test_some_that_came_behind_others_may_make_the_mean() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.servers.in_turn import InTurn
 from pcapnfs.analyses.servers.load import Load
 from pcapnfs.analyses.servers.server_times import ServerTime
+from pcapnfs.analyses.servers.warm_calls import WarmCalls
 from pcapnfs.analyses.wire.held_segments import HeldSegments
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
@@ -194,3 +197,43 @@ def test_a_server_that_waited_for_acks_was_not_slow() -> None:
     assert seen_by(RULE, waiting) == []
     for other in (replace(held, ack_waits=0), replace(held, read_s=1.4)):
         assert len(seen_by(RULE, replace(waiting, held_segments=(other,)))) == 1
+
+
+WARM = WarmCalls("10.0.0.1", 30, 0.004, (("stable", 2.0), ("unstable", 0.5)), (21, 23))
+
+
+def test_a_server_that_is_slow_for_what_it_has_in_memory_lets_every_call_wait() -> None:
+    (seen,) = seen_by(RULE, replace(found(LOOKUPS, READ), warm_calls=(WARM,)))
+    assert (seen.severity, seen.title) == (
+        "problem",
+        "The server 10.0.0.1 is slow even for what it has in memory",
+    )
+    assert "30 calls about files that it had been asked about just before" in seen.seen
+    assert "took 4.00 ms in the median" in seen.seen
+    assert "processors first" in seen.advice[0].action
+    assert len(seen.advice) == 1
+    # Of small calls what is more: that beyond the limit, or what all wait.
+    assert {claim.row: round(claim.seconds, 9) for claim in seen.claims} == {
+        "unstable": 0.9,
+        "read": 2.25,
+        "stable": 2.0,
+    }
+
+
+@pytest.mark.parametrize(
+    "change", [{"calls": 29}, {"median_s": 0.001}, {"server": "10.0.0.9"}], ids=str
+)
+def test_of_few_or_quick_ones_and_of_another_server_nothing_is_said(
+    change: dict[str, Any],
+) -> None:
+    (seen,) = seen_by(RULE, replace(found(LOOKUPS), warm_calls=(replace(WARM, **change),)))
+    assert seen.title == "The server 10.0.0.1 answers later than it could"
+
+
+def test_a_processor_without_time_is_no_queue() -> None:
+    both = replace(in_turn(IN_TURN), server_times=(LOOKUPS, READ))
+    (seen,) = seen_by(RULE, both)
+    assert "They stand in one queue" in seen.seen
+    (seen,) = seen_by(RULE, replace(both, warm_calls=(WARM,)))
+    assert seen.title.endswith("slow even for what it has in memory")
+    assert "They stand in one queue" not in seen.seen

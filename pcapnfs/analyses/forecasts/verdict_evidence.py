@@ -110,6 +110,13 @@ FULL = "a full link"
 QUEUE = "queueing at the server"
 """What `server` is called where calls mostly waited there for others."""
 
+SLOW = "round trips to a slow server"
+"""What `round_trips` is called where the network takes less than half of them, and the server at
+least `SLOW_S`."""
+
+SLOW_S = 0.001
+"""A server that has the time answers what needs no storage sooner, seconds."""
+
 UNSEEN = "time without a known call"
 """What `unknown` is called where the capture lacks much."""
 
@@ -321,6 +328,7 @@ def reasons(
     titles |= {"path": FULL} if evidence.full else {}
     titles |= {"loss": LOSSES[_arrival(evidence)]}
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
+    titles |= {"round_trips": SLOW} if _slow(evidence) else {}
     shares = {each.cause: each.share for each in causes}
     told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
     others = [each for each in causes if each.cause not in named]
@@ -497,10 +505,23 @@ def _bounded(evidence: Evidence) -> str:
 
 def _of_network(evidence: Evidence) -> str:
     """What the network takes of it, where that is the smaller part: the rest is the server's."""
-    network_s = evidence.network_s
-    if network_s is None or network_s >= (evidence.costs.rtt_s - evidence.queue_s) / 2:
+    if not evidence.network_s or not _mostly_served(evidence):
         return ""
-    return f", of which the network takes {units.duration(network_s)}"
+    return f", of which the network takes {units.duration(evidence.network_s)}"
+
+
+def _mostly_served(evidence: Evidence) -> bool:
+    """Whether the network takes less than half of a round trip."""
+    network_s = evidence.network_s
+    return network_s is not None and network_s < (evidence.costs.rtt_s - evidence.queue_s) / 2
+
+
+def _slow(evidence: Evidence) -> bool:
+    """Whether most of a round trip, also of a usual one, is what the server takes for a call."""
+    usual = min(evidence.costs.rtt_s - evidence.queue_s, _small_s(evidence))
+    return _mostly_served(evidence) and usual - (evidence.network_s or 0.0) >= max(
+        SLOW_S, usual / 2
+    )
 
 
 def _skewed(evidence: Evidence) -> str:

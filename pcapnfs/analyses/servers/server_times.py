@@ -87,48 +87,20 @@ class ServerTime(Record):
 
 def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     """Measure each, costliest first."""
-    shares.register(trace)
-    halves = {
-        (pair.client, pair.server): (
-            round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
-            round(_scatter_s(pair.server_side) * NANOSECONDS),
-        )
-        for pair in round_trips(trace).pairs
-    }
-    mounts = traffic.mounts(trace)
-    # By how much a path is longer changes while a queue on it fills: of that, the least is known.
-    longer, late = "", "null::ubigint as call where false"
-    if slower_path.register(trace):
-        late = f"call from {slower_path.TABLE}"
-        longer = f"anti join (select {late}) using (call)"
-    answered = shares.where(f"""
+    answered = f"""
         srt is not null and transmissions = 1
         and coalesce(status = 0 or op = 'LOOKUP' and status = {NOENT}, true)
         and ({among("stability", ("read", "unstable_write"))}
              or stability = 'unstable' and {among("op", SMALL_OPERATIONS)})
-    """)
+    """
+    measured, values = timed(trace, answered)
     rows = trace.rows(
         f"""
-        with halves as (
-            select {given.rows("mounts", "uinteger")} as mount,
-                   {given.rows("halves", "bigint")} as network,
-                   {given.rows("scatters", "bigint")} as scatter
-        ),
-        queues as ({queued_replies.rows(trace)}),
-        timed as (
-            select server, op, stability, call_frame, share, srt,
-                   least(reply_first_time - call_time - coalesce(network, 0)
-                         - coalesce(queued, 0), reply_first_time - unreceived_time) as longest,
-                   greatest(longest, 0) as took,
-                   greatest(took - coalesce(scatter, 0), 0) as sure
-            from calls join shares using (call) left join halves using (mount)
-                 left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
-            where {answered}
-        ),
+        with {measured},
         late as (
             select server, op, stability, count(*) as late
-            from calls join shares using (call) semi join (select {late}) using (call)
-            where {answered} group by server, op, stability
+            from calls join shares using (call) semi join (select {_late(trace)}) using (call)
+            where {shares.where(answered)} group by server, op, stability
         )
         select server, op, stability, count(*), median(took), median(sure), avg(took),
                sum(share * least(took / greatest(srt, 1), 1)) as time,
@@ -137,11 +109,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         from timed left join late using (server, op, stability)
         group by server, op, stability order by time desc, server, op
         """,
-        {
-            "mounts": given.text(mounts),
-            "halves": given.text(halves.get(pair, (0, 0))[0] for pair in mounts.values()),
-            "scatters": given.text(halves.get(pair, (0, 0))[1] for pair in mounts.values()),
-        },
+        values,
     )
     return tuple(
         ServerTime(
@@ -159,6 +127,65 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         )
         for server, op, row, calls, median, sure, mean, time, frames, late in rows
     )
+
+
+def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
+    """SQL: some calls with the time that they were at the server, as the CTE `timed` of a query.
+
+    It holds `call`, `server`, `op`, `stability`, `call_frame`, `share`, `srt`, the nanoseconds that
+    the server `took`, and those of it that are `sure` to be the server's. Those that stood still,
+    and those of a longer path, are left out.
+
+    Args:
+        trace: The trace.
+        which: SQL: a condition on the calls.
+
+    Returns:
+        The SQL, and the values that it takes.
+    """
+    shares.register(trace)
+    halves = {
+        (pair.client, pair.server): (
+            round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
+            round(_scatter_s(pair.server_side) * NANOSECONDS),
+        )
+        for pair in round_trips(trace).pairs
+    }
+    mounts = traffic.mounts(trace)
+    # By how much a path is longer changes while a queue on it fills: of that, the least is known.
+    longer = ""
+    if slower_path.register(trace):
+        longer = f"anti join (select {_late(trace)}) using (call)"
+    sql = f"""
+        halves as (
+            select {given.rows("mounts", "uinteger")} as mount,
+                   {given.rows("halves", "bigint")} as network,
+                   {given.rows("scatters", "bigint")} as scatter
+        ),
+        queues as ({queued_replies.rows(trace)}),
+        timed as (
+            select call, server, op, stability, call_frame, share, srt,
+                   least(reply_first_time - call_time - coalesce(network, 0)
+                         - coalesce(queued, 0), reply_first_time - unreceived_time) as longest,
+                   greatest(longest, 0) as took,
+                   greatest(took - coalesce(scatter, 0), 0) as sure
+            from calls join shares using (call) left join halves using (mount)
+                 left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
+            where {shares.where(which)}
+        )
+    """
+    return sql, {
+        "mounts": given.text(mounts),
+        "halves": given.text(halves.get(pair, (0, 0))[0] for pair in mounts.values()),
+        "scatters": given.text(halves.get(pair, (0, 0))[1] for pair in mounts.values()),
+    }
+
+
+def _late(trace: Trace) -> str:
+    """SQL: the calls that were under way while the path was longer."""
+    if slower_path.register(trace):
+        return f"call from {slower_path.TABLE}"
+    return "null::ubigint as call where false"
 
 
 def _scatter_s(half: Half) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules.slow_service import busy
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -100,6 +101,10 @@ ADVICE = (
 """Best first; the first and the last do not help where storage is fast already."""
 
 
+PROCESSOR = 0.5
+"""What a server takes for what it has in memory, as a part of what stable calls take beyond a round
+trip: from here on its processor may be why they do."""
+
 QUEUES = (
     "Calls queue at the server: small ones waited there for most of that round trip, and part of "
     "this may be a wait for a thread, too."
@@ -148,8 +153,10 @@ def _storage(
     if not (named or uncached):
         return
     slow = uncached or median > values[RATIO.name] * found.rtt_s
+    processor = _processor(material, values, found)
     queues = found.queue_s > found.rtt_s / 2
     advice: tuple[Advice, ...] = ADVICE if slow else ADVICE[1:3]
+    severity = bound.severity(material, found, claims, large=slow)
     pieces = _pieces(found)
     if pieces:
         instead = AT_ENDS if _at_ends(found) else AT_ONCE
@@ -157,7 +164,7 @@ def _storage(
             instead if each is STREAMS else each for each in advice if each is not RECREATED
         )
     yield Observed(
-        severity=bound.severity(material, found, claims, large=slow),
+        severity="warning" if processor and severity == "problem" else severity,
         title="Much of the time goes into the server's storage"
         if named
         else "A part of the time goes into the server's storage",
@@ -165,18 +172,33 @@ def _storage(
         f"{units.duration(found.persist_s)} each on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
         f"{bound.whose(found)}, by that mean.{_kinds(found)}"
-        f"{pieces}{_operations(found)} {_storage_like(found, queues=queues)}",
+        f"{pieces}{_operations(found)} {processor or _storage_like(found, queues=queues)}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
         advice=tuple(each for each in advice if each is not STREAMS or not found.stable.crowded),
         confidence="certain"
-        if found.verdict.storage in ("disk", "slow") and slow and not queues and found.stable.single
+        if found.verdict.storage in ("disk", "slow")
+        and slow
+        and not (queues or processor)
+        and found.stable.single
         else "likely",
         data=bound.data(found),
         frames=found.slowest,
         claims=claims,
         about=found.about,
+    )
+
+
+def _processor(material: Material, values: Values, found: Bottleneck) -> str:
+    """That its server's processor may be why, where it is slow without storage as well."""
+    warm = busy(material, found.about[-1] if found.about else None, values)
+    if warm is None or warm.median_s < PROCESSOR * found.persist_s:
+        return ""
+    return (
+        f"At {warm.server} calls that need no storage wait for its processor "
+        f"({units.duration(warm.median_s)}, see slow_service), and these may do so more than once: "
+        "how much of it is storage cannot be told before that is mended."
     )
 
 

@@ -19,6 +19,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.in_turn import InTurn
     from pcapnfs.analyses.servers.server_times import ServerTime
+    from pcapnfs.analyses.servers.warm_calls import WarmCalls
     from pcapnfs.diagnosis.material import Material
 
 SMALL = Threshold(
@@ -74,28 +75,77 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         operations = list(group)
         worst = max(each.median_s for each in operations)
         slower = worst >= values[SLOWER.name]
-        queue = in_turn.get(server) if slower else None
         named = [each for each in operations if each in large]
-        claims = _claims(operations, values, large, small_s)
         kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
+        warm = busy(material, server, values) if "small" in kinds else None
+        queue = in_turn.get(server) if slower and warm is None else None
+        claims = _claims(operations, values, large, small_s)
+        other = is_other_server(material, server)
+        if warm is not None:
+            claims = _together(claims, warm)
         yield Observed(
-            severity=_severity(material, claims, worst, values, named=bool(named)),
-            title=_title(server, named, in_turn=queue is not None, slower=slower),
+            severity=by_cost(material, claims)
+            if warm is not None
+            else _severity(material, claims, worst, values, named=bool(named)),
+            title=_title(server, named, in_turn=queue is not None, slower=slower)
+            if warm is None
+            else f"The server {server} is slow even for what it has in memory",
             seen="Median time at the server, without the network: "
             f"{', '.join(_told(each) for each in operations[:TOLD])}."
-            + ("" if queue is None else _in_turn(queue)),
-            why=" ".join(_WHY[kind] for kind in kinds),
+            + ("" if queue is None else _in_turn(queue))
+            + ("" if warm is None else _warm(warm)),
+            why=" ".join(
+                _WHY_BUSY if kind == "small" and warm is not None else _WHY[kind] for kind in kinds
+            ),
             advice=_advice(
                 kinds,
                 in_turn=queue is not None,
                 alone=_alone(material, server, values),
-                other=is_other_server(material, server),
-            ),
+                other=other,
+            )
+            if warm is None
+            else ((_PROCESSOR_OTHER if other else _PROCESSOR),),
             confidence="likely",
             data=units.counted(sum(each.calls for each in operations), "call"),
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
             claims=claims,
         )
+
+
+def busy(material: Material, server: str | None, values: Values) -> WarmCalls | None:
+    """What a server takes for what it has in memory, where that is long; None where it is not.
+
+    Args:
+        material: What the rules judge by.
+        server: Its address; None: any of them, the slowest.
+        values: The thresholds.
+    """
+    found = [
+        each
+        for each in material.warm_calls
+        if server in (None, each.server)
+        and each.calls >= values[LEAST.name]
+        and each.median_s > values[SMALL.name]
+    ]
+    return max(found, key=lambda each: each.median_s, default=None)
+
+
+def _together(claims: Sequence[Claim], warm: WarmCalls) -> tuple[Claim, ...]:
+    """What all calls to a busy server wait for its processor, and what some wait longer."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for claim in claims:
+        seconds[claim.row] += claim.seconds
+    for row, cost_s in warm.cost_s:
+        seconds[row] = max(seconds[row], cost_s)
+    return tuple(Claim(row, cost_s) for row, cost_s in seconds.items() if cost_s)
+
+
+def _warm(warm: WarmCalls) -> str:
+    return (
+        f" {units.counted(warm.calls, 'call')} about files that it had been asked about just "
+        f"before, with nothing else of the client under way, took {units.duration(warm.median_s)} "
+        "in the median: no disk and no queue explains that, and so long every call waits there."
+    )
 
 
 def _limits(values: Values) -> dict[str, float]:
@@ -239,6 +289,26 @@ _WHY = {
     "server has to write out data to make room, or its processor or threads are busy.",
 }
 """Why it matters, by kind of calls."""
+
+_WHY_BUSY = (
+    "GETATTR, ACCESS and CLOSE of what was in use just before need no disk: below a millisecond on "
+    "a server that has the time. Here its processor has none for them: it has other work, its "
+    "virtual machine gets too little of the host, or it wakes late from saving power. Whatever "
+    "waits for storage waits for that as well, so that disks look slower than they are."
+)
+"""Why that matters where calls about what the server has in memory are slow."""
+
+_PROCESSOR = Advice(
+    "On the server, look at its processors first, while the work runs: what else they do (top, "
+    "mpstat -P ALL 1), what the host leaves them (steal in mpstat), how deep they sleep "
+    "(cpupower idle-info, cpupower frequency-info), whether one alone has the interrupts of the "
+    "network (/proc/interrupts). A faster disk or another export option does not help against it."
+)
+
+_PROCESSOR_OTHER = Advice(
+    "On the server, look with its own tools at its processors first, while the work runs. A faster "
+    "disk or another export option does not help against it."
+)
 
 _LOOK = Advice(
     "On the server, look at its processor, the threads of its NFS service and its disks (Linux: "

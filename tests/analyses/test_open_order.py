@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.locks.open_order import open_order
-from tests.unit.rows import Row, call, trace_of
+from tests.unit.rows import MILLISECOND, Row, call, trace_of
 
 
 def step(number: int, op: str, took_ms: float, **more: object) -> Row:
@@ -34,6 +34,54 @@ def test_opens_that_overlap() -> None:
     assert owner.overlapping
     assert owner.others_at_once == 0
     assert owner.time_s == pytest.approx(0.015)
+
+
+def together(*, between_ms: float = 0) -> list[Row]:
+    """Two programs that each open and close files: their calls go one after the other.
+
+    Args:
+        between_ms: What lies between an OPEN of one and the CLOSE of the other.
+    """
+    gap = int(between_ms * MILLISECOND)
+    found: list[Row] = []
+    for number in range(0, 200, 4):
+        for place, (op, file, later) in enumerate(
+            (("OPEN", 1, 0), ("CLOSE", 2, gap), ("OPEN", 2, 0), ("CLOSE", 1, gap))
+        ):
+            row = step(number + place + 1, op, 10 - between_ms, file=file, stability="state")
+            times = ("call_first_time", "call_time", "reply_first_time", "reply_time")
+            found.append({**row, **{time: int(str(row[time])) + later for time in times}})
+    return found
+
+
+def test_what_is_sent_as_soon_as_another_file_is_open_had_waited() -> None:
+    with trace_of(calls=together()) as trace:
+        (owner,) = open_order(trace)
+    assert (owner.opens, owner.closes, owner.handed_over, owner.overlapping) == (
+        100,
+        100,
+        100,
+        False,
+    )
+    assert dict(owner.ordered_s) == pytest.approx({"state": 2.0})
+
+
+def test_what_comes_later_may_be_of_the_same_program() -> None:
+    with trace_of(calls=together(between_ms=1.1)) as trace:
+        (owner,) = open_order(trace)
+    assert (owner.closes, owner.handed_over) == (100, 0)
+
+
+def test_a_copy_closes_two_files_one_after_the_other() -> None:
+    order = (("OPEN", 1), ("OPEN", 2), ("READ", 1), ("CLOSE", 2), ("CLOSE", 1))
+    calls = [
+        step(5 * number + place + 1, op, 10, file=10 * number + file)
+        for number in range(40)
+        for place, (op, file) in enumerate(order)
+    ]
+    with trace_of(calls=calls) as trace:
+        (owner,) = open_order(trace)
+    assert (owner.opens, owner.closes, owner.handed_over) == (80, 80, 0)
 
 
 def test_without_nfsv40_there_is_nothing_to_tell() -> None:

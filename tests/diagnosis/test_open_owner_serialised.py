@@ -10,7 +10,7 @@ from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 
-HELD_UP = OpenOrder("10.0.0.2", "10.0.0.1", 1000, 30, False, 1.5, 0.3, (5,))
+HELD_UP = OpenOrder("10.0.0.2", "10.0.0.1", 1000, 30, False, 20, 2, 1.5, 0.3, (), (5,))
 
 
 def test_opens_that_never_overlap_beside_calls_that_do_are_told() -> None:
@@ -32,4 +32,34 @@ def test_opens_that_never_overlap_beside_calls_that_do_are_told() -> None:
 )
 def test_a_little_less_is_not(change: dict[str, float]) -> None:
     owner = replace(HELD_UP, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, replace(bound_by("client"), open_order=(owner,))) == []
+
+
+WAITED = replace(
+    HELD_UP,
+    opens=300,
+    closes=240,
+    handed_over=30,
+    others_at_once=0.0,
+    ordered_s=(("stable", 4.0), ("state", 0.8)),
+)
+
+
+def test_what_waited_for_others_has_a_cost() -> None:
+    (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(WAITED,)))
+    assert seen.title == "OPENs and CLOSEs of NFSv4.0 wait for one another"
+    assert "30 of 240 CLOSEs were sent at the moment" in seen.seen
+    assert "one after the other 4.80 s" in seen.seen
+    # A quarter of them waited, of which two programs would save half.
+    assert {claim.row: claim.seconds for claim in seen.claims} == pytest.approx(
+        {"stable": 0.5, "state": 0.1}
+    )
+    assert seen.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "change", [{"handed_over": 29}, {"closes": 241}, {"overlapping": True}], ids=str
+)
+def test_a_few_that_came_so_show_nothing(change: dict[str, int]) -> None:
+    owner = replace(WAITED, **change)  # type: ignore[arg-type]
     assert seen_by(RULE, replace(bound_by("client"), open_order=(owner,))) == []

@@ -1,8 +1,13 @@
 """Whether the OPENs of NFSv4.0 wait for one another.
 
-An open-owner of NFSv4.0 numbers its OPENs, and the next may only be sent when the one before is
-answered (RFC 7530 section 9.1.7). A client uses one owner for each of its users. NFSv4.1 has slots
-instead. Takes a trace; gives for each client, server and user how its OPENs lay in time.
+An open-owner of NFSv4.0 numbers its OPENs and CLOSEs, and the next may only be sent when the one
+before is answered (RFC 7530 section 9.1.7). A client uses one owner for each of its users. NFSv4.1
+has slots instead. Takes a trace; gives for each client, server and user how these lay in time.
+
+A program that does one thing after the other sends an OPEN as soon as it has closed the file
+before, too, and closes one file after the other (cp its copy and then what it copied); but it sends
+no CLOSE as soon as another file is open, for it reads or writes in between. Where many CLOSEs come
+so, they had to wait for the OPENs of other programs.
 """
 
 from __future__ import annotations
@@ -15,7 +20,11 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.times.call_times import BOUND
+from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -23,15 +32,23 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
+    round_trip.READS,
     shares.READS,
     columns.of(
-        calls="call client server callback protocol op uid call_frame call_first_time reply_time"
+        calls="call client server callback protocol op uid file stability call_frame "
+        "call_first_time reply_time"
     ),
 )
 """The columns that the queries here read."""
 
 NEEDS = population.Calls(ops=("OPEN",))
 """Without an OPEN none waits for another."""
+
+IN_ORDER = ("CLOSE", "OPEN", "OPEN_CONFIRM", "OPEN_DOWNGRADE")
+"""Operations that an open-owner numbers (RFC 7530 section 9.1.7)."""
+
+AT_ONCE_NS = 1_000_000
+"""So soon after a reply a client sends what it had ready, beyond the way to it and back."""
 
 OWNERS = 100
 """Users that are looked at, most OPENs first: a hostile capture may have one for each call."""
@@ -50,11 +67,18 @@ class OpenOrder(Record):
     """Its OPENs in NFSv4.0, answered."""
     overlapping: bool
     """Two of them were under way at once."""
+    closes: int
+    """Its CLOSEs in NFSv4.0, answered."""
+    handed_over: int
+    """Those of them that were sent as soon as an OPEN of another file was answered."""
     others_at_once: float
     """Other calls of the same client and user at this server, under way at once while any was, on
     average; 0 without any."""
     time_s: float
     """What the OPENs took of the clock (`shares`), seconds."""
+    ordered_s: tuple[tuple[str, float], ...]
+    """By row of the time budget, what all calls took of it that are sent one after the other
+    (`IN_ORDER`), seconds."""
     frames: tuple[int, ...]
     """Example frames: of the first OPENs."""
 
@@ -70,8 +94,16 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         if not owners:
             return ()
         open_for = levels(cursor.sql(_CALLS), {key: key for key in range(2 * len(owners))})
+        ways = {
+            (pair.client, pair.server): round((pair.client_side.rtt_s or 0.0) * NANOSECONDS)
+            for pair in round_trips(trace).pairs
+            if pair.client_side.source != BOUND
+        }
+        asked = [ways.get((str(client), str(server)), 0) for _, client, server, *_ in owners]
+        handed = dict(cursor.execute(_HANDED, {"ways": asked}).fetchall())
+        ordered = cursor.execute(_ORDERED).fetchall()
     found = []
-    for owner, client, server, uid, opens, time, frames in owners:
+    for owner, client, server, uid, opens, closes, time, frames in owners:
         place = integer(owner)
         opened = open_for.get(2 * place + 1, NONE_OPEN)
         others = open_for.get(2 * place, NONE_OPEN)
@@ -82,8 +114,15 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
                 uid=whole(uid),
                 opens=integer(opens),
                 overlapping=opened.peak > 1,
+                closes=integer(closes),
+                handed_over=integer(handed.get(owner, 0)),
                 others_at_once=others.mean,
                 time_s=integer(time) / NANOSECONDS,
+                ordered_s=tuple(
+                    (str(row), integer(took) / NANOSECONDS)
+                    for whose, row, took in ordered
+                    if whose == owner
+                ),
                 frames=tuple(integer(frame) for frame in frames),
             )
         )
@@ -103,11 +142,13 @@ _OWNERS = f"""
     create temp table owners as
     select (row_number() over (order by opens desc, client, server, uid) - 1)::uinteger as owner, *
     from (
-        select client, server, uid, count(*) as opens, sum(share) as time,
-               arg_min(call_frame, (call_first_time, call), {EXAMPLES}) as frames
+        select client, server, uid, count(*) filter (op = 'OPEN') as opens,
+               count(*) filter (op = 'CLOSE') as closes, sum(share) filter (op = 'OPEN') as time,
+               arg_min(call_frame, (call_first_time, call), {EXAMPLES}) filter (op = 'OPEN')
+                   as frames
         from calls join shares using (call)
-        where {_OPENS}
-        group by client, server, uid
+        where protocol = '4.0' and op in ('CLOSE', 'OPEN') and reply_time is not null
+        group by client, server, uid having count(*) filter (op = 'OPEN') > 0
     )
     order by owner limit {OWNERS}
 """
@@ -121,3 +162,33 @@ _CALLS = """
     where protocol = '4.0' and not callback and reply_time is not null
 """
 """What each of them called: OPENs and others by keys of their own."""
+
+_OWNED = f"""
+    from calls join owners
+        on calls.client = owners.client and calls.server = owners.server
+           and calls.uid is not distinct from owners.uid
+    where protocol = '4.0' and {among("op", IN_ORDER)} and not callback and reply_time is not null
+"""
+"""What each of them sent one after the other."""
+
+_HANDED = f"""
+    with ways as (select unnest($ways)::bigint as way, unnest(range(len($ways))) as owner),
+    steps as (
+        select owner, op, call_first_time, reply_time, file, call {_OWNED}
+    ),
+    handed as (
+        select owner, op = 'CLOSE' and lag(op) over earlier in ('OPEN', 'OPEN_CONFIRM')
+                   and file is distinct from lag(file) over earlier
+                   and call_first_time - lag(reply_time) over earlier - way
+                       between -way and {AT_ONCE_NS} as handed
+        from steps join ways using (owner)
+        window earlier as (partition by owner order by call_first_time, call)
+    )
+    select owner, count(*) from handed where handed group by owner
+"""
+
+_ORDERED = f"""
+    select owner, stability, sum(share)
+    from (select owner, call, stability {_OWNED}) join shares using (call)
+    group by owner, stability order by owner, stability
+"""

@@ -11,6 +11,7 @@ from pcapnfs.analyses.namespace.listing_costs import ListingCosts
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
 from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.mounts import MOUNT, mounted, verdict
 
@@ -124,6 +125,19 @@ def test_attributes_that_would_have_expired_cost_nothing() -> None:
 def test_a_little_less_is_not(change: dict[str, object]) -> None:
     pair = replace(PLAIN, **change)  # type: ignore[arg-type]
     assert seen_by(RULE, nothing(listing_costs=(pair,))) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "seconds", "told"), [(500, 0.9, True), (501, 0.9, False), (500, 0.6, False)]
+)
+def test_a_tenth_of_a_large_directory_is_too_much_where_it_takes_the_time(
+    entries: int, seconds: float, *, told: bool
+) -> None:
+    """Of ten seconds, with the pauses: more than one, or less."""
+    spared = replace(PLAIN.followed, time_s=seconds, pause_s=seconds / 3)
+    pair = replace(PLAIN, plain_entries=entries, followed=spared)
+    seen = seen_by(RULE, replace(bound_by("client"), listing_costs=(pair,)))
+    assert [each.severity for each in seen] == (["problem"] if told else [])
 
 
 def test_the_user_may_think_otherwise() -> None:

@@ -24,6 +24,11 @@ SHARE = Threshold(
     "readdir_without_plus.share", 0.5, "share",
     "entries listed without attributes that a LOOKUP or GETATTR follows", "default of this tool",
 )  # fmt: skip
+SOME = Threshold(
+    "readdir_without_plus.some", 0.1, "share",
+    "of them, where these calls take a tenth of the time and more: a call that lists brings dozens "
+    "of entries with attributes, also those that nobody wants", "default of this tool",
+)  # fmt: skip
 LEAST = Threshold(
     "readdir_without_plus.least", 30, "calls", "such calls, below which nothing is reported",
     "default of this tool",
@@ -36,14 +41,16 @@ PLAIN = ("nordirplus",)
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with such listings."""
     for pair in material.listing_costs:
+        claims = left_out(*pair.spared) if pair.fewer else ()
+        severity = by_cost(material, claims)
+        share = SOME if severity == "problem" else SHARE
         if (
             pair.asked.calls < values[LEAST.name]
-            or pair.asked_entries < values[SHARE.name] * pair.plain_entries
+            or pair.asked_entries < values[share.name] * pair.plain_entries
         ):
             continue
-        claims = left_out(*pair.spared) if pair.fewer else ()
         yield Observed(
-            severity=by_cost(material, claims),
+            severity=severity,
             at_most="problem",
             title="Directories are listed without attributes, which are then asked for one by one",
             seen=f"{units.counted(pair.plain_calls, 'READDIR')} without attributes told of "
@@ -214,5 +221,5 @@ RULE = Rule(
     title="Listings without attributes, followed by a call for each entry",
     origin="practice: nordirplus; Linux commit 82f2e5472e23, 16 times the calls for ls -l",
     judge=judge,
-    thresholds=(SHARE, LEAST),
+    thresholds=(SHARE, SOME, LEAST),
 )

@@ -73,6 +73,7 @@ def test_the_first_question_after_a_while_may_be_an_open_but_not_with_nfsv4() ->
     assert asked(*opened).fresh_files.calls == 2
     # Such an open asks within its own compound.
     assert (asked(*opened).young, asked(*opened).young_unopened) == (2, 2)
+    assert asked(*opened).files == 1
     assert asked(*apart).young_unopened == 0
     listed = (ask(1, 0.0, version=4, about=2), ask(2, 1.5, version=4, about=2))
     assert (asked(*listed).young, asked(*listed).young_unopened) == (1, 0)

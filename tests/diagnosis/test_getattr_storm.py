@@ -161,3 +161,23 @@ def test_where_opens_ask_no_longer_timeouts_are_advised() -> None:
     assert not any("actimeo=60" in each.action for each in seen.advice)
     (seen,) = seen_by(RULE, nothing(questions=(replace(STORM, young=155),)))
     assert "actimeo=60" in seen.advice[0].action
+
+
+@pytest.mark.parametrize(
+    ("young", "files", "first"),
+    [
+        (280, 30, "with nocto, so that opens do not ask, and with actimeo=600"),
+        # Next to none of them came after a timeout.
+        (281, 30, "with nocto as well"),
+        (280, 28, "keep files open"),
+        (300, 29, "keep files open"),
+    ],
+    ids=["read by several programs", "at once", "each many times", "few files"],
+)
+def test_programs_that_read_a_tree_one_after_the_other_are_helped_by_nocto(
+    young: int, files: int, first: str
+) -> None:
+    storm = replace(STORM, young=young, files=files)
+    (seen,) = seen_by(RULE, nothing(questions=(storm,)))
+    assert first in seen.advice[0].action
+    assert (f"about {files} files" in seen.seen) is ("keep files" not in first)

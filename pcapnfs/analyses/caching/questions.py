@@ -88,6 +88,8 @@ class Questions(Record):
     young_unopened: int = 0
     """Those of `young` that were about files of NFSv4: an OPEN asks within its own compound, so
     that no open was why."""
+    files: int = 0
+    """Files that those of `young` which were not about directories were about."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -132,6 +134,7 @@ def of_learned(
             young_directories=integer(values[17] or 0),
             directories=integer(values[18] or 0),
             young_unopened=integer(values[19] or 0),
+            files=integer(values[20] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -184,7 +187,8 @@ _QUESTIONS = f"""
                count(*) filter (young) as young,
                count(*) filter (young and directory) as young_directories,
                count(distinct file) filter (young and directory) as directories,
-               count(*) filter (young and not directory and version = 4) as young_unopened
+               count(*) filter (young and not directory and version = 4) as young_unopened,
+               count(distinct file) filter (young and not directory) as files
         from timed group by mount
     ),
     counted as (
@@ -193,6 +197,6 @@ _QUESTIONS = f"""
     )
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
-           young, young_directories, directories, young_unopened
+           young, young_directories, directories, young_unopened, files
     from counted left join spared using (mount)
 """

@@ -33,7 +33,11 @@ EXPIRED = 0.5
 """From this part of the GETATTRs on, a timeout below the default is why."""
 
 WALKS = 10
-"""So many times a few walks through a tree, one after the other, ask about a directory at most."""
+"""So many times a few walks through a tree, one after the other, ask about a directory, or a file,
+at most."""
+
+TREE = 30
+"""So many files and more are a tree, and none that programs keep an eye on."""
 
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
@@ -142,6 +146,22 @@ def _from_listings(pair: Questions) -> bool:
     return _from_opens(pair) and pair.young_directories >= OPENS * pair.young
 
 
+def _from_readers(pair: Questions) -> bool:
+    """Whether most came from programs that each open many files, one after the other, once."""
+    young_files = pair.young - pair.young_directories
+    return (
+        _from_opens(pair)
+        and not _from_listings(pair)
+        and pair.files >= TREE
+        and young_files <= WALKS * pair.files
+    )
+
+
+def _expired(pair: Questions) -> int:
+    """Those that came after a default timeout was over."""
+    return pair.unchanged.calls - pair.young
+
+
 def _from_walks(pair: Questions) -> bool:
     """Whether few of them were about each: who opens one again and again does something else."""
     return _from_listings(pair) and pair.young_directories <= WALKS * pair.directories
@@ -153,7 +173,7 @@ def _young(pair: Questions) -> str:
     return (
         f" {units.count(pair.young)} of these came before any default timeout was over (3 s for "
         f"files, 30 s for directories){', as opens ask' if _from_opens(pair) else ''}"
-        f"{_of_directories(pair)}."
+        f"{_of_directories(pair)}{_of_readers(pair)}."
     )
 
 
@@ -163,6 +183,16 @@ def _of_directories(pair: Questions) -> str:
     return (
         f"; {units.count(pair.young_directories)} were about "
         f"{units.counted(pair.directories, 'directory', 'directories')}"
+    )
+
+
+def _of_readers(pair: Questions) -> str:
+    if not _from_readers(pair):
+        return ""
+    young_files = pair.young - pair.young_directories
+    return (
+        f": {units.count(young_files)} about {units.counted(pair.files, 'file')}, "
+        f"{units.number(young_files / pair.files)} for each"
     )
 
 
@@ -200,6 +230,9 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
         return (_WALK_LESS, _NOCTO)
     if _from_listings(pair):
         return (_POLL_LESS, _NOCTO)
+    if _from_readers(pair):
+        some = _expired(pair) >= SOME * pair.unchanged.calls
+        return (_NOCTO_LONGER if some else _NOCTO, _READ_LESS, _DELEGATIONS)
     if _from_opens(pair):
         return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)
     # Neither spares what is never opened: a walk that asks for files by name.
@@ -262,6 +295,20 @@ _NOCTO = Advice(
     "For a tree that is only read (tools, libraries), mount it with nocto as well, so that opens "
     "do not ask.",
     "a file that another client replaces may be read in its old form until its attributes expire.",
+)
+
+_NOCTO_LONGER = Advice(
+    "For a tree that is only read (sources, tools, libraries, what is backed up), mount it with "
+    "nocto, so that opens do not ask, and with actimeo=600 as well, so that nothing expires "
+    f"between one program and the next: either alone leaves what the other spares. {CHANGE}",
+    "what other clients change is seen up to 10 minutes later, and a file that they replace may be "
+    "read in its old form until then.",
+)
+
+_READ_LESS = Advice(
+    "In the program: each of these files was opened a few times, by one program after the other. "
+    "Have one of them do the work of several (checksum and archive in one pass), or run them on "
+    "the server."
 )
 
 _DELEGATIONS = Advice(

@@ -76,6 +76,21 @@ def test_small_calls_that_wait_for_others_stand_in_a_queue() -> None:
     assert "of a connection one by one" in seen.why
 
 
+def test_stable_calls_wait_in_the_same_queue() -> None:
+    """Of 15 ms that each takes, small calls wait for 5."""
+    bound = bound_by("client", rtt_s=0.006, persist_s=0.009, queue_s=0.005, stable_s=6.0)
+    load = Load("10.0.0.1", 500, (IDLE,), QUEUED)
+    (seen,) = seen_by(RULE, replace(bound, load=(load,)))
+    assert {claim.row: round(claim.seconds, 9) for claim in seen.claims} == {
+        "unstable": 0.7,
+        "stable": 2.0,
+    }
+    # Of several servers nothing tells at which one they waited.
+    other = Load("10.0.0.9", 500, (IDLE,), None)
+    (seen,) = seen_by(RULE, replace(bound, load=(load, other)))
+    assert [claim.row for claim in seen.claims] == ["unstable"]
+
+
 def test_the_client_is_named_for_whose_calls_the_others_wait() -> None:
     (seen,) = seen_by(RULE, queue(replace(QUEUED, held=20)))
     assert seen.title == "Calls queue at the server 10.0.0.1 behind those of 10.0.0.9"

@@ -115,7 +115,7 @@ def queues(small: ServerQueue, values: Values) -> bool:
 
 def _queue(server: Load, small: ServerQueue, material: Material, values: Values) -> Observed:
     """Small calls stand behind others, as far as all of them take."""
-    claims = (Claim("unstable", small.time_s),)
+    claims = (Claim("unstable", small.time_s), *_of_stable(material))
     elsewhere = (
         f" For {units.count(small.elsewhere)} of them that was a call on another connection."
         if small.elsewhere
@@ -155,6 +155,19 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         frames=small.frames,
         claims=claims,
     )
+
+
+def _of_stable(material: Material) -> Iterator[Claim]:
+    """What stable calls waited in the same queue: in the mean as long as small ones.
+
+    Of several servers nothing tells which of them these called.
+    """
+    found = material.bottleneck
+    if len(material.load) != 1 or found.rtt_s is None:
+        return
+    mean_s = found.rtt_s + found.persist_s
+    if found.queue_s and mean_s and found.stable_s:
+        yield Claim("stable", found.stable_s * min(1.0, found.queue_s / mean_s))
 
 
 def _holder(client: str) -> Advice:

@@ -180,3 +180,19 @@ def test_pieces_that_are_sent_as_files_are_closed_are_nobodys_wish(ends: int, to
     assert ("O_SYNC" in seen.seen) is not told
     actions = " ".join(advice.action for advice in seen.advice)
     assert ("leave a file open" in actions, "larger transactions" in actions) == (told, not told)
+
+
+@pytest.mark.parametrize(
+    ("stable", "told"),
+    [
+        (StableCalls(crowded=True), True),
+        (StableCalls(waited_share=0.25), True),
+        (StableCalls(waited_share=0.2), False),
+    ],
+    ids=["most came behind others", "some did", "hardly any"],
+)
+def test_calls_that_wait_for_one_another_may_wait_for_threads(
+    stable: StableCalls, *, told: bool
+) -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", stable=stable))
+    assert ("threads" in seen.advice[1].action) is told

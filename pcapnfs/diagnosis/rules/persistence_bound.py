@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
@@ -49,6 +49,13 @@ STREAMS = Advice(
     "different files share a flush."
 )
 """Of no use where calls wait for one another already."""
+
+THREADS = Advice(
+    "See whether the threads of the server's NFS service are all busy, and give it more where they "
+    "are (Linux: /proc/fs/nfsd/threads, and threads in /etc/nfs.conf; 8 to 16 are few for many "
+    "programs at once)."
+)
+"""Where calls waited for one another, which may be for a thread."""
 
 RECREATED = Advice(
     "For data that can be recreated (build trees, node_modules, caches), work on local disk and "
@@ -176,7 +183,7 @@ def _storage(
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
-        advice=tuple(each for each in advice if each is not STREAMS or not found.stable.crowded),
+        advice=tuple(_helping(found, advice)),
         confidence="certain"
         if found.verdict.storage in ("disk", "slow")
         and slow
@@ -188,6 +195,15 @@ def _storage(
         claims=claims,
         about=found.about,
     )
+
+
+def _helping(found: Bottleneck, advice: Sequence[Advice]) -> Iterator[Advice]:
+    """What helps, given how stable calls wait for one another; best first."""
+    for place, each in enumerate(advice):
+        if each is not STREAMS or not found.stable.crowded:
+            yield each
+        if place == 0 and (found.stable.crowded or found.stable.waits):
+            yield THREADS
 
 
 def _processor(material: Material, values: Values, found: Bottleneck) -> str:

@@ -39,6 +39,7 @@ from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import attribute_calls as _attribute_calls
+from pcapnfs.analyses.namespace import directory_order as _directory_order
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
@@ -96,6 +97,7 @@ READS = columns.together(
     _capture.READS,
     _commits.READS,
     _cut_off.READS,
+    _directory_order.READS,
     _exclusive_creates.READS,
     _exports.READS,
     _failures.READS,
@@ -160,6 +162,7 @@ class Material(Record):
     capture: _capture.Capture
     commits: tuple[_commits.Commits, ...]
     cut_off: tuple[_cut_off.CutOff, ...]
+    directory_order: tuple[_directory_order.DirectoryOrder, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
     exports: _exports.Exports
     failures: tuple[_failures.Failures, ...]
@@ -301,6 +304,7 @@ def complete(
     capture = ask(_capture.capture)
     commits = ask(_commits.commits)
     cut_off = ask(_cut_off.cut_off)
+    directory_order = ask(_directory_order.directory_order)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
     exports = ask(_exports.exports)
     failures = ask(_failures.failures)
@@ -361,6 +365,7 @@ def complete(
         capture=capture(),
         commits=commits(),
         cut_off=cut_off(),
+        directory_order=directory_order(),
         exclusive_creates=exclusive_creates(),
         exports=exports(),
         failures=failures(),

@@ -27,6 +27,7 @@ from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_orde
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     attribute_calls,
+    directory_order,
     listing_costs,
     not_found,
     readdir,
@@ -79,6 +80,7 @@ TELLING = (
 QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     attribute_calls.attribute_calls: attribute_calls.NEEDS,
     commits.commits: commits.NEEDS,
+    directory_order.directory_order: directory_order.NEEDS,
     failures.failures: failures.NEEDS,
     layouts.layouts: layouts.NEEDS,
     listing_costs.listing_costs: listing_costs.NEEDS,

@@ -50,6 +50,7 @@ from pcapnfs.analyses.mounts import (
 )
 from pcapnfs.analyses.namespace import (
     attribute_calls,
+    directory_order,
     exclusive_creates,
     listing_costs,
     not_found,
@@ -160,6 +161,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "caps": (caps.READS, caps.caps),
     "commits": (commits.READS, commits.commits),
+    "directory_order": (directory_order.READS, directory_order.directory_order),
     "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
     "exports": (exports.READS, exports.exports),
     "in_turn": (
@@ -308,6 +310,8 @@ OF_AN_OUTER_QUERY = {
 
 ASKED_ELSEWHERE = {
     ("open_order", "calls", "call_frame"),
+    # What directories are called in which changes waited.
+    ("directory_order", "files", "path"),
     *(
         ("restarts", "operations", column)
         for column in ("op", "file", "offset", "requested", "committed")

@@ -20,6 +20,7 @@ from pcapnfs.diagnosis.rules import (
     data_through_mds,
     delayed_ack,
     delegation_recall,
+    directory_serialised,
     duplicate_replies,
     exclusive_create,
     getattr_storm,
@@ -147,5 +148,6 @@ RULES: tuple[Rule, ...] = (
     returned_delegations.RULE,
     unaligned_writes.RULE,
     open_owner_serialised.RULE,
+    directory_serialised.RULE,
 )
 """All rules."""

@@ -1,0 +1,192 @@
+"""Whether programs on one client that make or remove files in one directory wait for one another.
+
+The kernel of a client lets one process at a time change a directory, and holds the others until the
+server has answered (Linux: the lock of the directory's inode, Documentation/filesystems/
+directory-locking). Takes a trace; gives, for each client and server, the directories in which that
+was seen: no two changes overlap, and many are sent as soon as that of another file was answered,
+while other calls are under way.
+
+A program that works by itself does something about the file it made in between, and has nothing
+else under way. Where a file came with a delegation for writing it need do neither at once; such
+OPENs show nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given, paths, population
+from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.locks.open_order import AT_ONCE_NS
+from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.times.call_times import BOUND
+from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+CHANGES = ("CREATE", "LINK", "MKDIR", "MKNOD", "OPEN", "REMOVE", "RENAME", "RMDIR", "SYMLINK")
+"""Operations that change a directory: of OPEN those that made the file."""
+
+NEEDS = population.Operations(CHANGES, statuses=(0,))
+"""Without one that succeeded no directory was changed."""
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    round_trip.READS,
+    shares.READS,
+    traffic.READS,
+    columns.of(
+        calls="call mount callback file stability call_frame call_first_time reply_time srt",
+        operations="call op executed status directory created delegation",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+LEAST = 30
+"""Changes of a directory below which nothing is told of it."""
+
+MANY = 0.25
+"""Share of them that were sent as soon as another one was answered, from which on they waited."""
+
+ALONE = 0.98
+"""Part of its service time that a call has of its client's clock where hardly any other was under
+way."""
+
+
+class DirectoryOrder(Record):
+    """What one client changed in directories of one server, one change after the other."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    directories: int
+    """Directories in which that was seen."""
+    changes: int
+    """Files made, removed or renamed there."""
+    handed_over: int
+    """Those of them that were sent as soon as the change of another file was answered."""
+    waited_s: tuple[tuple[str, float], ...]
+    """By row of the time budget, what these took of the clock (`shares`), seconds."""
+    places: tuple[str, ...]
+    """The directories, most such changes first; not escaped."""
+    frames: tuple[int, ...]
+    """Example frames: of the first of them."""
+
+
+def directory_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
+    """Look at each directory that was changed often."""
+    if not NEEDS.met(trace):
+        return ()
+    shares.register(trace)
+    mounts = traffic.mounts(trace)
+    ways = {
+        (pair.client, pair.server): round((pair.client_side.rtt_s or 0.0) * NANOSECONDS)
+        for pair in round_trips(trace).pairs
+        if pair.client_side.source != BOUND
+    }
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(
+            _WAITED,
+            {
+                "mounts": given.text(mounts),
+                "ways": given.text(ways.get(pair, 0) for pair in mounts.values()),
+            },
+        )
+        rows = cursor.execute(_TOLD, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+        if not rows:
+            return ()
+        costs = cursor.execute(_COSTS).fetchall()
+        told = paths.told(cursor, (files for _, _, _, _, files, _ in rows), FILES_SHOWN)
+    found = (
+        DirectoryOrder(
+            *mounts[integer(mount)],
+            directories=integer(directories),
+            changes=integer(changes),
+            handed_over=integer(handed),
+            waited_s=tuple(
+                (str(row), integer(took) / NANOSECONDS)
+                for whose, row, took in costs
+                if whose == mount
+            ),
+            places=places,
+            frames=tuple(integer(frame) for frame in frames),
+        )
+        for (mount, directories, changes, handed, _, frames), places in zip(rows, told, strict=True)
+    )
+    return tuple(sorted(found, key=lambda each: (-each.handed_over, each.client, each.server)))
+
+
+# Directories that are changed seldom are left out before anything is sorted.
+_WAITED = f"""
+    create temp table changes_in_order as
+    with ways as (
+        select {given.rows("mounts", "uinteger")} as mount, {given.rows("ways", "bigint")} as way
+    ),
+    changed as (
+        select call, min(operations.directory) as changed_directory,
+               bool_or(delegation = 'WRITE') as delegated
+        from operations
+        where {among("op", CHANGES)} and executed and status = 0
+              and operations.directory is not null
+              and (op <> 'OPEN' or created)
+        group by call
+    ),
+    often as (
+        select mount, changed_directory
+        from calls join changed using (call)
+        where not callback and reply_time is not null
+        group by mount, changed_directory having count(*) >= {LEAST}
+    ),
+    steps as (
+        select call, mount, changed_directory as directory, stability, file, call_frame,
+               call_first_time, reply_time, coalesce(delegated, false) as delegated, share,
+               share < {ALONE} * srt as beside
+        from calls join changed using (call) join shares using (call)
+             semi join often using (mount, changed_directory)
+        where not callback and reply_time is not null
+    ),
+    ordered as (
+        select *, call_first_time - lag(reply_time) over earlier as since,
+               beside and not delegated and file is distinct from lag(file) over earlier as other
+        from steps
+        window earlier as (partition by mount, directory order by call_first_time, call)
+    )
+    select mount, directory, stability, call_frame, share, coalesce(since < 0, false) as together,
+           coalesce(other and since - way between -way and {AT_ONCE_NS}, false) as handed
+    from ordered join ways using (mount)
+"""
+
+_SERIAL = f"""
+    select mount, directory, count(*) as changes, count(*) filter (handed) as handed
+    from changes_in_order group by mount, directory
+    having not bool_or(together)
+           and count(*) filter (handed) >= greatest({LEAST}, {MANY} * count(*))
+"""
+
+_TOLD = f"""
+    with serial as ({_SERIAL}),
+    firsts as (
+        select mount, (list(call_frame order by call_frame))[:$examples] as frames
+        from changes_in_order semi join serial using (mount, directory) where handed group by mount
+    )
+    select mount, count(*), sum(changes), sum(handed),
+           (list(directory order by handed desc, directory))[:10 * $files],
+           any_value(frames)
+    from serial join firsts using (mount) group by mount
+"""
+
+_COSTS = f"""
+    select mount, stability, sum(share)
+    from changes_in_order semi join ({_SERIAL}) as serial using (mount, directory)
+    where handed group by mount, stability order by mount, stability
+"""

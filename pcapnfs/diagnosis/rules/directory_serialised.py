@@ -1,0 +1,79 @@
+"""Programs of one client that make or remove files in one directory wait for one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.namespace.directory_order import DirectoryOrder
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "directory_serialised.least", 30, "calls",
+    "changes of directories that waited for others, below which nothing is reported",
+    "default of this tool",
+)  # fmt: skip
+
+SPARED = 0.5
+"""What of the time of changes that wait for one another two programs would save that did not: with
+more of them it is more, which nothing tells."""
+
+_ADVICE = (
+    Advice(
+        "Have each program work in a directory of its own (one for each worker, or by the first "
+        "letters of names, as git and mail spools do): changes of different directories do not "
+        "wait for one another. More programs in the same directory do not help."
+    ),
+    Advice("Or make fewer names: one file or archive for many small ones, written by one program."),
+)
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server with such directories."""
+    for pair in material.directory_order:
+        if pair.handed_over < values[LEAST.name]:
+            continue
+        claims = tuple(Claim(row, SPARED * seconds) for row, seconds in pair.waited_s if seconds)
+        yield Observed(
+            severity=by_cost(material, claims),
+            at_most="warning",
+            title="Programs that make or remove files in one directory wait for one another",
+            seen=_seen(pair),
+            why="The kernel of a client changes a directory for one program at a time, and lets "
+            "the others wait until the server has answered: a CREATE, OPEN that creates, REMOVE or "
+            "RENAME there comes after the other, however many programs there are.",
+            advice=_ADVICE,
+            confidence="likely",
+            data=units.counted(pair.changes, "change"),
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+def _seen(pair: DirectoryOrder) -> str:
+    where = units.counted(pair.directories, "directory", "directories")
+    places = f" ({wording.places(pair.places)})" if pair.places else ""
+    return (
+        f"{units.count(pair.handed_over)} of {units.counted(pair.changes, 'change')} of {where}"
+        f"{places} were sent at the moment at which that of another file was answered, and no two "
+        "overlap, while other calls do: each had waited. These took "
+        f"{units.duration(sum(seconds for _, seconds in pair.waited_s))}. What it costs is told as "
+        "if two programs waited; with more it is more."
+    )
+
+
+RULE = Rule(
+    id="directory_serialised",
+    title="Changes of one directory, one after the other",
+    origin="practice: parallel creates in one directory; Linux: filesystems/directory-locking",
+    judge=judge,
+    thresholds=(LEAST,),
+)

@@ -1,0 +1,82 @@
+"""Changes of one directory that wait for one another."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.namespace.directory_order import DirectoryOrder, directory_order
+from tests.unit.rows import Row, call, file, operation, trace_of
+
+MANY = 60
+"""Files that are made."""
+
+
+def made(
+    *,
+    between_ms: float = 0,
+    beside: bool = True,
+    together: bool = False,
+    delegation: str | None = None,
+    directories: int = 1,
+) -> tuple[DirectoryOrder, ...]:
+    """What is told of files that are made one after the other, the next as soon as one is there.
+
+    Args:
+        between_ms: What the client takes between two of them.
+        beside: The file before is looked at by another program meanwhile.
+        together: Two of them overlap.
+        delegation: What each came with.
+        directories: So many of them, in turn.
+    """
+    calls: list[Row] = []
+    operations: list[Row] = []
+    for number in range(1, MANY + 1):
+        takes = 11 if together and number == 1 else 10 - between_ms
+        calls.append(call(number, "CREATE", takes, file=1000 + number, stability="stable"))
+        operations.append(
+            operation(
+                number,
+                "CREATE",
+                directory=1 + number % directories,
+                created=True,
+                delegation=delegation,
+            )
+        )
+        if beside:
+            look = call(number, "GETATTR", 2, file=999 + number)
+            calls.append({**look, "call": 1000 + number})
+    files = [file(1, "spool", "directory"), file(2, "other", "directory")]
+    with trace_of(calls=calls, operations=operations, files=files) as trace:
+        return directory_order(trace)
+
+
+def test_what_is_sent_as_soon_as_another_one_is_done_had_waited() -> None:
+    (found,) = made()
+    assert (found.client, found.server) == ("10.0.0.2", "10.0.0.1")
+    assert (found.directories, found.changes, found.handed_over) == (1, MANY, MANY - 1)
+    # Beside each there is another call for two of its ten milliseconds.
+    assert dict(found.waited_s) == pytest.approx({"stable": 0.009 * (MANY - 1)})
+    assert found.places == ("spool",)
+    assert found.frames[0] == 3
+
+
+def test_what_comes_a_while_later_is_the_programs_pace() -> None:
+    assert made(between_ms=1.1) == ()
+
+
+def test_a_program_that_works_by_itself_has_nothing_else_under_way() -> None:
+    assert made(beside=False) == ()
+
+
+def test_a_client_that_sends_several_at_once_has_no_such_order() -> None:
+    assert made(together=True) == ()
+
+
+def test_a_file_with_a_delegation_for_writing_need_not_be_written_at_once() -> None:
+    assert made(delegation="WRITE") == ()
+    assert made(delegation="READ")
+
+
+def test_changes_of_different_directories_do_not_wait() -> None:
+    """Each takes turns with the other one: between two of the same there is one of the other."""
+    assert made(directories=2) == ()

@@ -1,0 +1,44 @@
+"""The rule for changes of one directory that wait for one another."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.namespace.directory_order import DirectoryOrder
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.directory_serialised import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+WAITED = DirectoryOrder(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    directories=1,
+    changes=100,
+    handed_over=30,
+    waited_s=(("stable", 3.0), ("state", 0.0)),
+    places=("spool",),
+    frames=(5, 7),
+)
+
+
+def test_what_waited_costs_half_of_its_time() -> None:
+    (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(WAITED,)))
+    assert seen.seen == (
+        "30 of 100 changes of 1 directory (spool) were sent at the moment at which that of another "
+        "file was answered, and no two overlap, while other calls do: each had waited. These took "
+        "3.00 s. What it costs is told as if two programs waited; with more it is more."
+    )
+    assert seen.claims == (Claim("stable", 1.5),)
+    assert seen.severity == "problem"
+    assert seen.at_most == "warning"
+    assert "directory of its own" in seen.advice[0].action
+    assert (seen.frames, seen.about) == ((5, 7), ("10.0.0.2", "10.0.0.1"))
+
+
+@pytest.mark.parametrize(("handed", "told"), [(30, True), (29, False)])
+def test_few_are_not_told(handed: int, *, told: bool) -> None:
+    pair = replace(WAITED, handed_over=handed)
+    found = replace(bound_by("persistence"), directory_order=(pair,))
+    assert bool(seen_by(RULE, found)) is told

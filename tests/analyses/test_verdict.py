@@ -220,6 +220,15 @@ def test_a_server_that_takes_most_of_each_round_trip_is_named(
     assert ("round trips to a slow server" in told) is slow
 
 
+@pytest.mark.parametrize(("small_s", "told"), [(0.0045, True), (0.0044, False)])
+def test_where_small_calls_wait_as_well_no_disk_is_named(small_s: float, *, told: bool) -> None:
+    """Half of the eight milliseconds of a stable call."""
+    slow = replace(DISK, costs=replace(DISK.costs, rtt_s=0.005), small_s=small_s, network_s=0.0005)
+    said = verdict(slow).sentence
+    assert ("8.00 ms each for storage, or for what small calls, too, wait for" in said) is told
+    assert ("rotating disks" in said) is not told
+
+
 def test_two_large_causes_are_both_named() -> None:
     told = found(rtt_s=0.004, persist_s=0.008)
     assert set(told.named) == {"persistence", "round_trips"}

@@ -32,7 +32,6 @@ def test_what_waited_costs_half_of_its_time() -> None:
     )
     assert seen.claims == (Claim("stable", 1.5),)
     assert seen.severity == "problem"
-    assert seen.at_most == "warning"
     assert "directory of its own" in seen.advice[0].action
     assert (seen.frames, seen.about) == ((5, 7), ("10.0.0.2", "10.0.0.1"))
 

@@ -117,6 +117,10 @@ least `SLOW_S`."""
 SLOW_S = 0.001
 """A server that has the time answers what needs no storage sooner, seconds."""
 
+AS_LONG = 0.5
+"""What a slow server takes for a small call, as a part of what stable calls take beyond a round
+trip: from here on it is not told what the storage looks like."""
+
 UNSEEN = "time without a known call"
 """What `unknown` is called where the capture lacks much."""
 
@@ -471,6 +475,8 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
         return ", or until other calls were done, which were under way when most of them came"
     if evidence.stable.waits and storage in ("disk", "slow", "mixed"):
         return ", or until other calls were done, behind which some of them came"
+    if _slow(evidence) and _served_usually_s(evidence) >= AS_LONG * evidence.costs.persist_s:
+        return ", or for what small calls, too, wait for at that server"
     held = ""
     if evidence.stable.several:
         held = f", {evidence.stable.operations:.1f} stable operations in each"
@@ -518,10 +524,14 @@ def _mostly_served(evidence: Evidence) -> bool:
 
 def _slow(evidence: Evidence) -> bool:
     """Whether most of a round trip, also of a usual one, is what the server takes for a call."""
+    served_s = _served_usually_s(evidence)
+    return _mostly_served(evidence) and served_s >= max(SLOW_S, evidence.network_s or 0.0)
+
+
+def _served_usually_s(evidence: Evidence) -> float:
+    """What of a usual round trip is not the network's, seconds."""
     usual = min(evidence.costs.rtt_s - evidence.queue_s, _small_s(evidence))
-    return _mostly_served(evidence) and usual - (evidence.network_s or 0.0) >= max(
-        SLOW_S, usual / 2
-    )
+    return usual - (evidence.network_s or 0.0)
 
 
 def _skewed(evidence: Evidence) -> str:

@@ -43,7 +43,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = tuple(Claim(row, SPARED * seconds) for row, seconds in pair.waited_s if seconds)
         yield Observed(
             severity=by_cost(material, claims),
-            at_most="warning",
+            at_most="problem",
             title="Programs that make or remove files in one directory wait for one another",
             seen=_seen(pair),
             why="The kernel of a client changes a directory for one program at a time, and lets "

@@ -13,6 +13,7 @@ from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_captured_at_server import THERE
 
 FAR: dict[str, Any] = {
     "rtt_s": 0.006,
@@ -143,3 +144,16 @@ def test_a_near_server_is_not_told_beside_a_larger_cause() -> None:
 def test_round_trips_that_are_the_servers_are_not_told_beside_a_larger_cause() -> None:
     served = {**FAR, "network_s": (("unstable", 0.9),)}
     assert seen_by(RULE, bound_beside("persistence", "round_trips", 0.2, **served)) == []
+
+
+@pytest.mark.parametrize(("least_s", "varies"), [(0.0043, True), (0.0045, False)])
+def test_where_the_networks_round_trips_vary_the_rest_may_be_its_own(
+    least_s: float, *, varies: bool
+) -> None:
+    """One and a half times what lies between the shortest and the usual one: a millisecond."""
+    found = bound_by("round_trips", **FAR)
+    half = replace(THERE.pairs[0].server_side, rtt_s=0.005, least_s=least_s)
+    pair = replace(THERE.pairs[0], client_side=replace(half, rtt_s=None), server_side=half)
+    trips = replace(THERE, pairs=(pair,))
+    (seen,) = seen_by(RULE, replace(found, round_trips=trips))
+    assert ("and perhaps all: its own round trips vary" in seen.seen) is varies

@@ -205,7 +205,7 @@ WARM = WarmCalls("10.0.0.1", 30, 0.004, (("stable", 2.0), ("unstable", 0.5)), (2
 def test_a_server_that_is_slow_for_what_it_has_in_memory_lets_every_call_wait() -> None:
     (seen,) = seen_by(RULE, replace(found(LOOKUPS, READ), warm_calls=(WARM,)))
     assert (seen.severity, seen.title) == (
-        "problem",
+        "warning",
         "The server 10.0.0.1 is slow even for what it has in memory",
     )
     assert "30 calls about files that it had been asked about just before" in seen.seen
@@ -218,6 +218,12 @@ def test_a_server_that_is_slow_for_what_it_has_in_memory_lets_every_call_wait() 
         "read": 2.25,
         "stable": 2.0,
     }
+
+
+def test_several_milliseconds_from_memory_may_be_a_problem() -> None:
+    slow = replace(WARM, median_s=0.005)
+    (seen,) = seen_by(RULE, replace(found(LOOKUPS, READ), warm_calls=(slow,)))
+    assert seen.severity == "problem"
 
 
 @pytest.mark.parametrize(

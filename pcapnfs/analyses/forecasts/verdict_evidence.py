@@ -332,9 +332,9 @@ def reasons(
     titles |= {"path": FULL} if evidence.full else {}
     titles |= {"loss": LOSSES[_arrival(evidence)]}
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
-    titles |= {"round_trips": SLOW} if _slow(evidence) else {}
     shares = {each.cause: each.share for each in causes}
-    told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
+    whose = titles | ({"round_trips": SLOW} if _slow(evidence) else {})
+    told = [f"{whose[name]} {units.share(shares[name])} ({details[name]})" for name in named]
     others = [each for each in causes if each.cause not in named]
     waits = [each for each in others if each.cause != "client" and each.time_s > 0]
     least = waits[:1] if always and set(named) == {"client"} else []

@@ -147,7 +147,7 @@ def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
     halves = {
         (pair.client, pair.server): (
             round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
-            round(_scatter_s(pair.server_side) * NANOSECONDS),
+            round(scatter_s(pair.server_side) * NANOSECONDS),
         )
         for pair in round_trips(trace).pairs
     }
@@ -188,8 +188,8 @@ def _late(trace: Trace) -> str:
     return "null::ubigint as call where false"
 
 
-def _scatter_s(half: Half) -> float:
-    """By how much the network's usual round trip may be too short for the median."""
+def scatter_s(half: Half) -> float:
+    """By how much the network's usual round trip may be too short for the median, seconds."""
     if half.rtt_s is None or half.least_s is None:
         return 0.0
     return SCATTER * max(0.0, half.rtt_s - half.least_s)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
+from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -101,7 +102,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         seen=f"{units.counted(found.calls, 'call')} at a round trip of "
         f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
         f"{bound.whose(found)}."
-        f"{_network(found)}{COSTS if claims else ''}",
+        f"{_network(material, found)}{COSTS if claims else ''}",
         why="A program that does one thing after the other waits for each call; what it takes is "
         "the number of calls times the round trip, however fast disks and links are.",
         advice=_advice(material, found),
@@ -113,7 +114,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     )
 
 
-def _network(found: Bottleneck) -> str:
+def _network(material: Material, found: Bottleneck) -> str:
     if found.network_rtt_s is None or found.rtt_s is None:
         return " Nothing shows which part of it is the network."
     usual = _usual_s(found)
@@ -128,7 +129,21 @@ def _network(found: Bottleneck) -> str:
         )
     if alone:
         return " The network takes all of it."
+    if _varies(material, found, usual - found.network_rtt_s):
+        return (
+            f" The network takes {network} of it, and perhaps all: its own round trips vary by "
+            "more than the rest."
+        )
     return f" The network takes {network} of it, the server the rest."
+
+
+def _varies(material: Material, found: Bottleneck, rest_s: float) -> bool:
+    """Whether the network's round trips vary by as much as this: then nobody else need take it."""
+    return any(
+        scatter_s(pair.server_side) + scatter_s(pair.client_side) >= rest_s
+        for pair in material.round_trips.pairs
+        if not found.about or (pair.client, pair.server) == found.about
+    )
 
 
 def _usual_s(found: Bottleneck) -> float:

@@ -40,6 +40,11 @@ SUN = Threshold(
     "slow_service.sun", 0.05, "s", "median of any of them; from here on it may be a problem",
     "Sun: nfsstat -m, smoothed round trip times that call for action",
 )  # fmt: skip
+WARM = Threshold(
+    "slow_service.warm", 0.005, "s",
+    "median of calls about what the server has in memory; from here on it may be a problem",
+    "default of this tool: several times what the slowest processors need that serve files",
+)  # fmt: skip
 LEAST = Threshold(
     "slow_service.least", 30, "calls", "calls of an operation, below which nothing is reported",
     "default of this tool",
@@ -84,7 +89,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if warm is not None:
             claims = _together(claims, warm)
         yield Observed(
-            severity=by_cost(material, claims)
+            severity=by_cost(material, claims, sure=warm.median_s >= values[WARM.name])
             if warm is not None
             else _severity(material, claims, worst, values, named=bool(named)),
             title=_title(server, named, in_turn=queue is not None, slower=slower)
@@ -367,5 +372,5 @@ RULE = Rule(
     title="The server takes long for calls that need no stable storage",
     origin="Sun: NFS server performance and tuning; nfsslower",
     judge=judge,
-    thresholds=(SMALL, READ, WRITE, SLOWER, SUN, LEAST, IN_TURN),
+    thresholds=(SMALL, READ, WRITE, SLOWER, SUN, WARM, LEAST, IN_TURN),
 )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
+from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.analyses.data.commits import commits
 from tests.unit.rows import Row, call, operation, trace_of
 
@@ -56,3 +60,71 @@ def test_of_equal_ones_nothing_is_known_of_growth() -> None:
 def test_without_commits_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         assert commits(trace) == ()
+
+
+PIECE = 8000
+
+
+def pieces(
+    many: int,
+    *,
+    size: Callable[[int], int] = lambda _: PIECE,
+    gap: int = 0,
+    writes: int = 2,
+    took_ms: float = 4,
+    after: Sequence[Row] = (),
+) -> Places:
+    """A file in pieces of some WRITEs and a COMMIT each; each call is sent 10 ms after another."""
+    steps: list[list[Row]] = []
+    start = 0
+    for piece in range(many):
+        for _ in range(writes):
+            bytes_each = size(piece) // writes
+            called, executed = write(len(steps) + 1, bytes_each)
+            steps.append([called, {**executed, "offset": start}])
+            start += bytes_each + gap
+        steps.append(commit(len(steps) + 1, took_ms))
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=[*calls, *after], operations=operations) as trace:
+        (pair,) = commits(trace)
+    return pair.places
+
+
+def test_pieces_of_one_size_are_written_through() -> None:
+    found = pieces(4)
+    assert (found.pieces, found.piece_files, found.piece_bytes) == (4, 1, 4 * PIECE)
+    assert found.piece_time_s == pytest.approx(0.016)
+    assert found.piece_saved_s == pytest.approx(0.012)
+    assert found.piece_frames == (5, 11, 17, 23)
+    assert found.at_end == 0
+
+
+def test_the_last_piece_may_be_smaller() -> None:
+    assert pieces(5, size=lambda piece: PIECE if piece < 4 else PIECE // 4).pieces == 4
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"many": 2},
+        {"size": lambda piece: PIECE * (1 + piece % 2)},
+        {"gap": 4096},
+        {"writes": 1},
+        {"took_ms": 11},
+        {"after": [call(number, "GETATTR", 1, file=1) for number in (20, 21, 22)]},
+    ],
+    ids=["few", "two sizes", "not side by side", "one WRITE", "goes on", "opened as often"],
+)
+def test_what_only_looks_like_it_is_not(shape: dict[str, Any]) -> None:
+    assert pieces(**({"many": 4} | shape)).pieces == 0
+
+
+def test_a_commit_behind_all_of_its_file_is_at_its_end() -> None:
+    assert pieces(1).at_end == 1
+    assert pieces(1, writes=1).at_end == 1
+    assert pieces(2).at_end == 0
+    steps = [write(1, 1000), commit(2, 3), write(3, 1000)]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = commits(trace)
+    assert pair.places.at_end == 0

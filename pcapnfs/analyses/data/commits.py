@@ -9,17 +9,20 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, number, seconds
+from pcapnfs.analyses.data import commit_places
 from pcapnfs.analyses.data import transfers as _transfers
+from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.analyses.data.transfers import transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = _transfers.READS
+READS = columns.together(_transfers.READS, commit_places.READS)
 """The columns that this reads."""
 
 NEEDS = population.Operations(("COMMIT",), statuses=(0,))
@@ -55,6 +58,8 @@ class Commits(Record):
     grow."""
     frames: tuple[int, ...]
     """Example frames: those that took longest."""
+    places: Places
+    """Where they stand among the WRITEs of their files."""
 
 
 def commits(trace: Trace) -> tuple[Commits, ...]:
@@ -65,6 +70,7 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.register("told", walked.commits)
         rows = cursor.execute(_COMMITS, {"examples": EXAMPLES}).fetchall()
+    placed = commit_places.places(trace, walked.commits)
     found = [
         Commits(
             client=walked.mounts[mount][0],
@@ -79,6 +85,7 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
             fixed_s=None if intercept is None else max(0.0, seconds(intercept) or 0.0),
             rate_bytes=None if not slope or slope <= 0 else 1e9 / number(slope),
             frames=tuple(frames),
+            places=placed.get(mount, commit_places.NOWHERE),
         )
         for (
             mount, calls, files, written, empty, time, mean, longest, intercept, slope, frames,

@@ -20,11 +20,16 @@ it where another one is left (RFC 8881 section 18.18), a delegation (section 10.
 when they open it."""
 
 
-def ends(table: str) -> str:
-    """SQL: for each mount, how often the files in the table were closed or unlocked, as `ends`."""
+def ends(table: str, by: str = "mount") -> str:
+    """SQL: for each mount, how often the files in the table were closed or unlocked, as `ends`.
+
+    Args:
+        table: A table with the columns `mount` and `file`.
+        by: `mount, file` for how often each file was.
+    """
     return f"""
-        select mount, count(*) as ends
+        select {by}, count(*) as ends
         from calls semi join {table} using (mount, file)
         where {among("op", WRITTEN_BACK)} or (op = 'GETATTR' and version < 4)
-        group by mount
+        group by {by}
     """

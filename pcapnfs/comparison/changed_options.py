@@ -162,7 +162,9 @@ def _overlap(before: Side, after: Side) -> bool:
 def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
     """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
     first, second = _verdicts(before, f"{option}="), _verdicts(after, f"{option}=")
-    names = [" and ".join(each.title for each in found) for found in (first, second)]
+    names = [
+        " and ".join(dict.fromkeys(each.options[0] for each in found)) for found in (first, second)
+    ]
     if not any(names):
         yield from _pieces(option, before, after)
     if names[0] == names[1]:
@@ -173,14 +175,14 @@ def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
         return
     said = (first or second)[0]
     other = after if first else before
-    limit, largest = int(said.title.split("=", 1)[1].split()[0]), _largest(option, other)
+    limit, largest = int(said.options[0].partition("=")[2]), _largest(option, other)
     if largest is None or largest <= limit:
         return
     beyond = f"larger ({units.size(largest)} were moved at once)"
     yield Cause(
         option,
-        said.title if first else beyond,
-        beyond if first else said.title,
+        said.options[0] if first else beyond,
+        beyond if first else said.options[0],
         said.confidence,
         f"{said.evidence}; the other capture has {units.size(largest)}",
     )

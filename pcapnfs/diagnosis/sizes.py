@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.mounts.mount_sizes import EAGER
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed
 from pcapnfs.diagnosis.mounted import CHANGE, CHECK, of_part
 from pcapnfs.diagnosis.severity import by_cost
@@ -100,8 +101,9 @@ class Transfers(Record):
                     f"Mount without {self.option}: client and server then agree on the largest "
                     f"size that both can do, 1 MiB on Linux. {CHANGE}"
                 ),
+                *((_LAZY,) if EAGER in verdict.options else ()),
                 Advice(
-                    "If the option is not there, the client has a limit of its own (UDP, an old "
+                    "If no such option is there, the client has a limit of its own (UDP, an old "
                     "kernel)"
                     + (
                         ", or the server allows no more: its FSINFO, or maxread and maxwrite of "
@@ -195,6 +197,13 @@ class Transfers(Record):
             f"{units.counted(runs.calls, self.what)}."
         )
 
+
+_LAZY = Advice(
+    "If the mount has write=eager, the pieces are what programs write: mount without it, so that "
+    "the client gathers them, or let programs write larger ones.",
+    "what was written is sent when the file is closed or synced, or some seconds later, and not at "
+    "once.",
+)
 
 _OWN = {
     32 << 10: " macOS takes 32 KiB by itself: mount with {option}=1048576 there.",

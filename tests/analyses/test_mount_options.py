@@ -451,7 +451,24 @@ def test_a_transfer_size_is_an_option_only_below_what_the_server_allows() -> Non
     assert options(seen) == [(("rsize=32768",), "possible"), (("wsize=32768",), "likely")]
     assert options(replace(seen, max_write_bytes=32768, max_read_bytes=32768)) == []
     assert options(replace(seen, writes_continued=2, reads_continued=19)) == []
-    assert options(replace(seen, listing_bytes=65536))[0] == (("wsize=32768",), "likely")
+    # Then READs say nothing of the mount, and the program may write so.
+    apart = replace(seen, listing_bytes=65536)
+    assert options(apart) == [(("wsize=32768", "write=eager"), "possible")]
+
+
+def test_pieces_may_be_those_that_a_program_writes_unless_the_client_shows_that_it_gathers() -> (
+    None
+):
+    seen = replace(
+        DEFAULT, write_bytes=8192, writes=480, writes_continued=447, max_write_bytes=65536
+    )
+    either = [(("wsize=8192", "write=eager"), "possible")]
+    assert options(seen) == either
+    assert options(replace(seen, writes_alone=2)) == either
+    assert options(replace(seen, writes_alone=3)) == [(("wsize=8192",), "likely")]
+    read = replace(seen, reads=60, reads_continued=50, max_read_bytes=65536)
+    assert options(replace(read, read_bytes=8192))[1:] == [(("wsize=8192",), "likely")]
+    assert options(replace(read, read_bytes=16384))[1:] == either
 
 
 def test_reads_that_a_program_waits_for_one_by_one_tell_its_size_and_not_the_mount_s() -> None:
@@ -820,6 +837,7 @@ def test_writes_are_continued_by_the_next_at_their_end() -> None:
     seen = client.seen()
     assert (seen.writes, seen.write_bytes, seen.writes_continued) == (7, 4096, 2)
     assert (seen.writes_sync, seen.files_sync, seen.writes_unstable) == (2, 1, 2)
+    assert seen.writes_alone == 1
     assert (seen.reads, seen.read_bytes) == (0, None)
 
 

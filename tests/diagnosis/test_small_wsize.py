@@ -46,3 +46,13 @@ def test_clients_whose_own_size_it_is_are_named(largest: int, told: tuple[str, .
     )
     (seen,) = seen_by(RULE, found)
     assert not any(name in seen.advice[1].action for name in ("macOS", "FreeBSD"))
+
+
+def test_a_client_that_sends_at_once_is_the_other_reason() -> None:
+    either = verdict("wsize=8192", "write=eager", confidence="possible")
+    (seen,) = seen_by(RULE, mounted(either))
+    assert seen.title == "Small WRITEs: wsize=8192 or write=eager"
+    assert (seen.confidence, seen.at_most) == ("possible", "warning")
+    assert "write=eager" in seen.advice[1].action
+    (seen,) = seen_by(RULE, mounted(SMALL))
+    assert not any("eager" in advice.action for advice in seen.advice)

@@ -109,6 +109,7 @@ _TRANSFERS = f"""
         select mount, file, call_time, call_frame, reading, requested, unstable,
                "offset"::hugeint + requested = lead("offset") over next
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued,
+               "offset" = lag("offset"::hugeint + requested) over next as continues,
                coalesce(lead(call_time) over next >= reply_time, false) as waited_for,
                requested = lead(requested) over next as as_large
         from sized
@@ -131,6 +132,8 @@ _TRANSFERS = f"""
            count(*) filter (not reading and continued and not unstable) as writes_sync,
            count(distinct file) filter (not reading and continued and not unstable) as files_sync,
            count(*) filter (not reading and continued and unstable) as writes_unstable,
+           count(*) filter (not reading and not coalesce(continued or continues, false)
+                            and not unstable) as writes_alone,
            count(*) filter (reading and continued and as_large and requested < largest)
                as reads_smaller,
            count(*) filter (not reading and continued and as_large and requested < largest

@@ -157,6 +157,8 @@ class Evidence(Record):
     another limit may be why."""
     writes_smaller: int = 0
     """The same of WRITEs sent UNSTABLE."""
+    writes_alone: int = 0
+    """WRITEs sent DATA_SYNC or FILE_SYNC that no other one of the file continued."""
     settled_returns: int = 0
     """As `returns`, also where it had changed what the directory lies in, but not since it last
     found it there."""

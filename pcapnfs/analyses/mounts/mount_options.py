@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.aged_files import FILE_TIMEOUT_S
-from pcapnfs.analyses.mounts.mount_sizes import read_size, write_size
+from pcapnfs.analyses.mounts.mount_sizes import in_many_pieces, read_size, write_size
 from pcapnfs.analyses.mounts.mount_timeouts import timeout
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MANY, Verdict, concluded
 from pcapnfs.record import Record
@@ -127,7 +127,8 @@ Kind = Literal["attributes", "names", "listings", "rsize", "wsize"]
 def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
     """The verdicts that have no other common cause, of options whose absence calls can show.
 
-    That directories are always asked for has none, also where it is open which option it is.
+    That directories are always asked for has none, also where it is open which option it is; nor
+    have many WRITEs in small pieces.
     """
     judges: tuple[tuple[Kind, Iterator[Verdict]], ...] = (
         ("attributes", _attribute_cache(seen)),
@@ -138,7 +139,11 @@ def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
     )
     for kind, found in judges:
         for verdict in found:
-            if verdict.confidence == "likely" or (kind == "attributes" and _asks_always(seen)):
+            if (
+                verdict.confidence == "likely"
+                or (kind == "attributes" and _asks_always(seen))
+                or (kind == "wsize" and in_many_pieces(seen))
+            ):
                 yield kind, verdict
 
 

@@ -29,6 +29,9 @@ way: in the laboratory, with rsize of 4 to 64 KiB, a fifth were waited for at mo
 SMALL_WRITE_BYTES = 65536
 """Larger WRITEs may be as large as what had been written when the client sent it."""
 
+EAGER = "write=eager"
+"""The option with which the client sends what a program writes at once, whatever wsize is."""
+
 
 def read_size(seen: Evidence) -> Iterator[Verdict]:
     """`rsize` limits READ and, on Linux, what a listing asks for."""
@@ -72,16 +75,20 @@ def _small_listing(seen: Evidence, listing: int) -> bool:
 
 
 def write_size(seen: Evidence) -> Iterator[Verdict]:
-    """`wsize` limits WRITE: data that the client may send in one piece goes out in several."""
+    """`wsize` limits WRITE: data that the client may send in one piece goes out in several.
+
+    With `write=eager` (Linux 5.12, nfs(5)) so it does in the pieces that programs write.
+    """
     write, listing = seen.write_bytes, seen.listing_bytes
     if write is None:
         return
     if write <= SMALL_WRITE_BYTES and _limited(
         write, seen.max_write_bytes, seen.writes_continued, FEW
     ):
+        lazy = _gathers(seen)
         yield concluded(
-            (f"wsize={write}",),
-            "likely" if seen.max_write_bytes and seen.writes_continued >= ENOUGH else "possible",
+            (f"wsize={write}",) if lazy else (f"wsize={write}", EAGER),
+            "likely" if lazy and in_many_pieces(seen) else "possible",
             f"no WRITE brought more than {units.size(write)}, "
             f"{units.count(seen.writes_continued)} of that size were continued by the next"
             f"{_allowed(seen.max_write_bytes)}",
@@ -95,6 +102,21 @@ def write_size(seen: Evidence) -> Iterator[Verdict]:
             f"which is also what listings asked for{_allowed(seen.max_write_bytes)}",
             seen.frames["write"],
         )
+
+
+def in_many_pieces(seen: Evidence) -> bool:
+    """Whether enough WRITEs went on at a size for which an option is the only common reason."""
+    return bool(seen.max_write_bytes) and seen.writes_continued >= ENOUGH
+
+
+def _gathers(seen: Evidence) -> bool:
+    """Whether the client shows that it keeps what is written until there is enough to send.
+
+    Only then it sends a file that is no larger than a WRITE in one that asks for stable storage. Or
+    its READs or listings are limited to the same size: a mount or a client has one for all.
+    """
+    same = f"rsize={seen.write_bytes}"
+    return seen.writes_alone >= FEW or any(same in each.options for each in read_size(seen))
 
 
 def _limited(size: int, allowed: int | None, continued: int, needed: int) -> bool:

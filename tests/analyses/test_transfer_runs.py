@@ -53,6 +53,18 @@ def test_reads_have_their_own_limit() -> None:
     assert runs.writes.calls == 0
 
 
+def test_ten_of_one_size_behind_one_another_are_a_habit() -> None:
+    ten = [move(number, number, "READ") for number in range(1, 11)]
+    assert found(LIMIT, *ten).reads.even == 10
+    assert found(LIMIT, *ten[:9]).reads.even == 0
+    first, executed = ten[0]
+    smaller = [first, {**executed, "offset": 4096 * 2 - 2048, "requested": 2048}]
+    last, executed = move(11, 11, "READ")
+    # A run begins with smaller ones where a client begins to read ahead.
+    assert found(LIMIT, smaller, *ten[1:]).reads.even == 10
+    assert found(LIMIT, *ten, [last, {**executed, "requested": 100}]).reads.even == 11
+
+
 def commit(number: int, status: int = 0) -> list[Row]:
     """A COMMIT of 4 ms."""
     return [

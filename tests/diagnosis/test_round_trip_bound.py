@@ -8,11 +8,13 @@ import pytest
 
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
+from pcapnfs.analyses.wire.caps import Caps, Pair
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_captured_at_server import THERE
 
 FAR: dict[str, Any] = {
@@ -113,6 +115,45 @@ def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
     (seen,) = seen_by(RULE, found)
     assert ("read_ahead_kb" in seen.advice[0].action) is told
     assert ("(tar)" in seen.advice[0].action) is not told
+    assert ("each of which waits for the one before" in seen.advice[0].action) is told
+
+
+def reading(size: int, *, even: int = 900, mean: float = 1.0, option: str = "") -> str:
+    """What is advised first where all calls are READs of this size, of 64 KiB that are allowed."""
+    reads = Runs(900, 900, size, 65536, spared.NONE, 0.0, even)
+    runs = replace(MOVED, reads=reads)
+    pair = Pair(runs.client, runs.server, 900, 5.0, mean, 64, 0.0, 1, True, False)
+    material = replace(
+        bound_by("round_trips", **FAR), transfer_runs=(runs,), caps=Caps(pairs=(pair,), slots=())
+    )
+    if option:
+        cache = replace(material.cache, mounts=(replace(MOUNT, verdicts=(verdict(option),)),))
+        material = replace(material, cache=cache)
+    (seen,) = seen_by(RULE, material)
+    return seen.advice[0].action
+
+
+def test_what_a_program_reads_past_the_cache_is_not_read_ahead() -> None:
+    assert "READs of 16.0 KiB of files in order, one at a time" in reading(16384)
+    assert "O_DIRECT" in reading(32768, even=450)
+    for other in (
+        reading(16384, even=449),
+        reading(65536),
+        reading(16384, option="rsize=16384"),
+    ):
+        assert "Have the client read further ahead" in other
+        assert "waits for the one before" in other
+
+
+def test_reads_that_are_under_way_together_do_not_wait_for_one_another() -> None:
+    action = reading(8192, mean=17.6, option="rsize=8192")
+    assert "READs of files in order, 18 under way at a time. Have the client read" in action
+    assert "waits for the one before" not in action
+    # 256 KiB, twice as far as by default.
+    assert "further ahead brings little" not in reading(65536, mean=4.0)
+    assert "4.01 under way at a time: reading further ahead brings little" in reading(
+        65536, mean=4.01
+    )
 
 
 @pytest.mark.parametrize(("stable_calls", "looks"), [(0, True), (89, True), (90, False)])

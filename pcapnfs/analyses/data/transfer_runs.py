@@ -50,6 +50,10 @@ READS = columns.together(
 NEEDS = population.Operations(MOVING)
 """Only these move data."""
 
+LONG = 10
+"""Calls of one size behind one another that show a habit: a client that begins to read ahead goes
+through a few sizes, each twice as large as the one before."""
+
 LARGEST_BYTES = 1048576
 """What Linux moves in one call at most, whatever the server allows."""
 
@@ -72,6 +76,8 @@ class Runs(Record):
     server allows is not known."""
     merged_stable_s: float
     """The part of `merged.time_s` for WRITEs that were on stable storage when answered, seconds."""
+    even: int = 0
+    """Those in runs of ten or more of which all but the last had one size."""
 
 
 class TransferRuns(Record):
@@ -200,6 +206,7 @@ def _runs(
     stable: object,
     pause: object,
     frames: object,
+    even: object,
 ) -> Runs:
     """Read a row of `_MERGED`."""
     return Runs(
@@ -209,6 +216,7 @@ def _runs(
         allowed_bytes=whole(allowed),
         merged=spared.of_row((left_out, share, pause, frames)),
         merged_stable_s=seconds(stable) or 0.0,
+        even=integer(even),
     )
 
 
@@ -240,7 +248,8 @@ _MERGED = f"""
            sum((stable_share * (left_out / calls))::bigint),
            sum((pause * (left_out / calls))::bigint),
            coalesce(arg_max(frame, (left_out, -frame::bigint), {EXAMPLES})
-                        filter (left_out > 0), [])
+                        filter (left_out > 0), []),
+           coalesce(sum(calls) filter (calls >= {LONG} and bytes > (calls - 1) * largest), 0)
     from fewer group by mount, reading
 """
 

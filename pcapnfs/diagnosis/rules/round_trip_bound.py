@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
+from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
@@ -14,6 +15,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import replace
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.data.transfer_runs import TransferRuns
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
@@ -59,12 +61,30 @@ _AT_ONCE = Advice(
     "different files need not wait for one another."
 )
 
-_AHEAD = Advice(
-    "Most calls are READs of files in order, each of which waits for the one before. Have the "
-    "client read further ahead: since Linux 5.4 it does so by 128 KiB only, however large rsize is "
+AHEAD_BYTES = 131072
+"""As far as Linux reads ahead since 5.4, unless it is told to read further (read_ahead_kb)."""
+
+SEVERAL = 1.5
+"""Calls under way on average from which on READs do not wait for one another."""
+
+_PAST_CACHE = (
+    "Most calls are READs of {size} of files in order, one at a time in each, smaller than the "
+    "client may ask for: the program reads past the client's cache (O_DIRECT, dd iflag=direct, "
+    "client libraries), and read_ahead_kb has no effect on that. Have it read larger pieces, "
+    "several at once, or through the cache."
+)
+
+_ENOUGH_AHEAD = (
+    "Most calls are READs of files in order, {calls} under way at a time: reading further ahead "
+    "brings little. Larger READs (rsize, and what the server allows) need fewer calls."
+)
+
+_AHEAD = (
+    "Most calls are READs of files in order, {calls}. Have the client read further ahead: since "
+    "Linux 5.4 it does so by 128 KiB only, however large rsize is "
     "(/sys/class/bdi/0:NN/read_ahead_kb, NN from mountpoint -d; for good with nfsrahead in "
-    "/etc/nfs.conf). 15 times rsize was usual before.",
-    "programs that read here and there fetch more than they use.",
+    "/etc/nfs.conf). 15 times rsize was usual before. A program that reads past the cache "
+    "(O_DIRECT) gains nothing by it: let it read larger pieces."
 )
 
 
@@ -157,14 +177,54 @@ def _usual_s(found: Bottleneck) -> float:
     return usual if rtt > SKEWED * usual else rtt
 
 
-def _reads_on(material: Material, found: Bottleneck) -> bool:
-    """Whether most of its calls are READs that continue one another."""
-    reads = sum(
-        pair.reads.in_runs
+def _on_reads(material: Material, found: Bottleneck) -> Advice | None:
+    """What to do where most of its calls are READs that continue one another; None elsewhere."""
+    reads = [
+        (pair, pair.reads)
         for pair in material.transfer_runs
         if not found.about or pair.client in found.about
+    ]
+    in_runs = sum(each.in_runs for _, each in reads)
+    if in_runs < READING * found.calls:
+        return None
+    by_program = [each for pair, each in reads if _past_cache(material, pair)]
+    if sum(each.even for each in by_program) >= READING * in_runs:
+        largest = max(each.largest_bytes for each in by_program)
+        return Advice(_PAST_CACHE.format(size=units.size(largest)))
+    under_way = _under_way(material, found)
+    if under_way * max(each.largest_bytes for _, each in reads) > 2 * AHEAD_BYTES:
+        return Advice(_ENOUGH_AHEAD.format(calls=f"{under_way:.3g}"))
+    return Advice(
+        _AHEAD.format(
+            calls=f"{under_way:.2g} under way at a time"
+            if under_way >= SEVERAL
+            else "each of which waits for the one before"
+        ),
+        "programs that read here and there fetch more than they use.",
     )
-    return reads >= READING * found.calls
+
+
+def _past_cache(material: Material, pair: TransferRuns) -> bool:
+    """Whether READs are as small as the program makes them.
+
+    They could be larger, and no rsize limits them: that shows by READs that were sent before the
+    one before was answered (`mount_sizes`).
+    """
+    limited = any(
+        verdict.options[0].startswith("rsize=")
+        for mount in material.cache.mounts
+        if (mount.client, mount.server, mount.part) == (pair.client, pair.server, pair.part)
+        for verdict in mount.verdicts
+    )
+    largest, allowed = pair.reads.largest_bytes, pair.reads.allowed_bytes
+    return not limited and largest <= SMALL_READ_BYTES and (allowed is None or largest < allowed)
+
+
+def _under_way(material: Material, found: Bottleneck) -> float:
+    """Its calls under way on average while any was; 0 where that is not known."""
+    pairs = [pair for pair in material.caps.pairs if not found.about or pair.client in found.about]
+    busy_s = sum(pair.busy_s for pair in pairs)
+    return sum(pair.mean * pair.busy_s for pair in pairs) / busy_s if busy_s else 0.0
 
 
 def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
@@ -175,8 +235,9 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     )
     stores = found.stable_calls >= max(1.0, STORING * found.calls)
     fewer = (_IN_ONE_STREAM, _AT_ONCE) if stores else (_AT_ONCE, _LOOK_AT_LESS)
-    if _reads_on(material, found):
-        fewer = (_AHEAD, _AT_ONCE)
+    on_reads = _on_reads(material, found)
+    if on_reads is not None:
+        fewer = (on_reads, _AT_ONCE)
     slow = Advice(
         "See first why some calls took so much longer than the others: where no finding on loss, "
         "waiting or slow calls tells, pcapnfs report shows when it was, perfile what they were "

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pcapnfs.analyses.namespace.attribute_calls import attribute_calls
-from tests.unit.rows import Row, call, operation, trace_of
+from tests.unit.rows import Row, call, file, operation, trace_of
 
 MODE, OWNER, TIMES = "00000000:00000002", "00000000:00000030", "00000000:00410000"
 
@@ -106,3 +106,24 @@ def test_what_is_set_is_told_where_nfsv4_tells_it() -> None:
         (pair,) = attribute_calls(trace)
     assert (pair.times, pair.owners, pair.modes) == (1, 2, 1)
     assert (pair.client, pair.server, pair.calls.frames) == ("10.0.0.2", "10.0.0.1", (3, 5, 7))
+
+
+def test_names_tell_files_that_are_made_again_and_journals() -> None:
+    steps = [
+        create(1, 1), setattr_(2, 1), setattr_(3, 1), create(4, 2), setattr_(5, 2),
+        create(6, 3), setattr_(7, 3), create(8, 4), setattr_(9, 4),
+    ]  # fmt: skip
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    files = [
+        file(1, "b.db-journal", name="b.db-journal", parent=9),
+        file(2, "b.db-journal", name="b.db-journal", parent=9),
+        file(3, "d/-journal", name="-journal", parent=8),
+    ]
+    with trace_of(calls=calls, operations=operations, files=files) as trace:
+        (pair,) = attribute_calls(trace)
+    # Of the fourth file no name is known.
+    assert (pair.files, pair.names, pair.journals) == (4, 3, 3)
+    assert pair.most == "b.db-journal"
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = attribute_calls(trace)
+    assert (pair.names, pair.journals, pair.most) == (4, 0, None)

@@ -19,6 +19,9 @@ MANY = AttributeCalls(
     modes=0,
     owners=0,
     times=0,
+    names=10,
+    journals=0,
+    most="a",
 )
 
 
@@ -46,8 +49,8 @@ def test_nothing_is_to_be_left_that_is_not_set() -> None:
     pair = replace(MANY, times=30)
     (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(pair,)))
     action, risk = seen.advice[0].action, seen.advice[0].risk
-    assert "tar -x with -m, cp" in action
-    assert "rsync -a with --no-t." in action
+    assert "tar -x with -m, unzip with -DD (times alone), cp" in action
+    assert "rsync -a with --no-t;" in action
     assert risk is not None
     assert "umask" not in risk
     assert "owner" not in action + risk
@@ -63,3 +66,35 @@ def test_few_of_them_are_not_told() -> None:
 def test_what_costs_next_to_nothing_is_not_worth_an_option() -> None:
     fast = replace(MANY, calls=replace(MANY.calls, time_s=0.001, pause_s=0.0))
     assert seen_by(RULE, replace(bound_by("client"), attribute_calls=(fast,))) == []
+
+
+def test_journals_of_sqlite_are_known_by_their_names() -> None:
+    pair = replace(MANY, owners=30, names=1, journals=27, most="b.db-journal")
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(pair,)))
+    assert seen.title == "Attributes of SQLite's journals are set one by one"
+    assert seen.seen.endswith("The names are those of SQLite's journals (b.db-journal).")
+    assert "one transaction" in seen.advice[0].action
+    assert "not as root" in seen.advice[-1].action
+    assert not any("tar" in advice.action.split() for advice in seen.advice)
+    # Another user's SQLite sets the mode alone.
+    modes = replace(pair, owners=0, modes=30)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(modes,)))
+    assert not any("root" in advice.action for advice in seen.advice)
+    few = replace(pair, journals=26, names=10)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(few,)))
+    assert seen.title == "Attributes of new files are set one by one"
+
+
+def test_a_file_that_is_made_again_and_again_is_no_archive() -> None:
+    again = replace(MANY, times=30, names=5, most="log.gz")
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(again,)))
+    assert seen.seen.endswith("These files had 5 names (log.gz).")
+    assert "again and again" in seen.advice[0].action
+    assert not any("tar -x" in advice.action for advice in seen.advice)
+    for other in (
+        replace(again, names=6),
+        replace(again, names=1, files=1),
+        replace(again, names=11, files=30),
+    ):
+        (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(other,)))
+        assert "tar -x" in seen.advice[0].action

@@ -42,6 +42,7 @@ READS = columns.together(
     columns.of(
         calls="call mount callback op signature status file call_frame call_time reply_time",
         operations="call op set_size attributes",
+        files="file parent name path",
     ),
 )
 """The columns that the queries here read."""
@@ -69,6 +70,15 @@ class AttributeCalls(Record):
     """Those that set the owner or the group, likewise."""
     times: int
     """Those that set times, likewise."""
+    names: int
+    """Names that the files on which attributes were set had last, each in its directory; a file
+    whose name is not known counts as one."""
+    journals: int
+    """The SETATTRs on files with names as SQLite gives them to its journals and write-ahead logs:
+    that of the database, and -journal, -wal or -shm behind it."""
+    most: str | None
+    """Path of the name under which most of these files were made; the first in the order of the
+    alphabet where several are; None where no name is known."""
 
 
 def attribute_calls(trace: Trace) -> tuple[AttributeCalls, ...]:
@@ -90,8 +100,11 @@ def attribute_calls(trace: Trace) -> tuple[AttributeCalls, ...]:
             modes=integer(modes),
             owners=integer(owners),
             times=integer(times),
+            names=integer(names),
+            journals=integer(journals),
+            most=None if most is None else str(most),
         )
-        for mount, made, files, modes, owners, times, *values in rows
+        for mount, made, files, modes, owners, times, names, journals, most, *values in rows
     )
     return tuple(sorted(found, key=lambda each: (each.client, each.server)))
 
@@ -143,6 +156,9 @@ _SET = f"""
                              else only_times end, false)
 """
 
+_JOURNALS = "name similar to '.+-(journal|wal|shm)'"
+"""SQL: the name is one of SQLite's, as "Temporary Files Used By SQLite" has them."""
+
 _COUNTED = f"""
     with timed as materialized (
         select call_frame, mount, file, mode, owner, times, share, pause
@@ -154,12 +170,30 @@ _COUNTED = f"""
         from timed join usual using (mount)
     ),
     made as (select mount, count(*) as made from new group by mount),
+    named as (
+        select file, parent, name, path, {_JOURNALS} as journal
+        from files where file in (select file from shared)
+    ),
     counted as (
         select mount, count(distinct file) as files, count(*) filter (mode) as modes,
                count(*) filter (owner) as owners, count(*) filter (times) as times,
+               count(*) filter (journal) as journals,
                {spared.columns("true")}
-        from shared group by mount
+        from shared left join named using (file) group by mount
+    ),
+    titles as (
+        select mount, coalesce(name, file::varchar) as title, parent, any_value(path) as path,
+               count(*) as files, any_value(name) is not null as known
+        from (select distinct mount, file from shared) left join named using (file)
+        group by mount, title, parent
+    ),
+    distinct_names as (
+        select mount, count(*) as names,
+               arg_max(path, (files, -rank)) filter (known) as most
+        from (select *, row_number() over (partition by mount order by path) as rank from titles)
+        group by mount
     )
-    select mount, made, files, modes, owners, times, {spared.names("spared")}
-    from counted join made using (mount)
+    select mount, made, files, modes, owners, times, names, journals, most,
+           {spared.names("spared")}
+    from counted join made using (mount) join distinct_names using (mount)
 """

@@ -55,9 +55,41 @@ _KINDS = (
     _Kind("mode", lambda pair: pair.modes, "--no-same-permissions", "--no-p", "modes by umask"),
 )
 
+MOSTLY = 0.9
+"""Share of the SETATTRs on journals from which on SQLite is told as the reason."""
+
+AGAIN = 0.5
+"""Names, by files on which attributes were set, up to which the same files are made again and
+again: what unpacks or copies makes each name once."""
+
+AGAIN_NAMES = 10
+"""And no more names than these: an archive that is unpacked several times has more."""
+
 _WHERE_THE_DISKS_ARE = Advice(
     "If they must be kept, unpack or copy where the disks are (tar or rsync over ssh, on the "
     "server), or keep many small files as one archive or image."
+)
+
+_LESS_OFTEN = Advice(
+    "These files are made again and again: have the program do so less often, or change a file "
+    "where it is, which then keeps its attributes."
+)
+
+_JOURNALS = (
+    Advice(
+        "Put many changes into one transaction (BEGIN … COMMIT): each one by itself begins and "
+        "ends a journal, and stores it and the database.",
+        "what was not committed is lost when the program fails.",
+    ),
+    Advice(
+        "PRAGMA locking_mode=EXCLUSIVE keeps the journal from one transaction to the next.",
+        "no other process can open the database meanwhile.",
+    ),
+)
+
+_AS_OWNER = Advice(
+    "Run the program as the user who owns the database, and not as root: as root alone SQLite sets "
+    "the owner of its journals."
 )
 
 
@@ -73,12 +105,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=severity,
             at_most="warning",
-            title="Attributes of new files are set one by one",
+            title="Attributes of SQLite's journals are set one by one"
+            if _journals(pair)
+            else "Attributes of new files are set one by one",
             seen=_seen(pair),
-            why="A program that unpacks or copies sets the times, the owner and the mode of each "
-            "file with a system call of its own. Each of these is a SETATTR, which waits for "
-            "stable storage as the create did.",
-            advice=(_leave(pair), _WHERE_THE_DISKS_ARE),
+            why=_WHY_JOURNALS if _journals(pair) else _WHY,
+            advice=_advice(pair),
             calls=pair.calls.calls,
             confidence="certain",
             data=units.counted(pair.calls.calls, "SETATTR"),
@@ -88,6 +120,37 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+_WHY = (
+    "A program that unpacks or copies, or makes a file anew to change it, sets the times, the "
+    "owner and the mode of each file with a system call of its own. Each of these is a SETATTR, "
+    "which waits for stable storage as the create did."
+)
+
+_WHY_JOURNALS = (
+    "SQLite opens a journal for each transaction, and sets its owner or mode to those of the "
+    "database. Each of these is a SETATTR, which waits for stable storage, as do the create of the "
+    "journal, its data and its removal."
+)
+
+
+def _journals(pair: AttributeCalls) -> bool:
+    """Whether nearly all are on journals of SQLite."""
+    return pair.journals >= MOSTLY * pair.calls.calls
+
+
+def _again(pair: AttributeCalls) -> bool:
+    """Whether the same names are made again and again."""
+    return pair.files > 1 and pair.names <= min(AGAIN * pair.files, AGAIN_NAMES)
+
+
+def _advice(pair: AttributeCalls) -> tuple[Advice, ...]:
+    if _journals(pair):
+        return (*_JOURNALS, _AS_OWNER) if pair.owners else _JOURNALS
+    return (
+        (_LESS_OFTEN, _leave_again(pair)) if _again(pair) else (_leave(pair), _WHERE_THE_DISKS_ARE)
+    )
+
+
 def _seen(pair: AttributeCalls) -> str:
     told = [f"{kind.name} in {units.count(kind.calls(pair))}" for kind in _set_by(pair)]
     return (
@@ -95,8 +158,18 @@ def _seen(pair: AttributeCalls) -> str:
         f"{units.counted(pair.made, 'new file')}, beside what their creates need: "
         f"{pair.calls.calls / pair.files:.1f} for each, "
         f"{units.duration(pair.calls.time_s / pair.calls.calls)} each"
-        f"{f' (they set {wording.listed(told, len(told))})' if told else ''}."
+        f"{f' (they set {wording.listed(told, len(told))})' if told else ''}.{_whose(pair)}"
     )
+
+
+def _whose(pair: AttributeCalls) -> str:
+    """What the names of the files tell."""
+    most = "" if pair.most is None else f" ({wording.places((pair.most,))})"
+    if _journals(pair):
+        return f" The names are those of SQLite's journals{most}."
+    if _again(pair):
+        return f" These files had {units.counted(pair.names, 'name')}{most}."
+    return ""
 
 
 def _leave(pair: AttributeCalls) -> Advice:
@@ -107,13 +180,35 @@ def _leave(pair: AttributeCalls) -> Advice:
         return wording.listed(values, len(values))
 
     by_default = any(kind.tar.startswith("--no-same") for kind in kinds)
+    unzip = ", unzip with -DD (times alone)" if any(kind.name == "times" for kind in kinds) else ""
     return Advice(
-        f"If what they set ({listed(*(kind.name for kind in kinds))}) need not be kept, have the "
+        f"If what they set ({_names(kinds)}) need not be kept, have the "
         f"program leave it: tar -x with {listed(*(kind.tar for kind in kinds))}"
-        f"{' (root sets owners and permissions unless told not to)' if by_default else ''}, "
-        f"cp without -p and -a, rsync -a with {' '.join(kind.rsync for kind in kinds)}.",
-        f"files then have {listed(*(kind.then for kind in kinds))}.",
+        f"{' (root sets owners and permissions unless told not to)' if by_default else ''}{unzip}, "
+        f"cp without -p and -a, rsync -a with {' '.join(kind.rsync for kind in kinds)}; others "
+        "have settings of their own.",
+        _without(kinds),
     )
+
+
+def _leave_again(pair: AttributeCalls) -> Advice:
+    """The same where no archive is unpacked, and no tree copied."""
+    kinds = _set_by(pair) or list(_KINDS)
+    return Advice(
+        f"If what they set ({_names(kinds)}) need not be kept, have the program leave it: what a "
+        "shell writes with > has none of it (gzip -c FILE > FILE.gz in place of gzip FILE, cat in "
+        "place of cp -p).",
+        _without(kinds),
+    )
+
+
+def _names(kinds: list[_Kind]) -> str:
+    return wording.listed([kind.name for kind in kinds], len(kinds))
+
+
+def _without(kinds: list[_Kind]) -> str:
+    """What files have where these are left."""
+    return f"files then have {wording.listed([kind.then for kind in kinds], len(kinds))}."
 
 
 def _set_by(pair: AttributeCalls) -> list[_Kind]:
@@ -124,7 +219,8 @@ def _set_by(pair: AttributeCalls) -> list[_Kind]:
 RULE = Rule(
     id="attributes_apart",
     title="Owner, mode and times of new files, set with a call each",
-    origin="practice: tar -x and cp -a over NFS; RFC 1813 section 3.3.2, RFC 8881 section 18.30",
+    origin="practice: tar -x and cp -a over NFS, SQLite as root; RFC 1813 section 3.3.2, RFC 8881 "
+    "section 18.30",
     judge=judge,
     thresholds=(LEAST,),
 )

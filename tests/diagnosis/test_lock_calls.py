@@ -42,6 +42,7 @@ def test_a_tenth_of_the_calls_is_too_much() -> None:
 def test_sqlite_is_told_by_the_bytes_that_it_locks() -> None:
     (seen,) = seen_by(RULE, nothing(lock_calls=(replace(MANY, sqlite=54),)))
     assert seen.seen.endswith("The bytes are those that SQLite locks.")
+    assert seen.advice[0].action.startswith("Put several statements into one transaction")
     assert "locking_mode=EXCLUSIVE" in seen.advice[0].action
     (seen,) = seen_by(RULE, nothing(lock_calls=(replace(MANY, sqlite=53),)))
     assert "SQLite" not in seen.seen

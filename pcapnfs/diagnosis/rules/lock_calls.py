@@ -79,9 +79,10 @@ def _advice(pair: LockCalls, *, sqlite: bool) -> tuple[Advice, ...]:
 
 
 _SQLITE = Advice(
-    "Have the program keep its lock: PRAGMA locking_mode=EXCLUSIVE (Subversion: "
-    "exclusive-locking = true in the [working-copy] of its config), and put several statements "
-    "into one transaction: one that reads takes four of these calls, one that writes nine.",
+    "Put several statements into one transaction: one that reads takes four of these calls, one "
+    "that writes nine, and makes, stores and removes a journal besides. Have the program keep its "
+    "lock: PRAGMA locking_mode=EXCLUSIVE (Subversion: exclusive-locking = true in the "
+    "[working-copy] of its config).",
     "no other process can open the database meanwhile.",
 )
 

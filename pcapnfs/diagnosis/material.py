@@ -41,6 +41,7 @@ from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import attribute_calls as _attribute_calls
 from pcapnfs.analyses.namespace import directory_order as _directory_order
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
+from pcapnfs.analyses.namespace import journals as _journals
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace import names_again as _names_again
 from pcapnfs.analyses.namespace import not_found as _not_found
@@ -104,6 +105,7 @@ READS = columns.together(
     _filter_ports.READS,
     _held_segments.READS,
     _late_connections.READS,
+    _journals.READS,
     _layouts.READS,
     _listing_costs.READS,
     _in_turn.READS,
@@ -169,6 +171,7 @@ class Material(Record):
     filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
     late_connections: tuple[_late_connections.LateConnections, ...]
+    journals: tuple[_journals.Journals, ...]
     layouts: tuple[_layouts.Layouts, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     in_turn: tuple[_in_turn.InTurn, ...]
@@ -311,6 +314,7 @@ def complete(
     filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
     late_connections = ask(_late_connections.late_connections)
+    journals = ask(_journals.journals)
     layouts = ask(_layouts.layouts)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
@@ -372,6 +376,7 @@ def complete(
         filter_ports=filter_ports(),
         held_segments=held_segments(),
         late_connections=late_connections(),
+        journals=journals(),
         layouts=layouts(),
         listing_costs=listing_costs(),
         in_turn=one_by_one(),

@@ -28,6 +28,7 @@ from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     attribute_calls,
     directory_order,
+    journals,
     listing_costs,
     not_found,
     readdir,
@@ -82,6 +83,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     commits.commits: commits.NEEDS,
     directory_order.directory_order: directory_order.NEEDS,
     failures.failures: failures.NEEDS,
+    journals.journals: journals.NEEDS,
     layouts.layouts: layouts.NEEDS,
     listing_costs.listing_costs: listing_costs.NEEDS,
     lock_calls.lock_calls: lock_calls.NEEDS,

@@ -145,7 +145,7 @@ def _again(pair: AttributeCalls) -> bool:
 
 def _advice(pair: AttributeCalls) -> tuple[Advice, ...]:
     if _journals(pair):
-        return (*_JOURNALS, _AS_OWNER) if pair.owners else _JOURNALS
+        return (_AS_OWNER, *_JOURNALS) if pair.owners else _JOURNALS
     return (
         (_LESS_OFTEN, _leave_again(pair)) if _again(pair) else (_leave(pair), _WHERE_THE_DISKS_ARE)
     )

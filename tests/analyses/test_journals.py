@@ -58,3 +58,12 @@ def test_what_was_there_before_is_not_made() -> None:
     files = [file(1, "a-journal", name="a-journal", removed=True)]
     with trace_of(calls=calls, operations=operations, files=files) as trace:
         assert journals(trace) == ()
+
+
+def test_a_handle_that_is_given_again_is_another_journal() -> None:
+    steps = [*transaction(1, 1), *transaction(4, 1)]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    files = [file(1, "a-journal", name="a-journal", removed=True)]
+    with trace_of(calls=calls, operations=operations, files=files) as trace:
+        (pair,) = journals(trace)
+    assert (pair.made, pair.databases, pair.calls) == (2, 1, 6)

@@ -91,18 +91,20 @@ def journals(trace: Trace) -> tuple[Journals, ...]:
 _JOURNALS = f"""
     create temp table journals as
     with made as (
-        select distinct mount, file from {new_files.TABLE} where coalesce(created, true)
+        -- A server may give a new file the handle of one that was removed.
+        select mount, file, count(*) as times
+        from {new_files.TABLE} where coalesce(created, true) group by mount, file
     ),
     removed as (
         select file, parent, name, path from files
         where removed and ends_with(name, '-journal') and length(name) > length('-journal')
     )
-    select mount, file, parent, name, path from made join removed using (file)
+    select mount, file, times, parent, name, path from made join removed using (file)
 """
 
 _COUNTED = f"""
     with named as (
-        select mount, parent, name, min(path) as path, count(*) as made
+        select mount, parent, name, min(path) as path, sum(times) as made
         from journals group by mount, parent, name
     ),
     ranked as (

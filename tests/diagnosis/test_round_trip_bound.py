@@ -8,6 +8,7 @@ import pytest
 
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
+from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.wire.caps import Caps, Pair
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
@@ -198,3 +199,15 @@ def test_where_the_networks_round_trips_vary_the_rest_may_be_its_own(
     trips = replace(THERE, pairs=(pair,))
     (seen,) = seen_by(RULE, replace(found, round_trips=trips))
     assert ("and perhaps all: its own round trips vary" in seen.seen) is varies
+
+
+@pytest.mark.parametrize(
+    ("op", "calls", "archive"),
+    [("CREATE", 100, True), ("CREATE", 99, False), ("REMOVE", 400, False)],
+    ids=["files are made", "few are", "files are removed"],
+)
+def test_an_archive_spares_files_that_are_made(op: str, calls: int, *, archive: bool) -> None:
+    kinds = (KindOfStable(op, calls, None),)
+    changed = FAR | {"calls": 1000, "stable_calls": 400, "kinds": kinds}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **changed))
+    assert ("as one archive" in seen.advice[0].action) is archive

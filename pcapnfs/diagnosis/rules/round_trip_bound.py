@@ -39,6 +39,12 @@ STORING = 0.1
 """The part of the calls from which on it is stable ones that somebody makes or changes files;
 below, somebody looks at them."""
 
+MAKING = ("CREATE", "LINK", "MKDIR", "MKNOD", "OPEN", "SYMLINK")
+"""Stable operations that make names; an OPEN that does not create is none of the stable calls."""
+
+FILES = 30
+"""So many and more are made where an archive in their place is worth a word."""
+
 READING = 0.5
 """The part of the calls from which on it is READs of files in order that wait."""
 
@@ -49,6 +55,11 @@ _IN_ONE_STREAM = Advice(
     "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
     "that can be spared; keep or move many small files as one archive (tar), or copy them to where "
     "the disks are (rsync or tar over ssh) if you can log in there."
+)
+
+_SEND_FEWER = Advice(
+    "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
+    "that can be spared."
 )
 
 _LOOK_AT_LESS = Advice(
@@ -227,6 +238,12 @@ def _under_way(material: Material, found: Bottleneck) -> float:
     return sum(pair.mean * pair.busy_s for pair in pairs) / busy_s if busy_s else 0.0
 
 
+def _makes(found: Bottleneck) -> bool:
+    """Whether enough of its calls make files that one archive or another way would spare them."""
+    made = sum(kind.calls for kind in found.kinds if kind.op in MAKING)
+    return made >= max(FILES, STORING * found.calls)
+
+
 def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     nearer = Advice("Run the job nearer to the server: same site, same switch, or on the server.")
     served = Advice(
@@ -234,7 +251,8 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
         "saving (C-states, governor) and its virtualisation before the network."
     )
     stores = found.stable_calls >= max(1.0, STORING * found.calls)
-    fewer = (_IN_ONE_STREAM, _AT_ONCE) if stores else (_AT_ONCE, _LOOK_AT_LESS)
+    one_stream = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
+    fewer = (one_stream, _AT_ONCE) if stores else (_AT_ONCE, _LOOK_AT_LESS)
     on_reads = _on_reads(material, found)
     if on_reads is not None:
         fewer = (on_reads, _AT_ONCE)

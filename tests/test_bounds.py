@@ -78,7 +78,7 @@ def test_a_slow_server_is_told_by_what_it_takes(tmp_path: Path) -> None:
     walk = {"workload": "walk", "listing": "lookup", "rounds": 1, "files": 100}
     slow, slow_s = simulated(tmp_path, **walk, service_ns=20 * MS)
     fast, fast_s = simulated(tmp_path, **walk, service_ns=MS // 2)
-    assert slow["slow_service"].severity == "warning"
+    assert slow["slow_service"].severity == "problem"
     assert slow["slow_service"].saving_s == pytest.approx(slow_s - fast_s, rel=AGREEMENT)
     assert "slow_service" not in fast
 

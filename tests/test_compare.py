@@ -21,7 +21,7 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_options import LONGER
+from pcapnfs.comparison.changed_options import KEPT, LONGER
 from pcapnfs.comparison.changed_protocol import left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
@@ -145,7 +145,7 @@ def test_what_was_changed_is_told_and_nothing_else(before: str, after: str) -> N
         if "wsize" in words and told[place]["wsize"] == "wsize=32768":
             assert words["wsize"][place] == "wsize=32768"
         if "attribute_cache" in words:
-            spoken = {"none": "noac or actimeo=0", "default": "default"}
+            spoken = {"none": "noac or actimeo=0", "default": KEPT}
             option = told[place]["attribute_cache"]
             assert words["attribute_cache"][place] == spoken.get(option, option)
         if "storage" in words:
@@ -269,7 +269,7 @@ def test_longer_timeouts_than_those_of_some_seconds_need_not_be_the_default() ->
     for before, after, words in (
         (brief, plain, (short.title, LONGER)),
         (plain, brief, (LONGER, short.title)),
-        (none, plain, (never.title, "default")),
+        (none, plain, (never.title, KEPT)),
         (none, brief, (never.title, short.title)),
     ):
         (cause,) = causes(before, after, ())

@@ -1,4 +1,4 @@
-"""What is told where one run only sends an operation more often: captures that are built."""
+"""What is told where one run sends operations more often: captures that are built."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs.comparison.changed_counts import Often, more_often
+from pcapnfs.analyses.mounts.mount_verdict import Verdict
+from pcapnfs.comparison.cause import Cause
+from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.changed_counts import Counts, Often, more_often
+from pcapnfs.comparison.changed_options import KEPT
 from pcapnfs.comparison.comparing import Comparison, compare
+from pcapnfs.comparison.operations import operation_changes
+from pcapnfs.comparison.side import Side, gather
+from pcapnfs.record import replace
 from pcapnfs.synth.builder import Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
 from pcapnfs.synth.builder.rpc import Request
 from pcapnfs.views import differences
+from tests.diagnosis.mounts import MOUNT
 
 pytest.importorskip("pcapnfs._core")
 
@@ -25,9 +33,11 @@ def of_file(place: int) -> Fattr3:
     return Fattr3(fileid=10 + place, mtime_ns=1, ctime_ns=1)
 
 
-def run(folder: Path, name: str, *, files: int, asked: int, checked: int = 2) -> Path:
+def run(
+    folder: Path, name: str, *, files: int, asked: int, checked: int = 2, only_asked: int = 0
+) -> Path:
     """One that looks at each file, and asks for its attributes so many times, 70 s apart: by
-    then any default timeout is over."""
+    then any default timeout is over. Of some files more it knows the handle, and only asks."""
     talk = Conversation()
     now, xid = BEGIN, 0
 
@@ -47,7 +57,7 @@ def run(folder: Path, name: str, *, files: int, asked: int, checked: int = 2) ->
             call(nfs3.access(handle), results.access(31, told))
     for _ in range(asked):
         now += 70_000 * MS
-        for place in range(files):
+        for place in range(files + only_asked):
             call(nfs3.getattr_(b"file %04d" % place), results.getattr_(of_file(place)))
     return talk.capture().write(folder / f"{name}.pcap")
 
@@ -57,10 +67,8 @@ def compared(before: Path, after: Path) -> Comparison:
         return compare(first, second)
 
 
-def counted(result: Comparison) -> Often | None:
-    runs = result.before, result.after
-    calls = runs[0].calls, runs[1].calls
-    return more_often(result.operations, calls, (runs[0].files, runs[1].files))
+def counted(result: Comparison) -> Counts | None:
+    return more_often(result.operations, (result.before.files, result.after.files))
 
 
 def test_attributes_that_are_asked_for_less_often_may_be_kept_for_longer(tmp_path: Path) -> None:
@@ -73,7 +81,28 @@ def test_attributes_that_are_asked_for_less_often_may_be_kept_for_longer(tmp_pat
     assert told.startswith("GETATTR: 240 \u2192 40, while most other calls stayed as they were")
     assert "noac, actimeo" in told
     assert told.endswith("(possible).")
-    assert counted(compared(seldom, often)) == Often("GETATTR", 40, 240)
+    back = counted(compared(seldom, often))
+    assert back == Counts((Often("GETATTR", 40, 240),), by_file=False, stayed=True)
+
+
+def test_few_other_calls_that_stayed_are_enough(tmp_path: Path) -> None:
+    """`stat` of files that a listing gave: there is hardly another call."""
+    often = run(tmp_path, "often", files=2, asked=4, only_asked=60)
+    seldom = run(tmp_path, "seldom", files=2, asked=1, only_asked=60)
+    found = counted(compared(seldom, often))
+    assert found == Counts((Often("GETATTR", 62, 248),), by_file=False, stayed=True)
+
+
+def test_files_that_are_only_asked_about_are_no_more_work(tmp_path: Path) -> None:
+    """A client that keeps attributes asks about fewer files, and does the same with the others."""
+    often = run(tmp_path, "often", files=40, asked=5, only_asked=40)
+    seldom = run(tmp_path, "seldom", files=40, asked=1)
+    result = compared(often, seldom)
+    assert (result.before.files, result.after.files) == (80, 40)
+    found = counted(result)
+    assert found == Counts((Often("GETATTR", 400, 40),), by_file=False, stayed=True)
+    told = differences.about_causes(result)
+    assert told[1].startswith("GETATTR: 400 \u2192 40, while most other calls stayed")
 
 
 def test_more_files_need_more_calls(tmp_path: Path) -> None:
@@ -84,15 +113,75 @@ def test_more_files_need_more_calls(tmp_path: Path) -> None:
     assert "GETATTR: 480 \u2192 40 for 80 \u2192 40 files, while" in told[1]
 
 
-@pytest.mark.parametrize(
-    ("asked", "checked"),
-    # Less than three times as often; a program that does something else.
-    [(2, 2), (6, 8)],
-)
-def test_what_hardly_moved_or_moved_with_all_others_is_nothing(
-    asked: int, checked: int, tmp_path: Path
-) -> None:
-    other = run(tmp_path, "other", files=40, asked=asked, checked=checked)
+def test_less_than_three_times_as_often_is_nothing(tmp_path: Path) -> None:
+    other = run(tmp_path, "other", files=40, asked=2)
     result = compared(other, run(tmp_path, "one", files=40, asked=1))
     assert counted(result) is None
     assert differences.about_causes(result)[0].startswith("Nothing that the traffic shows")
+
+
+def test_several_operations_are_told_and_no_timeout_is_said_to_be_why(tmp_path: Path) -> None:
+    other = run(tmp_path, "other", files=40, asked=6, checked=8)
+    result = compared(other, run(tmp_path, "one", files=40, asked=1))
+    moved = (Often("ACCESS", 320, 80), Often("GETATTR", 240, 40))
+    assert counted(result) == Counts(moved, by_file=False, stayed=True)
+    told = differences.about_causes(result)
+    assert told[1].startswith("ACCESS: 320 \u2192 80; GETATTR: 240 \u2192 40, while most")
+    assert "names and attributes are kept" in told[1]
+
+
+def test_where_the_others_moved_as_well_that_is_said(tmp_path: Path) -> None:
+    """Twice as often is no cause to name ACCESS, but a program that does something else."""
+    other = run(tmp_path, "other", files=40, asked=6, checked=4)
+    result = compared(other, run(tmp_path, "one", files=40, asked=1))
+    found = counted(result)
+    assert found is not None
+    assert not found.stayed
+    told = differences.about_causes(result)
+    assert "most other calls did not stay as they were either" in told[1]
+    assert "noac" not in told[1]
+
+
+def of(path: Path, *verdicts: Verdict, too_little: str | None = None) -> Side:
+    """A capture whose mount shows so much."""
+    with pcapnfs.open(path) as trace:
+        side = gather(trace)
+    return replace(side, mounts=(replace(MOUNT, verdicts=verdicts, too_little=too_little),))
+
+
+def attribute_cache(before: Side, after: Side) -> list[Cause]:
+    operations = operation_changes(before.times, after.times)
+    found = causes(before, after, operations)
+    return [cause for cause in found if cause.subject == "attribute_cache"]
+
+
+NEVER = Verdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
+
+
+def test_who_asks_half_as_often_keeps_attributes_though_its_calls_are_too_few(
+    tmp_path: Path,
+) -> None:
+    none = of(run(tmp_path, "none", files=40, asked=2), NEVER)
+    kept = of(run(tmp_path, "kept", files=40, asked=1), too_little="few visits")
+    (cause,) = attribute_cache(kept, none)
+    assert (cause.before, cause.after) == (KEPT, NEVER.title)
+    assert cause.confidence == "possible"
+    assert cause.evidence == (
+        "asked always; 40 GETATTRs before, 80 after, while most other calls stayed as they were"
+    )
+    (back,) = attribute_cache(none, kept)
+    assert (back.before, back.after) == (NEVER.title, KEPT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "checked"),
+    # Not half as often; more often; a program that does something else.
+    [(4, 2), (13, 2), (3, 8)],
+)
+def test_who_asks_as_often_need_not_keep_them(asked: int, checked: int, tmp_path: Path) -> None:
+    none = of(run(tmp_path, "none", files=40, asked=6), NEVER)
+    untold = of(
+        run(tmp_path, "untold", files=40, asked=asked, checked=checked), too_little="few visits"
+    )
+    assert attribute_cache(untold, none) == []
+    assert attribute_cache(none, untold) == []

@@ -1,23 +1,24 @@
-"""The operation that one run sent several times as often as the other, while it did the same work.
+"""The operations that one run sent several times as often as the other.
 
-Takes the operations of a comparison and what both runs hold; gives that operation. No setting shows
-itself by that alone: how often a client asks depends on what it may keep, and on what its programs
-ask for.
+Takes the operations of a comparison and what both runs hold; gives these operations, and whether
+the other ones stayed. No setting shows itself by that alone: how often a client asks depends on
+what it may keep, and on what its programs ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Protocol
 
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.comparison.operations import OperationChange
+    from pcapnfs.comparison.side import Times
 
 SEVERAL = 3.0
-"""So many times as often for each file, at least."""
+"""So many times as often, at least."""
 
 NOTICEABLE = 0.1
 """Part of the calls of the run that has more which the difference comes to, at least: less is no
@@ -28,7 +29,24 @@ STEADY = 1.25
 alike to the call."""
 
 MOST = 0.5
-"""Part of the calls of the other operations that are of those that stayed, at least."""
+"""Part of the calls of the other operations that are of those that stayed, at least, for the runs
+to have done the same but for what moved."""
+
+
+class Counted(Protocol):
+    """An operation with its calls on both sides."""
+
+    @property
+    def op(self) -> str:
+        """Procedure or main operation with its marks, as in patterns."""
+
+    @property
+    def calls_before(self) -> int:
+        """Answered calls before."""
+
+    @property
+    def calls_after(self) -> int:
+        """Answered calls after."""
 
 
 class Often(Record):
@@ -42,41 +60,104 @@ class Often(Record):
     """Answered calls after."""
 
 
+class Counts(Record):
+    """What one run sent several times as often, and what became of the rest."""
+
+    moved: tuple[Often, ...]
+    """The operations, those of most calls first; one at least."""
+    by_file: bool
+    """They are held against the number of files, since the other operations go with that."""
+    stayed: bool
+    """Most calls of the other operations are of those that stayed; not where there are none."""
+
+    @property
+    def one_way(self) -> bool:
+        """Whether one run sent all of them more often."""
+        return len({each.calls_before < each.calls_after for each in self.moved}) == 1
+
+
+def counts(
+    before: Mapping[tuple[str, str], Times], after: Mapping[tuple[str, str], Times]
+) -> list[Often]:
+    """How many calls of each operation two sides have, in the order of versions and operations."""
+    first, second = (
+        {key: len(times.seconds) for key, times in side.items()} for side in (before, after)
+    )
+    return [
+        Often(key[1], first.get(key, 0), second.get(key, 0))
+        for key in sorted(first.keys() | second.keys())
+    ]
+
+
 def more_often(
-    operations: Sequence[OperationChange],
-    calls: tuple[int, int],
+    operations: Sequence[Counted],
     files: tuple[int | None, int | None],
-) -> Often | None:
-    """The operation; None where there are several, or the others did not stay.
+    *,
+    several: float = SEVERAL,
+) -> Counts | None:
+    """What one run sent several times as often; None where there is no such operation.
+
+    Of two runs one of which counts twice as many files, either everything may be twice as often,
+    or the same work was done, and the client looked at more files: it does not look at those of
+    which it keeps the attributes. So calls are held against the run and against the number of
+    files, whichever has more calls stay.
 
     Args:
-        operations: How operations moved.
-        calls: All calls before and after.
-        files: Files that both runs count; where either is not known, or none, calls are compared
-            by the run.
+        operations: The operations of both runs.
+        files: Files that both runs count; where either is not known, or none, calls are held
+            against the run alone.
+        several: How many times as often, at least.
     """
     before, after = files
-    scale = after / before if before and after else 1.0
-    some = [row for row in operations if max(row.calls_before, row.calls_after) >= LEAST_CALLS]
-    moved = [row for row in some if _times(row, scale) >= SEVERAL and _noticed(row, scale, calls)]
-    others = [row for row in some if row not in moved]
-    stayed = [row for row in others if _times(row, scale) <= STEADY]
-    if len(moved) != 1 or not others or _calls(stayed) < MOST * _calls(others):
+    scales = [1.0]
+    if before and after and before != after:
+        scales.insert(0, after / before)
+    best = max(scales, key=lambda scale: _stayed(operations, scale))
+    found = _counts(operations, best, several)
+    # Where neither holds, the number of files explains nothing.
+    return found if found is None or found.stayed else _counts(operations, 1.0, several)
+
+
+def _counts(operations: Sequence[Counted], scale: float, several: float) -> Counts | None:
+    """What moved, for so many times as many files after."""
+    least = NOTICEABLE * max(
+        scale * sum(row.calls_before for row in operations),
+        sum(row.calls_after for row in operations),
+    )
+    moved = [
+        row
+        for row in operations
+        if max(row.calls_before, row.calls_after) >= LEAST_CALLS
+        and _times(row, scale) >= several
+        and abs(row.calls_after - scale * row.calls_before) >= least
+    ]
+    if not moved:
         return None
-    (row,) = moved
-    return Often(row.op, row.calls_before, row.calls_after)
+    others = [row for row in operations if row not in moved]
+    return Counts(
+        moved=tuple(
+            Often(row.op, row.calls_before, row.calls_after)
+            for row in sorted(moved, key=lambda row: -max(row.calls_before, row.calls_after))
+        ),
+        by_file=scale != 1.0,
+        stayed=bool(others) and _stayed(others, scale) >= MOST * _calls(others),
+    )
 
 
-def _calls(rows: Sequence[OperationChange]) -> int:
+def _stayed(rows: Iterable[Counted], scale: float) -> int:
+    """Calls of the operations that are as often as before."""
+    return _calls(row for row in rows if _times(row, scale) <= STEADY)
+
+
+def _calls(rows: Iterable[Counted]) -> int:
     return sum(max(row.calls_before, row.calls_after) for row in rows)
 
 
-def _times(row: OperationChange, scale: float) -> float:
-    """How many times as often one side sent it, for as many files as the other had."""
-    counts = scale * row.calls_before, float(row.calls_after)
-    return max(counts) / max(1.0, min(counts))
+def _times(row: Counted, scale: float) -> float:
+    """How many times as often one side sent it, for as many files as the other had.
 
-
-def _noticed(row: OperationChange, scale: float, calls: tuple[int, int]) -> bool:
-    least = NOTICEABLE * max(scale * calls[0], calls[1])
-    return abs(row.calls_after - scale * row.calls_before) >= least
+    Both counts are taken to the middle between the two, so that it does not matter which side is
+    BEFORE.
+    """
+    middle = row.calls_before * sqrt(scale), row.calls_after / sqrt(scale)
+    return max(middle) / max(1.0, min(middle))

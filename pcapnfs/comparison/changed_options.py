@@ -14,6 +14,7 @@ from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.comparison.cause import Cause, weaker
+from pcapnfs.comparison.changed_counts import counts, more_often
 from pcapnfs.comparison.changed_protocol import MAINLY
 from pcapnfs.diagnosis.mounted import is_timeout
 from pcapnfs.record import Record
@@ -45,7 +46,20 @@ CAUSED_BY = {
 """The calls that an option limits, and what else makes them smaller."""
 
 LONGER = "longer: default, or more"
-"""How long attributes are kept where nothing is said of it, but they are not on the other side."""
+KEPT = "kept (default, or another timeout)"
+"""How long attributes are kept where nothing is said of it: against a timeout of the other side,
+and against a side that keeps none. A timeout of a second shows in few runs, so that no call says
+that it is the default."""
+
+ASKS = "GETATTR"
+"""What a client asks for attributes with."""
+
+WITH_IT = (ASKS, "ACCESS", "LOOKUP", "LOOKUP!")
+"""What it sends the more often the sooner it forgets them: rights and names go by them."""
+
+OFTENER = 2.0
+"""How many times as often a side that keeps attributes for less must ask for them, to tell that the
+other keeps them for longer: its own calls say the one half already."""
 
 NO_NAMES = "lookupcache=none"
 """The option that keeps no names."""
@@ -74,28 +88,55 @@ def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
 
 
 def attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
-    """How long attributes are kept; nothing where a side has too little to tell."""
-    told = []
-    for side in (before, after):
-        found = _verdicts(side, *CACHE)
-        if not found and all(mount.too_little is not None for mount in side.mounts):
+    """How long attributes are kept.
+
+    Where a side has too little to tell, it is known only if the other one, which tells that it
+    keeps them for less, asks twice as often or more and does the same apart from that.
+    """
+    sides = before, after
+    first, second = told = [_verdicts(side, *CACHE) for side in sides]
+    untold = [
+        not found and all(mount.too_little is not None for mount in side.mounts)
+        for found, side in zip(told, sides, strict=True)
+    ]
+    seldom = None
+    if any(untold):
+        seldom = _asked_seldom(before, after)
+        if all(untold) or seldom is None or untold != [seldom is before, seldom is after]:
             return
-        told.append(found)
-    first, second = told
     names = [" and ".join(each.title for each in found) for found in told]
     # One that is longer shows in no call.
     timeout = any(is_timeout(each.options) for each in (*first, *second))
-    other = LONGER if timeout else "default"
-    names = [name or other for name in names]
+    names = [name or (LONGER if timeout else KEPT) for name in names]
     if names[0] == names[1] or _overlap(before, after):
         return
-    yield Cause(
-        "attribute_cache",
-        names[0],
-        names[1],
-        weaker(*(each.confidence for each in (*first, *second))),
-        "; ".join(each.evidence for each in (second or first)),
+    sure = weaker(*(each.confidence for each in (*first, *second)))
+    evidence = [each.evidence for each in (second or first)]
+    if seldom is not None:
+        # A program that looks less often asks as seldom.
+        sure = weaker(sure, "possible")
+        calls = [sum(_calls(side, family, ASKS) for family in ("3", "4")) for side in sides]
+        evidence.append(
+            f"{units.counted(calls[0], ASKS)} before, {units.count(calls[1])} after, while most "
+            "other calls stayed as they were"
+        )
+    yield Cause("attribute_cache", names[0], names[1], sure, "; ".join(evidence))
+
+
+def _asked_seldom(before: Side, after: Side) -> Side | None:
+    """The side that asked for attributes half as often or less while it did the same; if any."""
+    found = more_often(
+        counts(before.times, after.times),
+        (before.measured.files, after.measured.files),
+        several=OFTENER,
     )
+    if found is None or not (found.stayed and found.one_way):
+        return None
+    # A program that does something else as well may be why.
+    asked = [row for row in found.moved if row.op == ASKS]
+    if not asked or any(row.op not in WITH_IT for row in found.moved):
+        return None
+    return before if asked[0].calls_before < asked[0].calls_after else after
 
 
 def name_cache(before: Side, after: Side) -> Iterator[Cause]:

@@ -20,7 +20,7 @@ from pcapnfs.views.trust import lacks, one_way, sealed
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause
-    from pcapnfs.comparison.changed_counts import Often
+    from pcapnfs.comparison.changed_counts import Counts
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.waterfall import Step
@@ -42,10 +42,35 @@ PERSISTENCE = "Persistence moved (below), by less than what tells another storag
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_BUT_COUNTS = "No setting that the traffic shows by itself."
 KEPT = (
-    "how long attributes are kept (noac, actimeo, acregmin, acdirmin) may have been changed, or "
-    "how often programs look"
+    "how long attributes are kept (noac, actimeo, acregmin, acdirmin: nfsstat -m) may have been "
+    "changed, or how often programs look"
 )
+NAMES_KEPT = (
+    "how long names and attributes are kept (lookupcache, noac, actimeo, acdirmin: nfsstat -m) may "
+    "have been changed, or how often programs look"
+)
+READ_AGAIN = "the client may have had the data in its memory, or programs may have read less"
 ASKED = "what the client keeps may have been changed, or what programs ask for"
+DONE = "what programs do may have been changed, or what the client keeps"
+WHY_OFTEN = (
+    (KEPT, frozenset(("GETATTR",))),
+    (NAMES_KEPT, frozenset(("GETATTR", "ACCESS", "LOOKUP", "LOOKUP!"))),
+    (READ_AGAIN, frozenset(("READ",))),
+)
+"""Why one run may have sent operations several times as often: the first that holds for all."""
+
+OFTEN_SHOWN = 3
+"""Of operations that one run sent several times as often, those that are named."""
+
+EXPLAIN_COUNTS = frozenset(
+    (
+        "version", "delegations", "attribute_cache", "name_cache", "rsize", "wsize", "readdirplus",
+        "acls", "sync", "nocto", "stable_writes", "streams",
+    )
+)  # fmt: skip
+"""Subjects of causes that change how often a client calls: where one is told, counts are no riddle.
+"""
+
 NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
 BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
 """Where there are neither steps nor forecasts for that."""
@@ -347,8 +372,13 @@ def about_causes(result: Comparison) -> list[str]:
         told.append(f"{NO_SETTING} {PERSISTENCE}" if _stored(result) else unchanged)
         if often is not None:
             told.append(_often(often, result))
-    elif _stored(result) and not any(cause.subject == "storage" for cause in result.causes):
-        told.append(PERSISTENCE)
+    else:
+        subjects_told = {cause.subject for cause in result.causes}
+        often = _more_often(result) if result.as_one else None
+        if often is not None and not subjects_told & EXPLAIN_COUNTS:
+            told.append(_often(often, result))
+        if _stored(result) and "storage" not in subjects_told:
+            told.append(PERSISTENCE)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)
@@ -364,28 +394,32 @@ def _stored(result: Comparison) -> bool:
     return any(step.factor == "persist_s" and step.clear for step in result.steps)
 
 
-def _more_often(result: Comparison) -> Often | None:
-    """The operation that one side sent several times as often, where both did the same."""
+def _more_often(result: Comparison) -> Counts | None:
+    """The operations that one side sent several times as often, where both did the same work."""
     if not ran(result) or (result.in_common is not None and result.in_common < COMMON):
         return None
-    runs = result.before, result.after
-    calls, files = (runs[0].calls, runs[1].calls), (runs[0].files, runs[1].files)
-    return more_often(result.operations, calls, files)
+    return more_often(result.operations, (result.before.files, result.after.files))
 
 
-def _often(each: Often, result: Comparison) -> str:
-    """How often an operation was sent, and what may be why."""
-    counts = each.calls_before, each.calls_after
+def _often(counts: Counts, result: Comparison) -> str:
+    """How often operations were sent, and what may be why."""
+    named = [
+        f"{escape(each.op)}: {units.count(each.calls_before)} → {units.count(each.calls_after)}"
+        for each in counts.moved[:OFTEN_SHOWN]
+    ]
+    if (more := len(counts.moved) - OFTEN_SHOWN) > 0:
+        named.append(f"{units.counted(more, 'more operation')} likewise")
     whose = ""
-    if result.before.files and result.after.files and result.before.files != result.after.files:
+    if counts.by_file:
         files = units.counted(result.after.files, "file")
         whose = f" for {units.count(result.before.files)} → {files}"
-    before, after = (units.count(count) for count in counts)
-    why = KEPT if each.op == "GETATTR" else ASKED
-    return (
-        f"{escape(each.op)}: {before} → {after}{whose}, while most other calls stayed as they "
-        f"were: {why} (possible)."
-    )
+    ops = {each.op for each in counts.moved}
+    alike = (why for why, known in WHY_OFTEN if ops <= known and counts.one_way)
+    why = next(alike, ASKED)
+    rest = "while most other calls stayed as they were"
+    if not counts.stayed:
+        rest, why = "and most other calls did not stay as they were either", DONE
+    return f"{'; '.join(named)}{whose}, {rest}: {why} (possible)."
 
 
 def shown_steps(result: Comparison) -> list[Step]:

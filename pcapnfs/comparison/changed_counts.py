@@ -37,6 +37,10 @@ class Counted(Protocol):
     """An operation with its calls on both sides."""
 
     @property
+    def version(self) -> str:
+        """`3`, `4` (all minor versions), `nfsacl` or `nlm`."""
+
+    @property
     def op(self) -> str:
         """Procedure or main operation with its marks, as in patterns."""
 
@@ -52,8 +56,11 @@ class Counted(Protocol):
 class Often(Record):
     """An operation that one run sent several times as often."""
 
+    version: str
+    """`3`, `4` (all minor versions), `nfsacl` or `nlm`."""
     op: str
-    """Procedure or main operation with its marks, as in patterns."""
+    """Procedure or main operation as in patterns, without the level that a WRITE was granted: that
+    is no other call, and a reply that was cut does not tell it."""
     calls_before: int
     """Answered calls before."""
     calls_after: int
@@ -84,7 +91,7 @@ def counts(
         {key: len(times.seconds) for key, times in side.items()} for side in (before, after)
     )
     return [
-        Often(key[1], first.get(key, 0), second.get(key, 0))
+        Often(*key, first.get(key, 0), second.get(key, 0))
         for key in sorted(first.keys() | second.keys())
     ]
 
@@ -109,6 +116,7 @@ def more_often(
         several: How many times as often, at least.
     """
     before, after = files
+    operations = _merged(operations)
     scales = [1.0]
     if before and after and before != after:
         scales.insert(0, after / before)
@@ -118,7 +126,17 @@ def more_often(
     return found if found is None or found.stayed else _counts(operations, 1.0, several)
 
 
-def _counts(operations: Sequence[Counted], scale: float, several: float) -> Counts | None:
+def _merged(operations: Iterable[Counted]) -> list[Often]:
+    """The operations without the level that a WRITE was granted."""
+    calls: dict[tuple[str, str], list[int]] = {}
+    for row in operations:
+        both = calls.setdefault((row.version, row.op.partition("[")[0]), [0, 0])
+        both[0] += row.calls_before
+        both[1] += row.calls_after
+    return [Often(*key, *both) for key, both in calls.items()]
+
+
+def _counts(operations: Sequence[Often], scale: float, several: float) -> Counts | None:
     """What moved, for so many times as many files after."""
     least = NOTICEABLE * max(
         scale * sum(row.calls_before for row in operations),
@@ -135,25 +153,22 @@ def _counts(operations: Sequence[Counted], scale: float, several: float) -> Coun
         return None
     others = [row for row in operations if row not in moved]
     return Counts(
-        moved=tuple(
-            Often(row.op, row.calls_before, row.calls_after)
-            for row in sorted(moved, key=lambda row: -max(row.calls_before, row.calls_after))
-        ),
+        moved=tuple(sorted(moved, key=lambda row: -max(row.calls_before, row.calls_after))),
         by_file=scale != 1.0,
         stayed=bool(others) and _stayed(others, scale) >= MOST * _calls(others),
     )
 
 
-def _stayed(rows: Iterable[Counted], scale: float) -> int:
+def _stayed(rows: Iterable[Often], scale: float) -> int:
     """Calls of the operations that are as often as before."""
     return _calls(row for row in rows if _times(row, scale) <= STEADY)
 
 
-def _calls(rows: Iterable[Counted]) -> int:
+def _calls(rows: Iterable[Often]) -> int:
     return sum(max(row.calls_before, row.calls_after) for row in rows)
 
 
-def _times(row: Counted, scale: float) -> float:
+def _times(row: Often, scale: float) -> float:
     """How many times as often one side sent it, for as many files as the other had.
 
     Both counts are taken to the middle between the two, so that it does not matter which side is

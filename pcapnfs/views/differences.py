@@ -49,6 +49,7 @@ NAMES_KEPT = (
     "how long names and attributes are kept (lookupcache, noac, actimeo, acdirmin: nfsstat -m) may "
     "have been changed, or how often programs look"
 )
+LOCKED = "under a delegation a client locks by itself, or programs may lock less"
 READ_AGAIN = "the client may have had the data in its memory, or programs may have read less"
 ASKED = "what the client keeps may have been changed, or what programs ask for"
 DONE = "what programs do may have been changed, or what the client keeps"
@@ -56,8 +57,19 @@ WHY_OFTEN = (
     (KEPT, frozenset(("GETATTR",))),
     (NAMES_KEPT, frozenset(("GETATTR", "ACCESS", "LOOKUP", "LOOKUP!"))),
     (READ_AGAIN, frozenset(("READ",))),
+    (LOCKED, frozenset(("LOCK", "LOCKU", "LOCKT", "FREE_STATEID", "RELEASE_LOCKOWNER"))),
 )
 """Why one run may have sent operations several times as often: the first that holds for all."""
+
+OUTLASTED = (
+    "the longer run may have outlasted what the client keeps (3 s and more for files, 30 s for "
+    "directories, by default: nfsstat -m), or how long that is may have been changed"
+)
+"""The same of questions for attributes and names, where the run that asked more often was longer.
+"""
+
+LONGER_RUN = 1.5
+"""How many times as long a run must be for that."""
 
 OFTEN_SHOWN = 3
 """Of operations that one run sent several times as often, those that are named."""
@@ -395,8 +407,13 @@ def _stored(result: Comparison) -> bool:
 
 
 def _more_often(result: Comparison) -> Counts | None:
-    """The operations that one side sent several times as often, where both did the same work."""
+    """The operations that one side sent several times as often, where both did the same work.
+
+    None where the captures do not tell how often: they lack much, or show several versions.
+    """
     if not ran(result) or (result.in_common is not None and result.in_common < COMMON):
+        return None
+    if result.clear_from > NOTICEABLE or "version" in result.left_open:
         return None
     return more_often(result.operations, (result.before.files, result.after.files))
 
@@ -416,10 +433,20 @@ def _often(counts: Counts, result: Comparison) -> str:
     ops = {each.op for each in counts.moved}
     alike = (why for why, known in WHY_OFTEN if ops <= known and counts.one_way)
     why = next(alike, ASKED)
+    if why in (KEPT, NAMES_KEPT) and _longer_asks(counts, result):
+        why = OUTLASTED
     rest = "while most other calls stayed as they were"
     if not counts.stayed:
         rest, why = "and most other calls did not stay as they were either", DONE
     return f"{'; '.join(named)}{whose}, {rest}: {why} (possible)."
+
+
+def _longer_asks(counts: Counts, result: Comparison) -> bool:
+    """Whether the run that asked more often took clearly longer than the other."""
+    less, more = result.before.run_s, result.after.run_s
+    if counts.moved[0].calls_before > counts.moved[0].calls_after:
+        less, more = more, less
+    return more >= LONGER_RUN * less
 
 
 def shown_steps(result: Comparison) -> list[Step]:

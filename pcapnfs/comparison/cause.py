@@ -23,11 +23,11 @@ class Cause(Record):
     `streams` (what programs do at the same time);
     `client_software`, `server_software` (what they say they are); `delegations` (what the server
     grants them for); `attribute_cache`, `name_cache`, `rsize`, `wsize`, `readdirplus`, `acls`,
-    `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the server for data);
-    `storage` (sync or async export, or how fast it is), `server_reads` (from its disks, or from its
-    memory), `server_in_turn` (whether it works on one call at a time), `server_service` (what it
-    takes for calls that need no storage), `network_rtt`, `path` (longer for a while, or full),
-    `bandwidth` (how fast data moves), `loss` (of segments), `locks`
+    `local_lock`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the
+    server for data); `storage` (sync or async export, or how fast it is), `server_reads` (from its
+    disks, or from its memory), `server_in_turn` (whether it works on one call at a time),
+    `server_service` (what it takes for calls that need no storage), `network_rtt`, `path` (longer
+    for a while, or full), `bandwidth` (how fast data moves), `loss` (of segments), `locks`
     (that others hold)."""
     before: str
     """What it was, in words."""

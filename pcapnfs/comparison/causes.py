@@ -62,6 +62,7 @@ def causes(
         *told(partial(changed_options.transfer_size, "wsize")),
         *changed_options.listings(before, after),
         *told(changed_options.acls),
+        *told(changed_options.local_locks),
         *told(partial(changed_options.option, "sync")),
         *told(partial(changed_options.option, "nocto")),
         *told(changed_options.stable_writes),

@@ -126,6 +126,14 @@ def more_often(
     return found if found is None or found.stayed else _counts(operations, 1.0, several)
 
 
+def same_work(operations: Iterable[Counted], files: tuple[int | None, int | None]) -> bool:
+    """Whether most calls are of operations that stayed, by the run or by the number of files."""
+    rows = _merged(operations)
+    before, after = files
+    scales = {1.0, after / before if before and after else 1.0}
+    return bool(rows) and max(_stayed(rows, scale) for scale in scales) >= MOST * _calls(rows)
+
+
 def _merged(operations: Iterable[Counted]) -> list[Often]:
     """The operations without the level that a WRITE was granted."""
     calls: dict[tuple[str, str], list[int]] = {}

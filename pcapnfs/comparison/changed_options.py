@@ -14,8 +14,8 @@ from pcapnfs.analyses.by_file.sizes import KIBIBYTE
 from pcapnfs.analyses.mounts.mount_options import ASKS_NEVER
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.comparison.cause import Cause, weaker
-from pcapnfs.comparison.changed_counts import counts, more_often
-from pcapnfs.comparison.changed_protocol import MAINLY
+from pcapnfs.comparison.changed_counts import counts, more_often, same_work
+from pcapnfs.comparison.changed_protocol import MAINLY, mainly
 from pcapnfs.diagnosis.mounted import is_timeout
 from pcapnfs.record import Record
 
@@ -60,6 +60,12 @@ WITH_IT = (ASKS, "ACCESS", "LOOKUP", "LOOKUP!")
 OFTENER = 2.0
 """How many times as often a side that keeps attributes for less must ask for them, to tell that the
 other keeps them for longer: its own calls say the one half already."""
+
+LOCKS, LOCKING = "nlm", ("LOCK", "UNLOCK")
+"""The protocol for locks beside NFSv3, and its calls that lock and unlock."""
+
+NOT_ASKED = "not asked of the server (nolock, local_lock)"
+"""What a client does with locks that keeps them itself."""
 
 NO_NAMES = "lookupcache=none"
 """The option that keeps no names."""
@@ -364,6 +370,36 @@ def acls(before: Side, after: Side) -> Iterator[Cause]:
         "likely",
         f"{units.counted(counts[0], 'GETACL')} before, {units.count(counts[1])} after; the capture "
         f"{'before' if less is before else 'after'} holds a mount without a call of NFSACL",
+    )
+
+
+def local_locks(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether locks of NFSv3 are asked of the server, or the client keeps them itself.
+
+    NFSv4 knows no such option. A client with `nolock` sends no call of NLM at all. One whose
+    programs lock nothing looks the same, so that both sides must have done the same otherwise.
+    """
+    calls = [sum(_calls(side, LOCKS, op) for op in LOCKING) for side in (before, after)]
+    less = after if calls[0] > calls[1] else before
+    if (
+        max(calls) < ENOUGH
+        or any(family == LOCKS for family, _ in less.times)
+        or any(mainly(side.habits.versions) != "3" for side in (before, after))
+    ):
+        return
+    others = [row for row in counts(before.times, after.times) if row.version != LOCKS]
+    if not same_work(others, (before.measured.files, after.measured.files)):
+        return
+    asked = f"asked of the server ({units.count(max(calls))} {' and '.join(LOCKING)})"
+    first, second = (NOT_ASKED if side is less else asked for side in (before, after))
+    yield Cause(
+        "local_lock",
+        first,
+        second,
+        "possible",
+        f"{units.counted(calls[0], 'call')} of NLM that lock or unlock before, "
+        f"{units.count(calls[1])} after, while most other calls stayed as they were; programs that "
+        "do not lock, and a capture of port 2049 alone, show none either",
     )
 
 

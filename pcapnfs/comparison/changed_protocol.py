@@ -31,7 +31,7 @@ def left_open(before: Side, after: Side, clients: Sequence[Sides] = ()) -> tuple
         subject
         for first, second in pairs
         for subject, *sides in _protocols(first, second)
-        if any(_main(calls) is None for calls in sides)
+        if any(mainly(calls) is None for calls in sides)
     }
     return tuple(subject for subject, *_ in _protocols(before, after) if subject in found)
 
@@ -55,7 +55,7 @@ def protocol(before: Side, after: Side) -> Iterator[Cause]:
 
 def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Cause]:
     """What nearly all calls that tell it have in common, on each side."""
-    first, second = _main(before), _main(after)
+    first, second = mainly(before), mainly(after)
     if first is None or second is None:
         return
     # A capture that was cut may leave the minor version open: 4 is then any of 4.0, 4.1 …
@@ -72,7 +72,8 @@ def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -
     )
 
 
-def _main(calls: Mapping[str, int]) -> str | None:
+def mainly(calls: Mapping[str, int]) -> str | None:
+    """What nearly all calls have in common; None where they do not, or there is none."""
     name = max(calls, key=calls.__getitem__, default=None)
     return None if name is None or calls[name] < MAINLY * sum(calls.values()) else name
 

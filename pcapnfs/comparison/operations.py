@@ -32,7 +32,7 @@ class OperationChange(Record):
     """One operation on both sides. Calls sent more than once are left out."""
 
     version: str
-    """`3`, `4` (all minor versions) or `nfsacl`."""
+    """`3`, `4` (all minor versions), `nfsacl` or `nlm` (locks beside NFSv2 and NFSv3)."""
     op: str
     """Procedure or main operation with its marks, as in patterns."""
     stable: bool

@@ -35,7 +35,7 @@ from pcapnfs.comparison import habits as _habits
 from pcapnfs.comparison import moved_files as _moved_files
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
-from pcapnfs.programs import NFS_PROGRAMS, NFSACL
+from pcapnfs.programs import NFS_PROGRAMS, NFSACL, NLM
 from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
 
@@ -124,8 +124,8 @@ class Side(Record):
     servers: tuple[str, ...]
     """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
     times: Mapping[tuple[str, str], Times]
-    """Service times by version (`3`, `4`, `nfsacl`) and operation, as steps.py writes it. Calls
-    sent more than once are not in it: their time holds the wait until that."""
+    """Service times by version (`3`, `4`, `nfsacl`, `nlm`) and operation, as steps.py writes it.
+    Calls sent more than once are not in it: their time holds the wait until that."""
     times_of: Mapping[str, Mapping[tuple[str, str], Times]]
     """The same of each of several clients that has a clock of its own, by address."""
     way: Way
@@ -265,11 +265,12 @@ def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[str, l
     chosen = f"""
         with {owners.OWNED}, {steps.STEPS},
         chosen as (
-            select case when program = {NFSACL} then 'nfsacl' else version::varchar end as family,
+            select case program when {NFSACL} then 'nfsacl' when {NLM} then 'nlm'
+                                else version::varchar end as family,
                    step, stability = 'stable' as stable, client, server, call_first_time, call,
                    greatest(srt, 0) as srt
             from steps
-            where program in {NFS_PROGRAMS} and srt is not null and transmissions = 1
+            where program in {(*NFS_PROGRAMS, NLM)} and srt is not null and transmissions = 1
         )
     """
     # One query gives names and lengths, the next all times in that order, as plain numbers.

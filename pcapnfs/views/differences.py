@@ -77,7 +77,7 @@ OFTEN_SHOWN = 3
 EXPLAIN_COUNTS = frozenset(
     (
         "version", "delegations", "attribute_cache", "name_cache", "rsize", "wsize", "readdirplus",
-        "acls", "sync", "nocto", "stable_writes", "streams",
+        "acls", "local_lock", "sync", "nocto", "stable_writes", "streams",
     )
 )  # fmt: skip
 """Subjects of causes that change how often a client calls: where one is told, counts are no riddle.
@@ -117,6 +117,7 @@ SUBJECTS = {
     "wsize": "wsize",
     "readdirplus": "directory listings",
     "acls": "ACLs",
+    "local_lock": "locks",
     "sync": "sync",
     "nocto": "nocto",
     "stable_writes": "WRITEs",

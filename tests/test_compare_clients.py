@@ -544,6 +544,12 @@ def test_locks_are_not_told_where_they_cost_about_as_much(
             "path",
             "longer for a while than otherwise",
         ),
+        (
+            "grace_period",
+            "Clients wait for the grace period of a",
+            "grace",
+            "calls wait for its end",
+        ),
     ],
 )
 def test_what_a_finding_tells_of_one_side_alone_is_told(

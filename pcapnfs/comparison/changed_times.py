@@ -113,6 +113,7 @@ ONE_SIDED = (
         "nobody waits for them",
         "likely",
     ),
+    OneSided("grace", "grace_period", "calls wait for its end", "no call met it", "certain"),
 )
 """A run that moves less need not fill a link; so the path is possible only."""
 
@@ -260,13 +261,13 @@ def _alike(side: Side) -> bool:
 
 
 def one_sided(before: Side, after: Side) -> Iterator[Cause]:
-    """Whether what a finding tells of network or locks took time on one side only."""
+    """Whether what a finding tells of network, locks or server took time on one side only."""
     for each in ONE_SIDED:
         for mine, other, first in ((before, after, True), (after, before, False)):
             told = next((found for found in mine.findings if each.is_told(found, mine)), None)
             if told is None or any(found.id == each.finding for found in other.findings):
                 continue
-            seen = told.evidence.split(". ")[0]
+            seen = told.evidence.split(". ")[0].removesuffix(".")
             yield Cause(
                 each.subject,
                 each.with_it if first else each.without,

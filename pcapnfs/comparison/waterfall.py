@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.forecasts.formula import Costs
-from pcapnfs.analyses.forecasts.resampling import SEED, interval, resampled
+from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, SEED, interval, resampled
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.record import Record
 
@@ -33,18 +33,19 @@ FACTORS = (
     "syncops_per_file",
     "persist_s",
     "transfer_s",
-    "waiting_s",
     "other_s",
     "concurrency",
     "client_s",
     "pauses_s",
+    "waiting_s",
     "lost_s",
     "locks_s",
 )
 """The factors in the order of the formula, files to what was lost and waited for locks."""
 
-ADDED = ("pauses_s", "lost_s", "locks_s")
-"""Those that are added to the others: what one of them brings does not depend on any."""
+ADDED = ("pauses_s", "waiting_s", "lost_s", "locks_s")
+"""Those that are added to the others: what one of them brings does not depend on any. A server that
+is not ready keeps a client waiting once, as after its restart, however many files it works on."""
 
 TURNS = 4
 """Rows behind those of the factors that go with `concurrency`: how many times as long round trips,
@@ -79,10 +80,10 @@ class Step(Record):
     all that is said for each file is then for the run); `rpcs_per_file` (with calls of the lock
     manager); `network_rtt_s` (the network's round trip) and `server_s` (what a small unstable
     call takes beyond it), or `rtt_s` for both where TCP does not tell them apart;
-    `syncops_per_file`; `persist_s`; `transfer_s` and `waiting_s` (for each file: bytes moving,
-    server not ready or without answer); `other_s` (for each file: what the calls take beyond
-    all these, such as reads and listings, and what means do not explain); `concurrency`;
-    `client_s` (for each file: the client's own time); `pauses_s` (all together); `lost_s`
+    `syncops_per_file`; `persist_s`; `transfer_s` (for each file: bytes moving); `other_s` (for
+    each file: what the calls take beyond all these, such as reads and listings, and what means
+    do not explain); `concurrency`; `client_s` (for each file: the client's own time); `pauses_s`
+    (all together); `waiting_s` (likewise: server not ready or without answer); `lost_s`
     (likewise: standing still until TCP sent again what was lost); `locks_s` (likewise: between
     calls, waiting for locks and lock files)."""
     before: float
@@ -161,12 +162,16 @@ def comparable(before: Measurement, after: Measurement) -> bool:
 
     They do not where a client asks for far fewer of the same files since it believes what it knows:
     what is left to ask is then no more of these files, and so much for each of them means nothing.
+    Nor do they where a side has a few files, and the other many times as many: what a single file
+    took is no mean to multiply.
     """
     if not (before.files and after.files and before.calls and after.calls):
         return False
     if before.counted != after.counted:
         return False
     files = after.files / before.files
+    if min(before.files, after.files) < LEAST_FILES and not 1 / APART < files < APART:
+        return False
     each = files * before.calls / after.calls  # How many times fewer calls each of them takes.
     return not (min(files, each) >= APART or max(files, each) <= 1 / APART)
 
@@ -252,12 +257,12 @@ def _factors(
         costs.syncops_per_file * unit,
         costs.persist_s - waited_for,
         transfer,
-        waiting,
         other_s * unit - transfer - waiting - still_s / files,
         costs.concurrency,
         # What a program does for a file does not grow with the calls that its client makes of it.
         costs.client_s * costs.rpcs_per_file * unit - (idle_s + locked_s) / files,
         costs.pauses_s - paused_s - locked_pauses_s,
+        measured.postponed_s * rest_turns / costs.concurrency,
         still_s * rest_turns / costs.concurrency + idle_s + paused_s,
         locked_s + locked_pauses_s,
         costs.turns,
@@ -284,7 +289,7 @@ def _left(costs: Costs[float] | Costs[Floats]) -> float | Floats:
 
 def _run_time(factors: Floats) -> Floats:
     """The model's run time from these rows."""
-    files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
+    files, rpcs, network, server, stable, persist, transfer, other, *rest = factors
     concurrency, client, *added, turns, stored_turns, rest_turns, waited_for = rest
     persist = persist + waited_for
     run: Costs[Floats] = Costs(
@@ -293,7 +298,7 @@ def _run_time(factors: Floats) -> Floats:
         rtt_s=network + server,
         syncops_per_file=stable,
         persist_s=persist,
-        other_s=(transfer + waiting + other) * rest_turns,
+        other_s=(transfer + other) * rest_turns,
         client_s=np.zeros(1),
         pauses_s=sum(added, files * client),
         concurrency=concurrency,

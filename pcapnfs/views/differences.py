@@ -126,6 +126,7 @@ SUBJECTS = {
     "network_rtt": "network round trip",
     "path": "the path",
     "loss": "the network's loss",
+    "grace": "the server's grace period",
     "locks": "locks",
     "server_in_turn": "the server",
     "server_service": "what the server takes for each call",
@@ -142,11 +143,11 @@ FACTORS = {
     "syncops_per_file": "stable calls per file",
     "persist_s": "persistence of a stable call",
     "transfer_s": "transfer, per file",
-    "waiting_s": "waiting for the server, per file",
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
     "client_s": "client, per file",
     "pauses_s": "pauses between calls",
+    "waiting_s": "waiting for the server",
     "lost_s": "waiting for lost packets",
     "locks_s": "waiting for locks",
 }
@@ -159,7 +160,6 @@ OF_THE_RUN = {
     "rpcs_per_file": "calls",
     "syncops_per_file": "stable calls",
     "transfer_s": "transfer, all calls",
-    "waiting_s": "waiting for the server",
     "other_s": "rest of the calls",
     "client_s": "client, between calls",
 }
@@ -227,24 +227,35 @@ def in_a_sentence(result: Comparison) -> str:
     if result.factor:
         factor = 1 / result.factor if less else result.factor
         told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
-    return f"{told}.{_unpaused(result)}"
+    return f"{told}.{_without(result)}"
 
 
 def pauses(result: Comparison) -> Step | None:
     """The step of pauses, where it is a clear one."""
-    found = (step for step in result.steps if step.factor == "pauses_s" and step.clear)
+    return _clear(result, "pauses_s")
+
+
+def _clear(result: Comparison, factor: str) -> Step | None:
+    """The step of a factor, where it is a clear one."""
+    found = (step for step in result.steps if step.factor == factor and step.clear)
     return next(found, None)
 
 
-def _unpaused(result: Comparison) -> str:
-    """The run times without pauses, where these make a clear part of the difference."""
-    paused = pauses(result)
-    if paused is None:
+def _without(result: Comparison) -> str:
+    """The run times without what is no matter of the work, where that makes a clear part."""
+    paused, waited = _clear(result, "pauses_s"), _clear(result, "waiting_s")
+    steps = [step for step in (paused, waited) if step is not None]
+    if not steps:
         return ""
-    before, after = result.before.run_s - paused.before, result.after.run_s - paused.after
+    left = "pauses of a second or more, in which perhaps nothing was run," if paused else ""
+    if waited:
+        left += " and the wait" if left else "the wait"
+        left += " for a server that was not ready or did not answer,"
+    before = result.before.run_s - sum(step.before for step in steps)
+    after = result.after.run_s - sum(step.after for step in steps)
     return (
-        " Without pauses of a second or more, in which perhaps nothing was run, "
-        f"{units.duration(max(0.0, before))} became {units.duration(max(0.0, after))}."
+        f" Without {left} {units.duration(max(0.0, before))} became "
+        f"{units.duration(max(0.0, after))}."
     )
 
 

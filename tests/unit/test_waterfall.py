@@ -158,6 +158,16 @@ def test_what_was_waited_for_locks_is_a_step_of_its_own() -> None:
     assert sum(found.values()) == pytest.approx(3.0)
 
 
+def test_a_server_that_is_not_ready_makes_clients_wait_once_however_many_files() -> None:
+    """As after its restart: the wait is no part of what each file takes."""
+    waited = replace(run(20, 5), postponed_s=0.05)
+    found = changes(waited, run(40, 5))
+    assert found["waiting_s"] == pytest.approx(-0.05)
+    steps = {step.factor: step for step in waterfall(waited, run(40, 5))}
+    assert steps["waiting_s"].before == pytest.approx(0.05)
+    assert steps["waiting_s"].after == 0
+
+
 def test_what_was_lost_is_not_clear_where_the_captures_are_from_different_places() -> None:
     clean, lossy = run(40, 5), replace(run(40, 5), lost=Lost(calls_s=0.4))
     there = replace(lossy, path=replace(lossy.path, vantage="server"))
@@ -234,12 +244,16 @@ def test_with_few_files_there_is_no_interval() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "by_file"),
     [((40, 2), (10, 8), False), ((10, 8), (40, 2), False), ((40, 2), (10, 2), True),
-     ((40, 2), (11, 8), True), ((40, 2), (10, 7), True)],
+     ((40, 2), (11, 8), True), ((40, 2), (10, 7), True), ((9, 2), (36, 2), False),
+     ((9, 2), (35, 2), True)],
 )  # fmt: skip
 def test_runs_are_taken_as_wholes_where_calls_do_not_go_with_files(
     before: tuple[int, int], after: tuple[int, int], by_file: bool
 ) -> None:
-    """Who believes what it knows asks for few of the same files, and no more of these."""
+    """Who believes what it knows asks for few of the same files, and no more of these.
+
+    What a few files took is no mean for many times as many, either.
+    """
     sides = [run(files, 5, calls=calls) for files, calls in (before, after)]
     assert comparable(*sides) is by_file
     steps = {step.factor: step for step in waterfall(*sides)}

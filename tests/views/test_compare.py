@@ -88,6 +88,25 @@ def test_pauses_that_differ_are_told_beside_run_times_and_forecasts(clear: bool)
     assert (shown, told) == (clear, clear)
 
 
+def test_the_wait_for_a_server_is_told_beside_run_times() -> None:
+    whole = samples.comparison()
+    wait = Step("waiting_s", 20.0, 1.0, -19.0, None, None, True)
+    pause = replace(wait, factor="pauses_s", before=5.0, after=0.5, change_s=-4.5)
+    unclear = replace(pause, clear=False)
+    alone, both, neither = (
+        differences.in_a_sentence(replace(whole, steps=(*whole.steps, *steps)))
+        for steps in ((wait, unclear), (wait, pause), (replace(wait, clear=False), unclear))
+    )
+    assert alone.endswith(
+        " Without the wait for a server that was not ready or did not answer, 10.0 s became 2.00 s."
+    )
+    assert both.endswith(
+        " Without pauses of a second or more, in which perhaps nothing was run, and the wait for a "
+        "server that was not ready or did not answer, 5.00 s became 1.50 s."
+    )
+    assert "Without" not in neither
+
+
 def test_a_run_time_that_is_not_known_is_not_compared() -> None:
     whole = samples.comparison()
     unanswered = replace(whole.after, known=False, trust=replace(whole.after.trust, matched=0))

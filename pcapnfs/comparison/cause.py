@@ -20,7 +20,7 @@ class Cause(Record):
 
     subject: str
     """`version`, `transport`, `security`, `connections` (of a client with a server at once),
-    `streams` (what programs do at the same time);
+    `pnfs` (whether data moves by layouts), `streams` (what programs do at the same time);
     `client_software`, `server_software` (what they say they are); `delegations` (what the server
     grants them for); `attribute_cache`, `name_cache`, `rsize`, `wsize`, `readdirplus`, `acls`,
     `local_lock`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the

@@ -48,6 +48,7 @@ def causes(
     return (
         *told(changed_protocol.protocol),
         *told(changed_protocol.connections),
+        *told(changed_protocol.layouts),
         *told(changed_protocol.streams),
         *changed_protocol.software_of_hosts(
             "client_software", before.software.clients, after.software.clients

@@ -107,7 +107,8 @@ def more_often(
     Of two runs one of which counts twice as many files, either everything may be twice as often,
     or the same work was done, and the client looked at more files: it does not look at those of
     which it keeps the attributes. So calls are held against the run and against the number of
-    files, whichever has more calls stay.
+    files, whichever has more calls stay. Where neither has most of them stay, more or fewer files
+    are other work, and no count says more than that.
 
     Args:
         operations: The operations of both runs.
@@ -118,12 +119,13 @@ def more_often(
     before, after = files
     operations = _merged(operations)
     scales = [1.0]
-    if before and after and before != after:
+    if before and after and not 1 / STEADY <= after / before <= STEADY:
         scales.insert(0, after / before)
     best = max(scales, key=lambda scale: _stayed(operations, scale))
     found = _counts(operations, best, several)
-    # Where neither holds, the number of files explains nothing.
-    return found if found is None or found.stayed else _counts(operations, 1.0, several)
+    if found is not None and not found.stayed and len(scales) > 1:
+        return None
+    return found
 
 
 def same_work(operations: Iterable[Counted], files: tuple[int | None, int | None]) -> bool:

@@ -1,4 +1,4 @@
-"""What calls have in common, and how they came: version, transport, connections, software, streams.
+"""What calls have in common: version, transport, connections, layouts, streams, software.
 
 Takes two sides; gives what differs, each with what says so. It is named only where both sides tell
 it: what one of them leaves open is not known to have changed.
@@ -89,6 +89,36 @@ def connections(before: Side, after: Side) -> Iterator[Cause]:
         units.count(second),
         "certain",
         "in use at once, at most; that is nconnect, or the number of mounts that share none",
+    )
+
+
+THROUGH, BY_LAYOUT = "through the server of the mount", "by layouts, to data servers"
+"""How data moves."""
+
+FEW = 3
+"""READs and WRITEs below which there is no habit."""
+
+
+def layouts(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether data moves by layouts (pNFS) on one side, and past the mount's server."""
+    first, second = before.habits, after.habits
+    more, other = (first, second) if first.data_apart > second.data_apart else (second, first)
+    if (
+        more.data_apart < FEW
+        or other.layouts
+        or other.data_apart
+        or (other.largest_read_bytes is None and other.largest_write_bytes is None)
+    ):
+        return
+    yield Cause(
+        "pnfs",
+        BY_LAYOUT if more is first else THROUGH,
+        THROUGH if more is first else BY_LAYOUT,
+        "certain",
+        f"{'before' if more is first else 'after'}, {units.counted(more.layouts, 'layout')} "
+        f"{'was' if more.layouts == 1 else 'were'} granted, and "
+        f"{units.counted(more.data_apart, 'READ or WRITE', 'READs and WRITEs')} went to data "
+        "servers; on the other side no layout was granted",
     )
 
 

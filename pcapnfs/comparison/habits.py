@@ -19,6 +19,7 @@ from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.data.layouts import OF_DATA
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
 from pcapnfs.programs import NFS
@@ -35,14 +36,18 @@ READS = columns.together(
         calls="call client mount connection callback program protocol op status flavor directory "
         "file call_first_time reply_time",
         operations="call op status requested committed share_access delegation",
-        connections="connection transport",
+        connections="connection transport role",
     ),
     population.OPERATIONS_READS,
+    population.CALLS_READS,
 )
 """The columns that the queries here read."""
 
 DELEGATING = population.Operations(("OPEN", OF_DIRECTORY), statuses=(0,))
 """What tells whether anything is delegated."""
+
+LAYOUTS = population.Operations(("LAYOUTGET",), statuses=(0,))
+"""What tells whether data may go to data servers."""
 
 PROBES = ("NULL", "STARTTLS")
 """Calls that only ask who is there: the second, for TLS, has a flavor of its own (RFC 9289 section
@@ -51,8 +56,15 @@ PROBES = ("NULL", "STARTTLS")
 UNKNOWN = "unknown"
 """What the table calls says of a flavor that was cut off."""
 
+CONTEXTS = ("RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT", "RPCSEC_GSS_DESTROY")
+"""Calls that begin and end a security context. Linux has a program of its own begin it (rpc.gssd),
+over a connection of its own for each."""
+
+OF_CONTEXTS = population.Calls(CONTEXTS)
+"""What tells whether there are any."""
+
 MACHINE = (
-    "RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT", "RPCSEC_GSS_DESTROY",
+    *CONTEXTS,
     "EXCHANGE_ID", "CREATE_SESSION", "DESTROY_SESSION", "DESTROY_CLIENTID", "RECLAIM_COMPLETE",
     "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SET_SSV", "SEQUENCE",
     "SETCLIENTID", "SETCLIENTID_CONFIRM", "RENEW", "RELEASE_LOCKOWNER",
@@ -83,7 +95,8 @@ class Habits(Record):
 
     versions: Mapping[str, int]
     """Calls by version of NFS: 3, 4.0, 4.1 … Here and in the next two, calls that do not tell it
-    are left out: unknown is no value."""
+    are left out: unknown is no value. So are those over connections to data servers (pNFS), where
+    the client has others: layouts choose for them, not the mount."""
     transports: Mapping[str, int]
     """Calls by transport: TCP, UDP."""
     flavors: Mapping[str, int]
@@ -101,7 +114,8 @@ class Habits(Record):
     directories_again: int
     """LOOKUPs that found these directories, but the first of each."""
     connections: int
-    """Connections to one server with calls that were answered, in use at once, at most."""
+    """Connections to one server with calls that were answered, in use at once, at most; without
+    those to data servers, and those for security contexts alone."""
     work: int = 0
     """Answered calls of `WORK`: those that programs wait for."""
     work_at_once: int = 0
@@ -109,6 +123,10 @@ class Habits(Record):
     work_overlaps: float = 0.0
     """Share of the time in which any of them was, 0…1, in which two or more were; of several
     clients or servers the most."""
+    layouts: int = 0
+    """LAYOUTGETs that were granted."""
+    data_apart: int = 0
+    """READs and WRITEs over connections to data servers."""
     delegated: Mapping[str, Delegated] = {}
     """Delegations by what they are for: `reading` and `writing`, as files were opened for reading
     alone or not, and `directories`."""
@@ -125,7 +143,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     alone = clients.pop() if len(clients) == 1 else None
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
-    work, delegated = _work(trace), _delegated(trace, alone)
+    work, delegated, layouts = _work(trace), _delegated(trace, alone), _layouts(trace, alone)
     return {
         client: _habits(
             kinds.get(client),
@@ -133,6 +151,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
             names.get(client),
             connections.get(client, 0),
             work.get(client, NO_WORK_SEEN),
+            layouts.get(client, (0, 0)),
             delegated.get(client, {}),
         )
         for client in sorted(kinds.keys() | transfers.keys() | names.keys())
@@ -155,6 +174,8 @@ def together(each: Collection[Habits]) -> Habits:
         work=sum(one.work for one in each),
         work_at_once=max((one.work_at_once for one in each), default=0),
         work_overlaps=max((one.work_overlaps for one in each), default=0.0),
+        layouts=sum(one.layouts for one in each),
+        data_apart=sum(one.data_apart for one in each),
         delegated=_all_delegated(one.delegated for one in each),
     )
 
@@ -189,6 +210,7 @@ def _habits(
     names: tuple[int, int] | None,
     connections: int,
     work: tuple[int, int, float],
+    layouts: tuple[int, int],
     delegated: Mapping[str, Delegated],
 ) -> Habits:
     """What calls of one client have in common."""
@@ -209,6 +231,8 @@ def _habits(
         work=work[0],
         work_at_once=work[1],
         work_overlaps=work[2],
+        layouts=layouts[0],
+        data_apart=layouts[1],
         delegated=delegated,
     )
 
@@ -217,12 +241,30 @@ def _connections(trace: Trace) -> dict[str, int]:
     """The most connections at once of each client with one server."""
     lines = traffic.of_clients(trace)
     numbers = lines.numbers
-    lines = lines.where((numbers["program"] == NFS) & (numbers["answered"] > 0))
+    called = (numbers["program"] == NFS) & (numbers["answered"] > 0)
+    if aside := _aside(trace):
+        called &= ~np.isin(numbers["connection"], aside)
+    lines = lines.where(called)
     found: dict[str, int] = {}
     for (client, _), (begin, end) in lines.spans("first_answered_ns", "last_answered_ns").items():
         most = most_at_once(np.minimum(begin, LATEST_NS), np.minimum(end, LATEST_NS))
         found[client] = max(found.get(client, 1), most)
     return found
+
+
+def _aside(trace: Trace) -> list[int]:
+    """Connections that say nothing of how many a mount has: to data servers, or for contexts."""
+    rows = trace.rows(f"select connection from connections where role = '{OF_DATA}'")
+    if OF_CONTEXTS.met(trace):
+        rows += trace.rows(
+            f"""
+            select connection from calls where program = {NFS} and not callback
+            group by connection
+            having bool_or({among("op", CONTEXTS)})
+                   and bool_and(coalesce({among("op", (*PROBES, *CONTEXTS))}, false))
+            """
+        )
+    return [integer(connection) for (connection,) in rows]
 
 
 NO_WORK_SEEN = (0, 0, 0.0)
@@ -257,7 +299,8 @@ def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
     """Calls of NFS by version, transport and flavor, by client."""
     rows = trace.rows(
         f"""
-        select coalesce($alone, calls.client), protocol, transport,
+        select coalesce($alone, calls.client), coalesce(role = '{OF_DATA}', false) as of_data,
+               protocol, transport,
                case when not list_contains($machine, op) then flavor end, count(*)
         from calls join connections using (connection)
         where program = {NFS} and not calls.callback and not list_contains($probes, op)
@@ -266,7 +309,11 @@ def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
         {"machine": MACHINE, "probes": PROBES, "alone": alone},
     )
     answer: dict[str, Kinds] = {}
-    for client, *kinds, count in rows:
+    # Those to data servers count where a capture, taken at one of them, holds nothing else.
+    of_mounts = {client for client, of_data, *_ in rows if not of_data}
+    for client, of_data, *kinds, count in rows:
+        if of_data and client in of_mounts:
+            continue
         found = answer.setdefault(client, ({}, {}, {}))
         for place, kind in enumerate(kinds):
             name = text(kind)
@@ -354,3 +401,22 @@ def _delegated(trace: Trace, alone: str | None) -> dict[str, dict[str, Delegated
         found = answer.setdefault(str(client), {})
         found[str(purpose)] = Delegated(integer(asked), integer(granted))
     return answer
+
+
+def _layouts(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:
+    """Layouts that each client got, and its READs and WRITEs to data servers."""
+    if not LAYOUTS.met(trace):
+        return {}
+    moves = (*READ_OPERATIONS, *WRITE_OPERATIONS)
+    rows = trace.rows(
+        f"""
+        select coalesce($alone, calls.client),
+               count(*) filter (operations.op = 'LAYOUTGET' and operations.status = 0),
+               count(*) filter (role = '{OF_DATA}' and {among("operations.op", moves)})
+        from operations join calls using (call) join connections using (connection)
+        where {among("operations.op", ("LAYOUTGET", *moves))} and not calls.callback
+        group by all order by all
+        """,
+        {"alone": alone},
+    )
+    return {str(client): (integer(granted), integer(apart)) for client, granted, apart in rows}

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.changed_counts import more_often
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
+from pcapnfs.comparison.matching import VERSIONS
 from pcapnfs.comparison.side import SERVERS
 from pcapnfs.text import escape, some
 from pcapnfs.views.changed_figures import CLOCK_S
@@ -62,8 +64,9 @@ WHY_OFTEN = (
 """Why one run may have sent operations several times as often: the first that holds for all."""
 
 OUTLASTED = (
-    "the longer run may have outlasted what the client keeps (3 s and more for files, 30 s for "
-    "directories, by default: nfsstat -m), or how long that is may have been changed"
+    "how long attributes and names are kept (noac, actimeo, acregmin, acdirmin, lookupcache: "
+    "nfsstat -m) may have been changed, or the longer run outlasted it (by default 3 s and more "
+    "for files, 30 s for directories)"
 )
 """The same of questions for attributes and names, where the run that asked more often was longer.
 """
@@ -76,8 +79,8 @@ OFTEN_SHOWN = 3
 
 EXPLAIN_COUNTS = frozenset(
     (
-        "version", "delegations", "attribute_cache", "name_cache", "rsize", "wsize", "readdirplus",
-        "acls", "local_lock", "sync", "nocto", "stable_writes", "streams",
+        "version", "pnfs", "delegations", "attribute_cache", "name_cache", "rsize", "wsize",
+        "readdirplus", "acls", "local_lock", "sync", "nocto", "stable_writes", "streams",
     )
 )  # fmt: skip
 """Subjects of causes that change how often a client calls: where one is told, counts are no riddle.
@@ -107,6 +110,7 @@ SUBJECTS = {
     "transport": "transport",
     "security": "security flavor",
     "connections": "connections of a client",
+    "pnfs": "data (pNFS)",
     "streams": "programs",
     "client_software": "client's software",
     "server_software": "server's software",
@@ -421,13 +425,22 @@ def _stored(result: Comparison) -> bool:
 def _more_often(result: Comparison) -> Counts | None:
     """The operations that one side sent several times as often, where both did the same work.
 
-    None where the captures do not tell how often: they lack much, or show several versions.
+    None where the captures do not tell how often: they lack much, or are of other versions.
     """
     if not ran(result) or (result.in_common is not None and result.in_common < COMMON):
         return None
-    if result.clear_from > NOTICEABLE or "version" in result.left_open:
+    if result.clear_from > NOTICEABLE or _of_other_versions(result):
         return None
     return more_often(result.operations, (result.before.files, result.after.files))
+
+
+def _of_other_versions(result: Comparison) -> bool:
+    """Whether one side has calls of a version that the other has none of."""
+    sides = [
+        {row.version for row in result.operations if row.version in VERSIONS and calls(row)}
+        for calls in (attrgetter("calls_before"), attrgetter("calls_after"))
+    ]
+    return sides[0] != sides[1]
 
 
 def _often(counts: Counts, result: Comparison) -> str:

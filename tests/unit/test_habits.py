@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pcapnfs.comparison.changed_protocol import BY_LAYOUT, THROUGH, connections, layouts
 from pcapnfs.comparison.habits import Habits, by_client, together
+from pcapnfs.comparison.side import Side, gather
+from pcapnfs.record import replace
 from tests.unit.rows import Row, call, operation, trace_of
 
 FIRST, SECOND = "10.0.0.11", "10.0.0.12"
@@ -59,3 +64,84 @@ def test_together_calls_add_up_and_the_largest_count() -> None:
 
 def test_without_clients_there_are_none() -> None:
     assert together(()).largest_write_bytes is None
+
+
+def of_connections(
+    *used: tuple[int, str, str], roles: tuple[str | None, ...] = (None, None)
+) -> Habits:
+    """Calls by turns over connections: number, operation and version, twenty of each."""
+    calls: list[Row] = []
+    operations: list[Row] = []
+    for turn in range(20):
+        for place, (connection, op, version) in enumerate(used):
+            number = 1 + turn * len(used) + place
+            calls.append(
+                call(
+                    number, op, 1.0, client=FIRST, connection=connection, protocol=version,
+                    version=int(version[0]),
+                )
+            )  # fmt: skip
+            operations.append(operation(number, op, status=0))
+    rows: list[Row] = [
+        {"connection": number, "transport": "TCP", "role": role}
+        for number, role in enumerate(roles)
+    ]
+    with trace_of(calls=calls, operations=operations, connections=rows) as trace:
+        return by_client(trace)[FIRST]
+
+
+def test_a_connection_for_security_contexts_alone_is_none_of_the_mount() -> None:
+    """Linux has rpc.gssd begin each context over a connection of its own."""
+    mount = (0, "GETATTR", "4.2")
+    for op in ("RPCSEC_GSS_INIT", "RPCSEC_GSS_DESTROY"):
+        assert of_connections(mount, (1, op, "4")).connections == 1
+    # One that only asked who is there will be used; one that a mount uses may end its context.
+    assert of_connections(mount, (1, "NULL", "4")).connections == 2
+    assert of_connections((0, "GETATTR", "4.2"), (1, "READ", "4.2")).connections == 2
+    both = (mount, (1, "RPCSEC_GSS_DESTROY", "4"), (1, "READ", "4.2"))
+    assert of_connections(*both).connections == 2
+
+
+def test_what_goes_to_a_data_server_tells_no_version_and_no_connection_of_the_mount() -> None:
+    roles = ("metadata server", "data server")
+    used = ((0, "LAYOUTGET", "4.2"), (1, "WRITE", "3"))
+    found = of_connections(*used, roles=roles)
+    assert (found.versions, found.connections) == ({"4.2": 20}, 1)
+    assert (found.layouts, found.data_apart) == (20, 20)
+    # Two mounts, or a capture at a data server.
+    found = of_connections(*used)
+    assert (found.versions, found.connections) == ({"3": 20, "4.2": 20}, 2)
+    assert (found.layouts, found.data_apart) == (20, 0)
+    assert of_connections(used[1], roles=("metadata server", "data server")).versions == {"3": 20}
+
+
+def having(granted: int = 0, apart: int = 0, read: int | None = 4096) -> Side:
+    """A client that reads, with so many layouts, and so many READs and WRITEs to data servers."""
+    with trace_of(calls=[call(1, "READ", 1.0)]) as trace:
+        side = gather(trace)
+    habits = replace(
+        side.habits, largest_read_bytes=read, connections=1, layouts=granted, data_apart=apart
+    )
+    return replace(side, habits=habits)
+
+
+def test_layouts_that_one_side_has_are_told() -> None:
+    through, apart = having(), having(20, 40)
+    (cause,) = layouts(through, apart)
+    assert (cause.before, cause.after, cause.confidence) == (THROUGH, BY_LAYOUT, "certain")
+    assert cause.evidence == (
+        "after, 20 layouts were granted, and 40 READs and WRITEs went to data servers; on the "
+        "other side no layout was granted"
+    )
+    (back,) = layouts(apart, through)
+    assert (back.before, back.after) == (BY_LAYOUT, THROUGH)
+    assert [*connections(through, apart)] == []
+
+
+@pytest.mark.parametrize(("granted", "apart", "read"), [(1, 0, 4096), (5, 3, 4096), (0, 0, None)])
+def test_layouts_are_not_told_where_the_other_side_has_them_or_moves_nothing(
+    granted: int, apart: int, read: int | None
+) -> None:
+    has, other = having(20, 40), having(granted, apart, read)
+    assert [*layouts(other, has)] == []
+    assert [*layouts(has, other)] == []

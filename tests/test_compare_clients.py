@@ -487,6 +487,29 @@ def test_a_few_segments_tell_nothing_of_the_networks_loss(
     assert [cause.subject for cause in causes] == (["loss"] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("segments", "only_null", "title", "told"),
+    [
+        # Of 400 segments each, 20 of 2 110 would have lost some in nearly every run.
+        (400, False, "TCP had to send segments again", True),
+        (300, False, "TCP had to send segments again", False),
+        (4, False, "The path let nothing through for a while", True),
+        (400, True, "TCP had to send segments again", False),
+    ],
+)
+def test_no_loss_among_a_few_segments_tells_nothing(
+    segments: int, only_null: bool, title: str, told: bool
+) -> None:
+    """As of a mount alone, beside a whole run."""
+    run = replace(reading(1.5), segments=2110)
+    lost = replace(samples.findings().findings[0], id="tcp_loss", title=title)
+    lossy = replace(run, findings=(lost,), lost_segments=20)
+    other = replace(run, segments=segments, only_null=only_null)
+    for before, after in ((lossy, other), (other, lossy)):
+        found = [cause.subject for cause in compared(before, after)[0].causes]
+        assert found == (["loss"] if told else [])
+
+
 def locked(waited_s: float, calls: int = 100) -> Side:
     """Two clients, one of which waited for locks of others; both are active for 10 s."""
     told = alike()

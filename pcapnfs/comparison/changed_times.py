@@ -58,6 +58,11 @@ LOCKS = "lock_contention"
 """The finding on locks that were waited for."""
 
 
+TELLING = 3.0
+"""How many times as many segments as one in which one is lost on the lossy side the other must have
+for none of them to tell anything: by chance none of so many would be lost in one run of twenty."""
+
+
 class OneSided(Record):
     """What a finding tells that may be so on one side only."""
 
@@ -92,6 +97,19 @@ def _few_lost(found: Finding, side: Side) -> bool:
         and side.lost_segments < LEAST.value
         and not found.title.startswith(WHOLE)
     )
+
+
+def _might_tell(found: Finding, mine: Side, other: Side) -> bool:
+    """Whether the other side did enough for the same to show there.
+
+    Not where it only asked whether anybody is there; nor, of lost segments, where it sent so few
+    that none need have been lost. That nothing gets through for a while is a matter of time.
+    """
+    if other.only_null:
+        return False
+    if found.id != "tcp_loss" or found.title.startswith(WHOLE):
+        return True
+    return other.segments * mine.lost_segments >= TELLING * mine.segments
 
 
 ONE_SIDED = (
@@ -265,7 +283,11 @@ def one_sided(before: Side, after: Side) -> Iterator[Cause]:
     for each in ONE_SIDED:
         for mine, other, first in ((before, after, True), (after, before, False)):
             told = next((found for found in mine.findings if each.is_told(found, mine)), None)
-            if told is None or any(found.id == each.finding for found in other.findings):
+            if (
+                told is None
+                or any(found.id == each.finding for found in other.findings)
+                or not _might_tell(told, mine, other)
+            ):
                 continue
             seen = told.evidence.split(". ")[0].removesuffix(".")
             yield Cause(

@@ -144,6 +144,8 @@ class Side(Record):
     """What the rules found."""
     lost_segments: int
     """Segments with data that TCP sent again, without those that were late alone."""
+    segments: int
+    """Segments with data, both ways, of connections that carried RPC over TCP."""
     software: Software
     """What clients and servers say they are."""
     habits: Habits
@@ -211,6 +213,7 @@ def gather(trace: Trace) -> Side:
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
         lost_segments=sum(pair.lost for pair in material.tcp_stalls),
+        segments=sum(pair.segments for pair in material.tcp_stalls),
         software=said(),
         habits=_habits.together(habits().values()),
         of_each=each,

@@ -136,6 +136,19 @@ def same_work(operations: Iterable[Counted], files: tuple[int | None, int | None
     return bool(rows) and max(_stayed(rows, scale) for scale in scales) >= MOST * _calls(rows)
 
 
+def with_files(operations: Iterable[Counted], files: tuple[int | None, int | None]) -> bool:
+    """Whether calls go with the number of files at least as well as with the run.
+
+    Where they do not, as many calls were sent for more or fewer files: those only looked at, whose
+    attributes a client may keep, are no more work.
+    """
+    before, after = files
+    rows = _merged(operations)
+    return bool(before and after) and _stayed(rows, (after or 1) / (before or 1)) >= _stayed(
+        rows, 1.0
+    )
+
+
 def _merged(operations: Iterable[Counted]) -> list[Often]:
     """The operations without the level that a WRITE was granted."""
     calls: dict[tuple[str, str], list[int]] = {}

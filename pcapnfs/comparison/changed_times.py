@@ -102,10 +102,11 @@ def _few_lost(found: Finding, side: Side) -> bool:
 def _might_tell(found: Finding, mine: Side, other: Side) -> bool:
     """Whether the other side did enough for the same to show there.
 
-    Not where it only asked whether anybody is there; nor, of lost segments, where it sent so few
-    that none need have been lost. That nothing gets through for a while is a matter of time.
+    Not where it only asked whether anybody is there, or was not mounted; nor, of lost segments,
+    where it sent so few that none need have been lost. That nothing gets through for a while is a
+    matter of time.
     """
-    if other.only_null:
+    if other.only_null or other.refused:
         return False
     if found.id != "tcp_loss" or found.title.startswith(WHOLE):
         return True

@@ -77,11 +77,13 @@ class Run(Record):
     mounting_s: float
     """For how long calls that mount and unmount were outstanding, added up, seconds; not in
     `run_s`."""
+    refused: bool = False
+    """The calls are those of a mount that came to nothing: no run, either."""
 
     @property
     def of_files(self) -> bool:
         """Whether any call was for files."""
-        return self.calls > 0 and not self.only_null
+        return self.calls > 0 and not self.only_null and not self.refused
 
 
 class Comparison(Record):
@@ -180,7 +182,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     spans = before.measured.span_s, after.measured.span_s
     least = clear_from(before, after)
     both_known = known(before) and known(after)
-    ran = not before.only_null and not after.only_null
+    ran = not any(side.only_null or side.refused for side in (before, after))
     same = pairs(before.callers, after.callers)
     alike = likeness(before, after, same)
     one = alike.as_one
@@ -232,6 +234,7 @@ def _run(side: Side) -> Run:
         clients=len(side.callers),
         calls=measured.calls,
         only_null=side.only_null,
+        refused=side.refused,
         stable_calls=measured.known_stable_calls,
         servers=side.servers,
         vantage=measured.path.vantage,

@@ -28,6 +28,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
+from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.comparison import callers as _callers
@@ -90,6 +91,12 @@ LISTED = 100
 """Directories whose paths are kept."""
 
 
+MOUNTING: frozenset[str | None] = frozenset(
+    (*_habits.PROBES, *_habits.MACHINE, *SMALL_OPERATIONS, "PUTROOTFH", "LOOKUPP", "GETFH")
+)
+"""Calls of NFS that a mount may consist of: what is there, and how it may be reached."""
+
+
 class Times(Record):
     """Service times of one operation."""
 
@@ -119,6 +126,8 @@ class Side(Record):
     """Who called NFS, by address."""
     only_null: bool
     """All that was called of NFS is NULL, which asks whether anybody is there."""
+    refused: bool
+    """A mount came to nothing (`mount_outcome`), and no call but those of a mount was made."""
     moved_bytes: int
     """Bytes of all calls and replies."""
     servers: tuple[str, ...]
@@ -199,6 +208,7 @@ def gather(trace: Trace) -> Side:
         measured=measured,
         callers=called(),
         only_null=measured.calls > 0 and all(op == "NULL" for op in ops()),
+        refused=any(not met.went_on for met in material.mount_outcomes) and ops() <= MOUNTING,
         moved_bytes=material.bottleneck.moved_bytes,
         servers=servers(),
         times=_merged([one for times in by_client.values() for one in times]),

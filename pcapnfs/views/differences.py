@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.comparison.changed_counts import more_often
+from pcapnfs.comparison.changed_counts import more_often, with_files
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.comparison.matching import VERSIONS
 from pcapnfs.comparison.side import SERVERS
@@ -169,6 +169,9 @@ OF_THE_RUN = {
 }
 """What those are called that are for the run, where it is taken as one."""
 
+ASIDE = ("pauses_s", "waiting_s")
+"""Factors that are no matter of the work: run times are told without them as well."""
+
 GIVEN = {
     "files": "the number of files",
     "set_up": "and AFTER's RTT, persistence",
@@ -210,10 +213,7 @@ def in_a_sentence(result: Comparison) -> str:
             f"{title}'s run time is not known, since {_why_unknown(run)}"
             for title, run in unknown.items()
         ]
-        each += [
-            f"{title} holds {'a mount alone, and ' if mount_alone(run) else ''}no call for files"
-            for title, run in alone.items()
-        ]
+        each += [f"{title} holds {_mount(run)}no call for files" for title, run in alone.items()]
         each += [
             f"{title} took {units.duration(run.run_s)}"
             for title, run in runs.items()
@@ -223,15 +223,51 @@ def in_a_sentence(result: Comparison) -> str:
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
     if not result.same_clients:
         return f"BEFORE took {before} and AFTER {after}, but the clients are not the same."
+    files = for_each = ""
+    if of_other_files := _of_other_files(result):
+        number = units.counted(result.after.files, "file")
+        files = f", for {number} instead of {units.count(result.before.files)}"
+        for_each = _for_each(result)
     if before == after:
-        return f"Both runs took {after}."
+        return f"Both runs took {after}{files}.{for_each}"
     less = result.change_s < 0
     told = f"{before} became {after}: {units.duration(abs(result.change_s))} "
     told += "less" if less else "more"
-    if result.factor:
-        factor = 1 / result.factor if less else result.factor
-        told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
-    return f"{told}.{_without(result)}"
+    if result.factor and not of_other_files:
+        told += f", {_times(result.factor)}"
+    return f"{told}{files}.{_without(result)}{for_each}"
+
+
+def _times(factor: float) -> str:
+    """How many times as long, or as fast."""
+    less = factor < 1
+    return f"{units.number(1 / factor if less else factor)} times as {'fast' if less else 'long'}"
+
+
+def _of_other_files(result: Comparison) -> bool:
+    """Whether one run was of clearly more files than the other, and calls went with them.
+
+    To do less is not to be faster.
+    """
+    files = result.before.files, result.after.files
+    return _clear(result, "files") is not None and with_files(result.operations, files)
+
+
+def _for_each(result: Comparison) -> str:
+    """What each file took, of runs of other numbers of files."""
+    steps = _aside(result)
+    each = [
+        max(0.0, run.run_s - sum(aside)) / (run.files or 1)
+        for run, aside in (
+            (result.before, (step.before for step in steps)),
+            (result.after, (step.after for step in steps)),
+        )
+    ]
+    before, after = (units.duration(time_s) for time_s in each)
+    if before == after:
+        return f" That is {after} for each file on both sides."
+    ratio = f": {_times(each[1] / each[0])}" if each[0] > 0 and each[1] > 0 else ""
+    return f" For each file, {before} became {after}{ratio}."
 
 
 def pauses(result: Comparison) -> Step | None:
@@ -245,12 +281,17 @@ def _clear(result: Comparison, factor: str) -> Step | None:
     return next(found, None)
 
 
+def _aside(result: Comparison) -> list[Step]:
+    """The steps of what is no matter of the work, where they are clear."""
+    return [step for factor in ASIDE if (step := _clear(result, factor)) is not None]
+
+
 def _without(result: Comparison) -> str:
     """The run times without what is no matter of the work, where that makes a clear part."""
-    paused, waited = _clear(result, "pauses_s"), _clear(result, "waiting_s")
-    steps = [step for step in (paused, waited) if step is not None]
+    steps = _aside(result)
     if not steps:
         return ""
+    paused, waited = (_clear(result, factor) for factor in ASIDE)
     left = "pauses of a second or more, in which perhaps nothing was run," if paused else ""
     if waited:
         left += " and the wait" if left else "the wait"
@@ -277,9 +318,16 @@ def about_foretold(result: Comparison) -> list[str]:
     return [f"Each forecast holds BEFORE's pauses, {before}; AFTER had {after} of them."]
 
 
+def _mount(run: Run) -> str:
+    """What a capture without calls for files holds of a mount."""
+    if run.refused:
+        return "a mount that came to nothing, and "
+    return "a mount alone, and " if mount_alone(run) else ""
+
+
 def mount_alone(run: Run) -> bool:
     """Whether it was mounted, and nothing more."""
-    return not run.of_files and run.mounting_s > 0
+    return not run.of_files and (run.mounting_s > 0 or run.refused)
 
 
 def run_s(run: Run) -> float | None:
@@ -393,7 +441,7 @@ def about_causes(result: Comparison) -> list[str]:
     if not result.causes and not result.as_one:
         told.append(NOTHING_TOGETHER)
     elif not result.causes:
-        unchanged = NOTHING_TOLD if result.left_open else NOTHING
+        unchanged = NOTHING_TOLD if result.left_open or not ran(result) else NOTHING
         often = _more_often(result)
         if often is not None:
             unchanged = NOTHING_BUT_COUNTS
@@ -585,7 +633,8 @@ def _mounting(result: Comparison) -> list[str]:
     told = " and ".join(f"{units.duration(time_s)} {title}" for time_s, title in took if time_s)
     if not told:
         return []
-    lacking = [f", {title} holds no mount" for time_s, title in took if not time_s]
+    refused = result.before.refused or result.after.refused
+    lacking = [f", {title} holds no mount" for time_s, title in took if not time_s and not refused]
     told = f"Mounting took {told}{''.join(lacking)}"
     some = result.before.of_files or result.after.of_files
     return [f"{told}; it is no part of the run times." if some else f"{told}."]

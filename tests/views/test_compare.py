@@ -107,6 +107,62 @@ def test_the_wait_for_a_server_is_told_beside_run_times() -> None:
     assert "Without" not in neither
 
 
+@pytest.mark.parametrize(
+    ("after_s", "files", "told"),
+    [
+        (
+            15.0,
+            100,
+            "30.0 s became 15.0 s: 15.0 s less, for 100 files instead of 200. That is 150 ms for "
+            "each file on both sides.",
+        ),
+        (
+            18.0,
+            60,
+            "30.0 s became 18.0 s: 12.0 s less, for 60 files instead of 200. For each file, 150 ms "
+            "became 300 ms: 2 times as long.",
+        ),
+        (
+            30.0,
+            400,
+            "Both runs took 30.0 s, for 400 files instead of 200. For each file, 150 ms became "
+            "75.0 ms: 2 times as fast.",
+        ),
+    ],
+)
+def test_less_work_is_not_called_faster(after_s: float, files: int, told: str) -> None:
+    whole = samples.comparison()
+    (row, *_) = whole.operations
+    row = replace(row, calls_before=200, calls_after=files)
+    result = replace(
+        whole,
+        after=replace(whole.after, run_s=after_s, files=files),
+        change_s=after_s - 30.0,
+        factor=after_s / 30.0,
+        steps=(Step("files", 200, files, after_s - 30.0, None, None, True),),
+        operations=(row,),
+    )
+    assert differences.in_a_sentence(result) == told
+    # Where calls stay as many, files that were only looked at are no more work; nor are a few more.
+    looked_at = replace(result, operations=(replace(row, calls_after=200),))
+    unclear = replace(result, steps=(replace(result.steps[0], clear=False),))
+    for other in (looked_at, unclear):
+        assert "instead of" not in differences.in_a_sentence(other)
+
+
+def test_the_work_of_a_mount_that_came_to_nothing_is_not_compared() -> None:
+    whole = samples.comparison()
+    after = replace(whole.after, refused=True, run_s=0.138, calls=24, mounting_s=0.0)
+    result = replace(whole, after=after, causes=(), steps=(), foretold=(), factor=None)
+    assert differences.in_a_sentence(result) == (
+        "AFTER holds a mount that came to nothing, and no call for files; BEFORE took 30.0 s."
+    )
+    text = samples.render(compare.screen(result), 140)
+    assert "Not told: without calls for files there is no run." in text
+    assert "neither settings nor storage" not in text
+    assert "AFTER holds no mount" not in text
+
+
 def test_a_run_time_that_is_not_known_is_not_compared() -> None:
     whole = samples.comparison()
     unanswered = replace(whole.after, known=False, trust=replace(whole.after.trust, matched=0))

@@ -170,6 +170,14 @@ def test_where_the_others_moved_as_well_that_is_said(tmp_path: Path) -> None:
     assert "noac" not in told[1]
 
 
+def test_of_other_work_nothing_is_called_unchanged(tmp_path: Path) -> None:
+    """More files, and other calls of each."""
+    other = run(tmp_path, "other", files=80, asked=2, checked=4)
+    result = compared(other, run(tmp_path, "one", files=40, asked=3))
+    assert counted(result) is None
+    assert differences.about_causes(result)[0] == differences.OTHER_COUNTS
+
+
 def of(path: Path, *verdicts: Verdict, too_little: str | None = None) -> Side:
     """A capture whose mount shows so much."""
     with pcapnfs.open(path) as trace:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.comparison.changed_counts import more_often, with_files
+from pcapnfs.comparison.changed_counts import more_often, same_work, with_files
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.comparison.matching import VERSIONS
 from pcapnfs.comparison.side import SERVERS
@@ -43,6 +43,10 @@ NO_SETTING = "No setting that the traffic shows."
 PERSISTENCE = "Persistence moved (below), by less than what tells another storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_BUT_COUNTS = "No setting that the traffic shows by itself."
+OTHER_COUNTS = (
+    "No setting that the traffic shows by itself: most calls are of operations of which one run "
+    "sent more than the other, also for as many files."
+)
 KEPT = (
     "how long attributes are kept (noac, actimeo, acregmin, acdirmin: nfsstat -m) may have been "
     "changed, or how often programs look"
@@ -445,6 +449,8 @@ def about_causes(result: Comparison) -> list[str]:
         often = _more_often(result)
         if often is not None:
             unchanged = NOTHING_BUT_COUNTS
+        elif unchanged == NOTHING and _other_work(result):
+            unchanged = OTHER_COUNTS
         told.append(f"{NO_SETTING} {PERSISTENCE}" if _stored(result) else unchanged)
         if often is not None:
             told.append(_often(often, result))
@@ -480,6 +486,13 @@ def _more_often(result: Comparison) -> Counts | None:
     if result.clear_from > NOTICEABLE or _of_other_versions(result):
         return None
     return more_often(result.operations, (result.before.files, result.after.files))
+
+
+def _other_work(result: Comparison) -> bool:
+    """Whether most calls stayed neither by the run nor by the number of files."""
+    if result.clear_from > NOTICEABLE or _of_other_versions(result) or not result.operations:
+        return False
+    return not same_work(result.operations, (result.before.files, result.after.files))
 
 
 def _of_other_versions(result: Comparison) -> bool:

@@ -42,6 +42,9 @@ NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NO_SETTING = "No setting that the traffic shows."
 PERSISTENCE = "Persistence moved (below), by less than what tells another storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
+NOTHING_WITHOUT_RUN = (
+    "Nothing that the traffic shows: without calls for files there is little to tell it by."
+)
 NOTHING_BUT_COUNTS = "No setting that the traffic shows by itself."
 OTHER_COUNTS = (
     "No setting that the traffic shows by itself: most calls are of operations of which one run "
@@ -176,6 +179,9 @@ OF_THE_RUN = {
 ASIDE = ("pauses_s", "waiting_s")
 """Factors that are no matter of the work: run times are told without them as well."""
 
+HELD = {"pauses_s": "pauses", "waiting_s": "wait for the server"}
+"""What these are called where forecasts hold them."""
+
 GIVEN = {
     "files": "the number of files",
     "set_up": "and AFTER's RTT, persistence",
@@ -274,11 +280,6 @@ def _for_each(result: Comparison) -> str:
     return f" For each file, {before} became {after}{ratio}."
 
 
-def pauses(result: Comparison) -> Step | None:
-    """The step of pauses, where it is a clear one."""
-    return _clear(result, "pauses_s")
-
-
 def _clear(result: Comparison, factor: str) -> Step | None:
     """The step of a factor, where it is a clear one."""
     found = (step for step in result.steps if step.factor == factor and step.clear)
@@ -314,12 +315,12 @@ def given(each: Foretold) -> str:
 
 
 def about_foretold(result: Comparison) -> list[str]:
-    """What forecasts hold that may be no matter of the run; nothing where pauses are alike."""
-    paused = pauses(result)
-    if paused is None:
-        return []
-    before, after = (units.duration(time_s) for time_s in (paused.before, paused.after))
-    return [f"Each forecast holds BEFORE's pauses, {before}; AFTER had {after} of them."]
+    """What forecasts hold that may be no matter of the run; nothing where that is alike."""
+    return [
+        f"Each forecast holds BEFORE's {HELD[step.factor]}, {units.duration(step.before)}; AFTER "
+        f"had {units.duration(step.after)} of {'them' if step.factor == 'pauses_s' else 'it'}."
+        for step in _aside(result)
+    ]
 
 
 def _mount(run: Run) -> str:
@@ -445,7 +446,9 @@ def about_causes(result: Comparison) -> list[str]:
     if not result.causes and not result.as_one:
         told.append(NOTHING_TOGETHER)
     elif not result.causes:
-        unchanged = NOTHING_TOLD if result.left_open or not ran(result) else NOTHING
+        unchanged = NOTHING_TOLD if result.left_open else NOTHING
+        if not ran(result):
+            unchanged = NOTHING_WITHOUT_RUN
         often = _more_often(result)
         if often is not None:
             unchanged = NOTHING_BUT_COUNTS
@@ -461,6 +464,11 @@ def about_causes(result: Comparison) -> list[str]:
             told.append(_often(often, result))
         if _stored(result) and "storage" not in subjects_told:
             told.append(PERSISTENCE)
+    told += [
+        f"{title} was not mounted: what the server refused stands among the findings."
+        for title, run in (("BEFORE", result.before), ("AFTER", result.after))
+        if run.refused
+    ]
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
         both = any(row.where == "both" for row in result.clients)

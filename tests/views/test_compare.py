@@ -100,6 +100,8 @@ def test_the_wait_for_a_server_is_told_beside_run_times() -> None:
     assert alone.endswith(
         " Without the wait for a server that was not ready or did not answer, 10.0 s became 2.00 s."
     )
+    held = "Each forecast holds BEFORE's wait for the server, 20.0 s; AFTER had 1.00 s of it."
+    assert held in differences.about_foretold(replace(whole, steps=(wait, unclear)))
     assert both.endswith(
         " Without pauses of a second or more, in which perhaps nothing was run, and the wait for a "
         "server that was not ready or did not answer, 5.00 s became 1.50 s."
@@ -159,6 +161,8 @@ def test_the_work_of_a_mount_that_came_to_nothing_is_not_compared() -> None:
     )
     text = samples.render(compare.screen(result), 140)
     assert "Not told: without calls for files there is no run." in text
+    assert "without calls for files there is little to tell it by" in text
+    assert "AFTER was not mounted: what the server refused stands among the findings." in text
     assert "neither settings nor storage" not in text
     assert "AFTER holds no mount" not in text
 

@@ -19,7 +19,7 @@ from pcapnfs.record import replace
 from pcapnfs.synth.builder import Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
 from pcapnfs.synth.builder.rpc import Request
-from pcapnfs.views import differences
+from pcapnfs.views import counts, differences
 from tests.diagnosis.mounts import MOUNT
 
 pytest.importorskip("pcapnfs._core")
@@ -175,7 +175,7 @@ def test_of_other_work_nothing_is_called_unchanged(tmp_path: Path) -> None:
     other = run(tmp_path, "other", files=80, asked=2, checked=4)
     result = compared(other, run(tmp_path, "one", files=40, asked=3))
     assert counted(result) is None
-    assert differences.about_causes(result)[0] == differences.OTHER_COUNTS
+    assert differences.about_causes(result)[0] == counts.OTHER_COUNTS
 
 
 def of(path: Path, *verdicts: Verdict, too_little: str | None = None) -> Side:

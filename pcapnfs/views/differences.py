@@ -7,31 +7,26 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import takewhile
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.comparison.changed_counts import more_often, same_work, with_files
+from pcapnfs.comparison.changed_counts import with_files
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
-from pcapnfs.comparison.matching import VERSIONS
 from pcapnfs.comparison.side import SERVERS
-from pcapnfs.text import escape, some
+from pcapnfs.text import some
+from pcapnfs.views import counts
 from pcapnfs.views.changed_figures import CLOCK_S
 from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several, whose_runs
 from pcapnfs.views.trust import lacks, one_way, sealed
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause
-    from pcapnfs.comparison.changed_counts import Counts
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
 """Where there are no steps."""
-
-COMMON = 0.1
-"""Part of the work that both runs must have in common for them to be of the same work."""
 
 OTHER_WORK = (
     "The runs hardly have a file or a pattern of calls in common: what each took is of other work."
@@ -46,53 +41,6 @@ NOTHING_WITHOUT_RUN = (
     "Nothing that the traffic shows: without calls for files there is little to tell it by."
 )
 NOTHING_BUT_COUNTS = "No setting that the traffic shows by itself."
-OTHER_COUNTS = (
-    "No setting that the traffic shows by itself: most calls are of operations of which one run "
-    "sent more than the other, also for as many files."
-)
-KEPT = (
-    "how long attributes are kept (noac, actimeo, acregmin, acdirmin: nfsstat -m) may have been "
-    "changed, or how often programs look"
-)
-NAMES_KEPT = (
-    "how long names and attributes are kept (lookupcache, noac, actimeo, acdirmin: nfsstat -m) may "
-    "have been changed, or how often programs look"
-)
-LOCKED = "under a delegation a client locks by itself, or programs may lock less"
-READ_AGAIN = "the client may have had the data in its memory, or programs may have read less"
-ASKED = "what the client keeps may have been changed, or what programs ask for"
-DONE = "what programs do may have been changed, or what the client keeps"
-WHY_OFTEN = (
-    (KEPT, frozenset(("GETATTR",))),
-    (NAMES_KEPT, frozenset(("GETATTR", "ACCESS", "LOOKUP", "LOOKUP!"))),
-    (READ_AGAIN, frozenset(("READ",))),
-    (LOCKED, frozenset(("LOCK", "LOCKU", "LOCKT", "FREE_STATEID", "RELEASE_LOCKOWNER"))),
-)
-"""Why one run may have sent operations several times as often: the first that holds for all."""
-
-OUTLASTED = (
-    "how long attributes and names are kept (noac, actimeo, acregmin, acdirmin, lookupcache: "
-    "nfsstat -m) may have been changed, or the longer run outlasted it (by default 3 s and more "
-    "for files, 30 s for directories)"
-)
-"""The same of questions for attributes and names, where the run that asked more often was longer.
-"""
-
-LONGER_RUN = 1.5
-"""How many times as long a run must be for that."""
-
-OFTEN_SHOWN = 3
-"""Of operations that one run sent several times as often, those that are named."""
-
-EXPLAIN_COUNTS = frozenset(
-    (
-        "version", "pnfs", "delegations", "attribute_cache", "name_cache", "rsize", "wsize",
-        "readdirplus", "acls", "local_lock", "sync", "nocto", "stable_writes", "streams",
-    )
-)  # fmt: skip
-"""Subjects of causes that change how often a client calls: where one is told, counts are no riddle.
-"""
-
 NOTHING_TOGETHER = "Nothing that the traffic of each client, or of all together, shows."
 BY_CLIENT = "See Clients above: figures of all taken together would fit none of them."
 """Where there are neither steps nor forecasts for that."""
@@ -399,7 +347,7 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if missing:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
-    if result.in_common is not None and result.in_common < COMMON:
+    if result.in_common is not None and result.in_common < counts.COMMON:
         told.append(OTHER_WORK)
     told += _order(result) + _mounting(result) + _servers(result) + whose_runs(result)
     vantages = {result.before.vantage, result.after.vantage}
@@ -449,19 +397,19 @@ def about_causes(result: Comparison) -> list[str]:
         unchanged = NOTHING_TOLD if result.left_open else NOTHING
         if not ran(result):
             unchanged = NOTHING_WITHOUT_RUN
-        often = _more_often(result)
+        often = counts.moved(result)
         if often is not None:
             unchanged = NOTHING_BUT_COUNTS
-        elif unchanged == NOTHING and _other_work(result):
-            unchanged = OTHER_COUNTS
+        elif unchanged == NOTHING and counts.other_work(result):
+            unchanged = counts.OTHER_COUNTS
         told.append(f"{NO_SETTING} {PERSISTENCE}" if _stored(result) else unchanged)
         if often is not None:
-            told.append(_often(often, result))
+            told.append(counts.told(often, result))
     else:
         subjects_told = {cause.subject for cause in result.causes}
-        often = _more_often(result) if result.as_one else None
-        if often is not None and not subjects_told & EXPLAIN_COUNTS:
-            told.append(_often(often, result))
+        often = counts.moved(result) if result.as_one else None
+        if often is not None and not subjects_told & counts.EXPLAIN_COUNTS:
+            told.append(counts.told(often, result))
         if _stored(result) and "storage" not in subjects_told:
             told.append(PERSISTENCE)
     told += [
@@ -482,65 +430,6 @@ def about_causes(result: Comparison) -> list[str]:
 def _stored(result: Comparison) -> bool:
     """Whether persistence is a clear step."""
     return any(step.factor == "persist_s" and step.clear for step in result.steps)
-
-
-def _more_often(result: Comparison) -> Counts | None:
-    """The operations that one side sent several times as often, where both did the same work.
-
-    None where the captures do not tell how often: they lack much, or are of other versions.
-    """
-    if not ran(result) or (result.in_common is not None and result.in_common < COMMON):
-        return None
-    if result.clear_from > NOTICEABLE or _of_other_versions(result):
-        return None
-    return more_often(result.operations, (result.before.files, result.after.files))
-
-
-def _other_work(result: Comparison) -> bool:
-    """Whether most calls stayed neither by the run nor by the number of files."""
-    if result.clear_from > NOTICEABLE or _of_other_versions(result) or not result.operations:
-        return False
-    return not same_work(result.operations, (result.before.files, result.after.files))
-
-
-def _of_other_versions(result: Comparison) -> bool:
-    """Whether one side has calls of a version that the other has none of."""
-    sides = [
-        {row.version for row in result.operations if row.version in VERSIONS and calls(row)}
-        for calls in (attrgetter("calls_before"), attrgetter("calls_after"))
-    ]
-    return sides[0] != sides[1]
-
-
-def _often(counts: Counts, result: Comparison) -> str:
-    """How often operations were sent, and what may be why."""
-    named = [
-        f"{escape(each.op)}: {units.count(each.calls_before)} → {units.count(each.calls_after)}"
-        for each in counts.moved[:OFTEN_SHOWN]
-    ]
-    if (more := len(counts.moved) - OFTEN_SHOWN) > 0:
-        named.append(f"{units.counted(more, 'more operation')} likewise")
-    whose = ""
-    if counts.by_file:
-        files = units.counted(result.after.files, "file")
-        whose = f" for {units.count(result.before.files)} → {files}"
-    ops = {each.op for each in counts.moved}
-    alike = (why for why, known in WHY_OFTEN if ops <= known and counts.one_way)
-    why = next(alike, ASKED)
-    if why in (KEPT, NAMES_KEPT) and _longer_asks(counts, result):
-        why = OUTLASTED
-    rest = "while most other calls stayed as they were"
-    if not counts.stayed:
-        rest, why = "and most other calls did not stay as they were either", DONE
-    return f"{'; '.join(named)}{whose}, {rest}: {why} (possible)."
-
-
-def _longer_asks(counts: Counts, result: Comparison) -> bool:
-    """Whether the run that asked more often took clearly longer than the other."""
-    less, more = result.before.run_s, result.after.run_s
-    if counts.moved[0].calls_before > counts.moved[0].calls_after:
-        less, more = more, less
-    return more >= LONGER_RUN * less
 
 
 def shown_steps(result: Comparison) -> list[Step]:

@@ -205,8 +205,10 @@ def _times(factor: float) -> str:
 def _of_other_files(result: Comparison) -> bool:
     """Whether one run was of clearly more files than the other, and calls went with them.
 
-    To do less is not to be faster.
+    To do less is not to be faster. Of other work, files are not those of the other run.
     """
+    if result.in_common is not None and result.in_common < counts.COMMON:
+        return False
     files = result.before.files, result.after.files
     return _clear(result, "files") is not None and with_files(result.operations, files)
 

@@ -25,7 +25,8 @@ CLEARLY = 0.14
 a medium effect by Vargha and Delaney."""
 
 RELEVANT = 0.1
-"""Part of the median before that the shift must come to: machines are not alike to the percent."""
+"""Part of the longer median that the shift must come to: machines are not alike to the percent. The
+longer one, so that it is the same whichever side is named first."""
 
 
 class OperationChange(Record):
@@ -63,9 +64,9 @@ class OperationChange(Record):
     ties, for the correlation of neighbouring calls, and for the number of operations); None
     likewise."""
     verdict: str
-    """`faster` or `slower`: significant, and a tenth of the median or more; `unclear`: as much,
-    which may be chance; `same`: less than that; `few`: fewer than 30 calls on a side; `new` or
-    `gone`: calls on one side only."""
+    """`faster` or `slower`: significant, and a tenth of the longer median or more; `unclear`: as
+    much, which may be chance; `same`: less than that; `few`: fewer than 30 calls on a side; `new`
+    or `gone`: calls on one side only."""
 
 
 def operation_changes(
@@ -94,7 +95,7 @@ def _row(
     nothing = np.zeros(0)
     first, second = (side[key].seconds if key in side else nothing for side in (before, after))
     known = before.get(key) or after[key]
-    median = _quantile(first, 0.5)
+    medians = _quantile(first, 0.5), _quantile(second, 0.5)
     return OperationChange(
         version=key[0],
         op=key[1],
@@ -103,29 +104,26 @@ def _row(
         calls_after=len(second),
         sum_before_s=float(first.sum()),
         sum_after_s=float(second.sum()),
-        p50_before_s=median,
-        p50_after_s=_quantile(second, 0.5),
+        p50_before_s=medians[0],
+        p50_after_s=medians[1],
         p95_before_s=_quantile(first, 0.95),
         p95_after_s=_quantile(second, 0.95),
         shift_s=None if test is None else test.shift_s,
         superiority=None if test is None else test.superiority,
         p=p,
-        verdict=_verdict(len(first), len(second), test, p, median),
+        verdict=_verdict(medians, test, p),
     )
 
 
 def _verdict(
-    before: int,
-    after: int,
-    test: rank_test.Shift | None,
-    p: float | None,
-    median: float | None,
+    medians: tuple[float | None, float | None], test: rank_test.Shift | None, p: float | None
 ) -> str:
-    if not before or not after:
-        return "gone" if before else "new"
-    if test is None or p is None or median is None:
+    before, after = medians
+    if before is None or after is None:
+        return "new" if before is None else "gone"
+    if test is None or p is None:
         return "few"
-    if not test.shift_s or abs(test.shift_s) < RELEVANT * median:
+    if not test.shift_s or abs(test.shift_s) < RELEVANT * max(before, after):
         return "same"
     if p >= SIGNIFICANT or abs(test.superiority - 0.5) < CLEARLY:
         return "unclear"

@@ -26,6 +26,22 @@ IN_TURN = np.repeat([0.004, 0.030], 30)
     ],
 )
 def test_verdict(before: np.ndarray, after: np.ndarray, verdict: str) -> None:
+    assert told(before, after) == verdict
+
+
+@pytest.mark.parametrize(
+    ("times", "there", "back"),
+    [(1.105, "same", "same"), (1.15, "slower", "faster"), (10, "slower", "faster")],
+)
+def test_the_verdict_is_the_same_whichever_side_is_named_first(
+    times: float, there: str, back: str
+) -> None:
+    """A tenth more than 10 ms is no tenth of 11.05 ms."""
+    assert told(STEADY, STEADY * times) == there
+    assert told(STEADY * times, STEADY) == back
+
+
+def told(before: np.ndarray, after: np.ndarray) -> str:
     sides = ({("3", "WRITE"): Times(stable=True, seconds=each)} for each in (before, after))
     (row,) = operation_changes(*sides)
-    assert row.verdict == verdict
+    return row.verdict

@@ -94,13 +94,15 @@ def test_a_kind_that_is_quick_on_both_sides_may_be_several_times_as_quick() -> N
     assert told(of(stored([4] * 4, [4] * 4)), of(MEMORY)) == {}
 
 
-def programs(number: int, took_ms: float = 4, op: str = "LOOKUP", each: int = 40) -> list[Row]:
+def programs(
+    number: int, took_ms: float = 4, op: str = "LOOKUP", each: int = 40, **columns: object
+) -> list[Row]:
     """So many programs side by side, each of which asks again as it has its answer."""
     stability = "stable" if op == "CREATE" else "unstable"
     return [
         at(
             turn * number + place + 1, op, turn * (took_ms + 1) + place * 0.1, took_ms,
-            stability=stability, file=100 * place + turn,
+            stability=stability, file=100 * place + turn, **columns,
         )
         for turn in range(each)
         for place in range(number)
@@ -114,6 +116,35 @@ def test_programs_side_by_side_are_told() -> None:
     assert told(one, four) == {"streams": ("one th", "severa")}
     assert told(four, one) == {"streams": ("severa", "one th")}
     assert told(four, of(programs(8))) == {}
+
+
+@pytest.mark.parametrize(("met", "found"), [(2, True), (3, False)])
+def test_programs_that_seldom_meet_are_none_that_work_one_after_the_other(
+    met: int, found: bool
+) -> None:
+    """As those of a build whose calls are answered from memory; two are a program and its child."""
+    once = [
+        at(200 + place, "LOOKUP", 5000 + 0.1 * place, 0.5, stability="unstable", file=place)
+        for place in range(met)
+    ]
+    short, long = of([*programs(1), *once]), of(programs(4))
+    assert short.habits.work_at_once == met
+    assert short.habits.work_overlaps < 0.01
+    assert ("streams" in told(short, long)) is found
+    assert ("streams" in told(long, short)) is found
+
+
+def test_times_that_are_sent_with_a_delegation_are_no_program() -> None:
+    """A client gives back many delegations at once."""
+    one, together = "SEQUENCE PUTFH SETATTR GETATTR", "SEQUENCE PUTFH SETATTR GETATTR DELEGRETURN"
+    given_back = of(programs(4, op="SETATTR", signature=together))
+    assert given_back.habits.work == 0
+    # What was cut off before it is not known to be one.
+    for signature in (one, None):
+        assert of(programs(4, op="SETATTR", signature=signature)).habits.work == 160
+    beside = [*programs(1), *programs(4, op="SETATTR", signature=together)]
+    rows = [{**row, "call": place} for place, row in enumerate(beside, 1)]
+    assert "streams" not in told(of(programs(1)), of(rows))
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ ALONE, TOGETHER = "one thing after the other", "several side by side"
 SELDOM, OFTEN, SEVERAL = 0.01, 0.05, 3
 """Of the time in which calls that programs wait for were under way, the share in which two or more
 were, up to which they come one after the other, and from which on, with so many at once, they come
-side by side."""
+side by side. Two at once are a program and its child. Where several were under way at any moment,
+programs did not work one after the other: they seldom meet where a server answers soon."""
 
 
 def streams(before: Side, after: Side) -> Iterator[Cause]:
@@ -158,6 +159,7 @@ def times_at_once(before: Side, after: Side) -> float:
         if (
             min(one.work, many.work) >= LEAST_CALLS
             and one.work_overlaps <= SELDOM
+            and one.work_at_once < SEVERAL
             and many.work_overlaps >= OFTEN
             and many.work_at_once >= SEVERAL
         ):

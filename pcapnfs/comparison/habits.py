@@ -34,7 +34,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client mount connection callback program protocol op status flavor directory "
-        "file call_first_time reply_time",
+        "file call_first_time reply_time signature",
         operations="call op status requested committed share_access delegation",
         connections="connection transport role",
     ),
@@ -80,6 +80,10 @@ NO_WORK = ("READ", "WRITE", "COMMIT", "READDIR", "READDIRPLUS", "READ_PLUS", *MA
 """Calls that a client sends by itself: data read ahead and written back, lists that go on, state
 that is given back in the background. It may have many of them under way for one program."""
 
+GIVEN_BACK = "DELEGRETURN"
+"""What makes any compound such a call: with a delegation that it gives back, a client that kept the
+times of a file itself sends them in a SETATTR before it (RFC 9754)."""
+
 
 class Delegated(Record):
     """How often a server delegated what it could have."""
@@ -117,7 +121,8 @@ class Habits(Record):
     """Connections to one server with calls that were answered, in use at once, at most; without
     those to data servers, and those for security contexts alone."""
     work: int = 0
-    """Answered calls of `WORK`: those that programs wait for."""
+    """Answered calls that programs wait for: all but `NO_WORK` and compounds that give a delegation
+    back."""
     work_at_once: int = 0
     """The most of them under way at once, at one server."""
     work_overlaps: float = 0.0
@@ -276,6 +281,7 @@ def _work(trace: Trace) -> dict[str, tuple[int, int, float]]:
     asked = f"""
         from calls where not callback and program = {NFS} and reply_time is not null
                          and not {among("op", NO_WORK)}
+                         and coalesce(signature not like '%{GIVEN_BACK}%', true)
     """
     calls = dict(trace.rows(f"select mount, count(*) {asked} group by mount"))
     with closing(trace.cursor()) as cursor:

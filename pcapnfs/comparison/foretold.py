@@ -85,9 +85,8 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
         added = after.rtt_s - before.rtt_s
     # Without stable calls after, nothing is known of the storage, and it does not matter.
     persist = costs.persist_s if after.stable_calls else None
-    waited = waits(before, after)
     # What stable calls wait for others is given with how many there were.
-    alone = persist and persist - waited[1] + waited[0]
+    alone = persist and _as_many_waiting(before, persist, waits(before, after))
     held = parts_of(held_down(moved(before), network))
     number = Change(files=costs.files)
     set_up = Change(rtt_added_s=added, persist_s=alone, **held)
@@ -104,6 +103,16 @@ def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change],
         cases.append(("overlap", overlap))
     given = (change for _, change in cases)
     return tuple(zip((name for name, _ in cases), accumulate(given, Change.then), strict=True))
+
+
+def _as_many_waiting(before: Measurement, persist_s: float, waited: tuple[float, float]) -> float:
+    """Persistence after, had as many stable calls waited for one another as before, seconds.
+
+    Those that wait for a disk wait less for a faster one. How much longer for a slower one is in no
+    run of a fast one, which other things may have held up.
+    """
+    alone_s, first_s = persist_s - waited[1], (before.persist_s or 0.0) - waited[0]
+    return alone_s + waited[0] * (min(1.0, alone_s / first_s) if first_s > 0 else 1.0)
 
 
 def other_overlap(before: float, after: float) -> bool:

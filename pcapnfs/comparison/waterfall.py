@@ -67,6 +67,12 @@ APART = 4.0
 are not what the calls were for; or the other way round."""
 
 
+WAITED = 0.1
+"""Share of the stable calls' time from which on what some of them waited for others is told apart:
+a run that gives back a few dozen delegations at once has a fifth of it, which looks like a slower
+disk beside a run that has none. Runs of one call after the other show less than a twentieth."""
+
+
 PER_CALL = ("network_rtt_s", "server_s", "persist_s")
 """Factors that a part of a run tells as well as the whole: what one call takes. The others are of
 what the client did, which may have been something else in the part that is missing."""
@@ -180,14 +186,15 @@ def waits(before: Measurement, after: Measurement) -> tuple[float, float]:
     """What stable calls waited for others on both sides, mean, seconds.
 
     How long that is goes with how many come at once, and not with the storage alone: where it is
-    much of their time on a side, both sides tell it apart. 0 where it is not, or not known.
+    a tenth of their time on a side (`WAITED`), both sides tell it apart. 0 where it is not, or not
+    known.
     """
-    shares = before.stable.waited_share, after.stable.waited_share
-    if None in shares or not (before.stable.waits or after.stable.waits):
+    one, other = before.stable.waited_share, after.stable.waited_share
+    if one is None or other is None or max(one, other) < WAITED:
         return 0.0, 0.0
     first, second = (
-        min((share or 0.0) * (side.stable_mean_s or 0.0), side.persist_s or 0.0)
-        for side, share in zip((before, after), shares, strict=True)
+        min(share * (side.stable_mean_s or 0.0), side.persist_s or 0.0)
+        for side, share in ((before, one), (after, other))
     )
     return first, second
 

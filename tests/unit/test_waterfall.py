@@ -11,7 +11,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.analyses.times.timeline import Locked
 from pcapnfs.comparison.foretold import foretold
-from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
+from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waits, waterfall
 from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
@@ -85,37 +85,41 @@ def test_a_longer_round_trip_is_one_step_where_some_calls_overlap_and_others_do_
     assert found["concurrency"] == pytest.approx(0, abs=1e-3)
 
 
+@functools.cache
+def bursts(at_once: int, *, alone: int = 40, disk_ms: float = 5) -> Measurement:
+    """SETATTRs that come one by one to a disk, and then 80 of them so many at once."""
+    rows: list[Row] = []
+    now_ms = 0.0
+
+    def add(op: str, sent_ms: float, lasts_ms: float, *, of: int, stable: bool) -> None:
+        sent, end = (START_NS + int(ms * MILLISECOND) for ms in (sent_ms, sent_ms + lasts_ms))
+        times = {"call_time": sent, "call_first_time": sent, "reply_first_time": end}
+        stability = "stable" if stable else "unstable"
+        rows.append(
+            call(
+                len(rows) + 1, op, lasts_ms, file=of, stability=stability,
+                **{**times, "reply_time": end, "srt": end - sent},
+            )
+        )  # fmt: skip
+
+    for number in range(alone):
+        of = number % 40 + 1
+        if number < 40:
+            add("LOOKUP", now_ms, 1, of=of, stable=False)
+        add("SETATTR", now_ms + 2, 1 + disk_ms, of=of, stable=True)
+        now_ms += 5 + disk_ms
+    for first in range(0, 80, at_once):
+        for place in range(at_once):
+            of = (first + place) % 40 + 1
+            add("SETATTR", now_ms, 1 + disk_ms * (place + 1), of=of, stable=True)
+        now_ms += disk_ms * at_once + 4
+    files = [file(number, f"f{number}") for number in range(1, 41)]
+    with trace_of(calls=rows, files=files) as trace:
+        return measure(trace)
+
+
 def test_what_a_burst_waits_for_itself_is_no_other_disk() -> None:
     """A disk of 5 ms a call before and after; 80 calls come 40 at once before, and 8 after."""
-
-    def bursts(at_once: int) -> Measurement:
-        rows: list[Row] = []
-        now_ms = 0.0
-
-        def add(op: str, sent_ms: float, lasts_ms: float, *, of: int, stable: bool) -> None:
-            sent, end = (START_NS + int(ms * MILLISECOND) for ms in (sent_ms, sent_ms + lasts_ms))
-            times = {"call_time": sent, "call_first_time": sent, "reply_first_time": end}
-            stability = "stable" if stable else "unstable"
-            rows.append(
-                call(
-                    len(rows) + 1, op, lasts_ms, file=of, stability=stability,
-                    **{**times, "reply_time": end, "srt": end - sent},
-                )
-            )  # fmt: skip
-
-        for of in range(1, 41):
-            add("LOOKUP", now_ms, 1, of=of, stable=False)
-            add("SETATTR", now_ms + 2, 6, of=of, stable=True)
-            now_ms += 10
-        for first in range(0, 80, at_once):
-            for place in range(at_once):
-                of = (first + place) % 40 + 1
-                add("SETATTR", now_ms, 6 + 5 * place, of=of, stable=True)
-            now_ms += 5 * at_once + 4
-        files = [file(number, f"f{number}") for number in range(1, 41)]
-        with trace_of(calls=rows, files=files) as trace:
-            return measure(trace)
-
     before, after = bursts(40), bursts(8)
     assert before.persist_s is not None
     assert after.persist_s is not None
@@ -130,6 +134,28 @@ def test_what_a_burst_waits_for_itself_is_no_other_disk() -> None:
     forecasts = {each.given: each.forecast_s for each in foretold(before, after)}
     assert forecasts["set_up"] == pytest.approx(before.span_s, rel=0.03)
     assert forecasts["overlap"] == pytest.approx(after.span_s, rel=0.25)
+
+
+@pytest.mark.parametrize(("alone", "share", "told"), [(320, 0.2, True), (1500, 0.06, False)])
+def test_what_few_wait_for_one_another_is_told_apart_where_it_is_a_tenth(
+    alone: int, share: float, told: bool
+) -> None:
+    """A fifth of the time is what a few dozen delegations take that are returned together."""
+    before, after = bursts(1, alone=alone), bursts(4, alone=alone)
+    assert after.stable.waited_share == pytest.approx(share, abs=0.01)
+    for sides in ((before, after), (after, before)):
+        persist = next(step for step in waterfall(*sides) if step.factor == "persist_s")
+        assert persist.alone is told
+        if told:
+            assert [persist.before, persist.after] == pytest.approx([5e-3, 5e-3], rel=0.02)
+
+
+def test_less_is_waited_for_a_faster_disk() -> None:
+    """As many come at once before and after: each waits for the others as much less."""
+    slow, fast = bursts(8, disk_ms=20), bursts(8, disk_ms=1)
+    assert waits(slow, fast)[0] > 10 * waits(slow, fast)[1] > 0
+    set_up = next(each for each in foretold(slow, fast) if each.given == "set_up")
+    assert set_up.forecast_s == pytest.approx(fast.span_s, rel=0.05)
 
 
 def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:

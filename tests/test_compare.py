@@ -357,6 +357,18 @@ def test_a_storage_that_is_slower_beside_is_told_as_well(tmp_path: Path) -> None
     assert {cause.subject for cause in of_sides(fast, slow).causes} == {"server_service", "storage"}
 
 
+def test_a_storage_that_became_slower_as_the_way_became_shorter_is_told(tmp_path: Path) -> None:
+    """RTT 10 ms and storage of 0.1 ms, then 0.5 ms and 12 ms: calls take a fifth longer."""
+    far = unpacking(tmp_path, "far", rtt_ns=10 * MS_NS, persist_ns=MS_NS // 10)
+    near = unpacking(tmp_path, "near", rtt_ns=MS_NS // 2, persist_ns=12 * MS_NS)
+    for before, after, more in ((far, near, "less"), (near, far, "more")):
+        found = {cause.subject: cause for cause in of_sides(before, after).causes}
+        assert set(found) == {"network_rtt", "storage"}
+        told = f"though network and server took 9.50 ms {more} for every call;"
+        assert told in found["storage"].evidence
+        assert found["storage"].before.startswith("faster" if before is far else "slower")
+
+
 def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(
     tmp_path: Path,
 ) -> None:

@@ -78,6 +78,37 @@ def test_what_a_longer_path_took_of_most_calls_is_no_storage() -> None:
 
 
 @pytest.mark.parametrize(
+    ("far_ms", "absorbs", "found"),
+    [
+        # Hardly longer than the way: there was next to no storage.
+        (20.4, None, True),
+        # Storage that ends calls on a clock may have hidden the way in its waits …
+        (30.0, None, False),
+        (30.0, True, False),
+        # … which the gaps before the calls deny.
+        (30.0, False, True),
+    ],
+)
+def test_storage_that_moved_against_the_network_is_told_where_no_clock_can_hide_the_way(
+    far_ms: float, absorbs: bool | None, found: bool
+) -> None:
+    """20 ms of way before and 1 ms after; calls take 34 ms then."""
+    far, near = (
+        replace(
+            side,
+            way=replace(side.way, rtt_s=rtt_s, floor_s=rtt_s, source="handshake"),
+            measured=replace(side.measured, absorbs=absorbs),
+        )
+        for side, rtt_s in (
+            (of(stored([far_ms] * 120, [])), 0.020),
+            (of(stored([34] * 120, [])), 0.001),
+        )
+    )
+    assert ("storage" in told(far, near)) is found
+    assert ("storage" in told(near, far)) is found
+
+
+@pytest.mark.parametrize(
     "rows",
     [
         pytest.param(stored([20] * 4, [21] * 4), id="not three times as fast"),

@@ -17,8 +17,16 @@ from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
-from pcapnfs.comparison.changed_times import SLOW, SLOW_S, TIMES, one_by_one, served_s, service
-from pcapnfs.comparison.operations import operation_changes
+from pcapnfs.comparison.changed_times import (
+    SLOW,
+    SLOW_S,
+    TIMES,
+    one_by_one,
+    served_s,
+    service,
+)
+from pcapnfs.comparison.operations import RELEVANT, operation_changes
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
@@ -56,6 +64,10 @@ WARM = "fast: from its memory"
 MANY = 100
 """Stable calls on each side from which on storage is likely to be what moved them: a machine that
 is busy for some seconds slows a few dozen."""
+
+HARDLY = 1.2
+"""Times as long as the way without storage that stable calls take at most where storage has hardly
+a part in them, so that none of a longer round trip can be hidden in its waits."""
 
 FEW_EACH = 10
 """Stable calls of one kind, below which its quantiles are single calls."""
@@ -114,12 +126,12 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
         return  # More bytes take longer.
     if any(map(one_by_one, (*before.findings, *after.findings))):
         return  # Then READs wait for whatever is before them in the queue.
-    added = _added_s(before, after)
+    way = _way(before, after)
     for row in operations:
         if (
             row.op not in READ_OPERATIONS
             or row.verdict not in ("faster", "slower")
-            or not _beyond(row, row.shift_s or 0.0, added)
+            or not _beyond(row, row.shift_s or 0.0, way)
         ):
             continue
         faster = row.verdict == "faster"
@@ -148,7 +160,7 @@ def _tested(operations: tuple[OperationChange, ...]) -> bool:
 
 def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
     """Whether stable calls moved by more than the network explains."""
-    added, at_once = _added_s(before, after), times_at_once(before, after)
+    way, at_once = _way(before, after), times_at_once(before, after)
     every = [row for row in operations if row.stable and not _queue(row, at_once)]
     stable = [row for row in every if row.shift_s is not None]
     whole = sum(map(_taken_s, stable))
@@ -156,28 +168,37 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
         moved = [
             row
             for row in stable
-            if row.verdict == direction and _beyond(row, row.shift_s or 0.0, added)
+            if row.verdict == direction and _beyond(row, row.shift_s or 0.0, way)
         ]
         if moved and sum(map(_taken_s, moved)) >= MOST * whole:
-            yield _stored(moved, direction)
+            yield _stored(moved, direction, way)
         elif not stable and (
-            apart := _all_apart(every, direction, added)
-            or _few_apart(before, after, every, direction, added)
+            apart := _all_apart(every, direction, way)
+            or _few_apart(before, after, every, direction, way)
         ):
-            yield _stored(apart, direction)
+            yield _stored(apart, direction, way)
 
 
-def _added_s(before: Side, after: Side) -> float:
-    """What was added to each call, also to one that needs no storage.
+class _Way(Record):
+    """What each call takes without storage, also one that needs it."""
 
-    By the network, usually and where the path was longer for a while; and by the server.
-    """
-    added = _longer_s(after.measured) - _longer_s(before.measured)
+    added_s: float
+    """How much more that is after, seconds."""
+    longer_s: float
+    """How long it is on the side where it is longer, seconds."""
+    adds_up: bool
+    """Stable calls of that side end on no clock of the storage, in which it could be hidden."""
+
+
+def _way(before: Side, after: Side) -> _Way:
+    """What network and server take of each call: for a while, too, where the path was longer."""
+    first, second = (_longer_s(side.measured) for side in (before, after))
     if any(True for _ in service(before, after)):
-        added += (served_s(after) or 0.0) - (served_s(before) or 0.0)
-    if before.way.rtt_s is None or after.way.rtt_s is None:
-        return added
-    return after.way.rtt_s - before.way.rtt_s + added
+        first, second = first + (served_s(before) or 0.0), second + (served_s(after) or 0.0)
+    if before.way.rtt_s is not None and after.way.rtt_s is not None:
+        first, second = first + before.way.rtt_s, second + after.way.rtt_s
+    longer = before if first > second else after
+    return _Way(second - first, max(first, second), longer.measured.absorbs is False)
 
 
 def _longer_s(measured: Measurement) -> float:
@@ -186,8 +207,16 @@ def _longer_s(measured: Measurement) -> float:
     return longer.calls_s / longer.calls if 2 * longer.calls > measured.calls else 0.0
 
 
-def _stored(moved: list[OperationChange], direction: str) -> Cause:
+def _stored(moved: list[OperationChange], direction: str, way: _Way) -> Cause:
     shown = max(moved, key=_taken_s)
+    against = ""
+    longest_s = max(shown.p50_before_s or 0.0, shown.p50_after_s or 0.0)
+    if abs(way.added_s) >= RELEVANT * longest_s and (way.added_s < 0) == (direction == "slower"):
+        more = "more" if way.added_s > 0 else "less"
+        against = (
+            f", though network and server took {units.duration(abs(way.added_s))} {more} for every "
+            "call"
+        )
     return Cause(
         "storage",
         SLOWER if direction == "faster" else FASTER,
@@ -195,14 +224,12 @@ def _stored(moved: list[OperationChange], direction: str) -> Cause:
         "likely" if _calls(moved) >= MANY else "possible",
         f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
         f"{units.duration(shown.p50_before_s)} before and "
-        f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
-        "traffic cannot tell which of these it was",
+        f"{units.duration(shown.p50_after_s)} after (medians){against}; replies are the same, so "
+        "that traffic cannot tell which of these it was",
     )
 
 
-def _all_apart(
-    every: list[OperationChange], direction: str, added_s: float
-) -> list[OperationChange]:
+def _all_apart(every: list[OperationChange], direction: str, way: _Way) -> list[OperationChange]:
     """Kinds of stable calls too few for a test each, which together are enough; or none.
 
     Each has moved alike, and so far that hardly any of its calls on one side took as long as half
@@ -213,7 +240,7 @@ def _all_apart(
         return []
     if sum(map(_taken_s, rows)) < MOST * sum(map(_taken_s, every)):
         return []
-    alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), added_s) for row in rows)
+    alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), way) for row in rows)
     return rows if alike else []
 
 
@@ -222,7 +249,7 @@ def _few_apart(
     after: Side,
     every: list[OperationChange],
     direction: str,
-    added_s: float,
+    way: _Way,
 ) -> list[OperationChange]:
     """Kinds of stable calls of which there are few, and too few together; or none.
 
@@ -242,9 +269,7 @@ def _few_apart(
     if longer < NEARLY_EACH * pairs:
         return []
     moved = [
-        row
-        for row in rows
-        if _beyond(row, _moved_s(row), added_s) and _several_times(row, direction)
+        row for row in rows if _beyond(row, _moved_s(row), way) and _several_times(row, direction)
     ]
     return moved if sum(map(_taken_s, moved)) >= MOST * sum(map(_taken_s, every)) else []
 
@@ -285,9 +310,15 @@ def _calls(rows: list[OperationChange]) -> int:
     return min(sum(before), sum(after))
 
 
-def _beyond(row: OperationChange, shift: float, added_s: float) -> bool:
+def _beyond(row: OperationChange, shift: float, way: _Way) -> bool:
     """Whether the shift is that of storage: larger than what network and server brought."""
-    median = max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
-    # Storage that works on a clock absorbs a longer round trip: only what adds to it counts.
-    rest = shift - max(0.0, added_s) if shift > 0 else -shift - max(0.0, -added_s)
-    return rest >= STORAGE * median
+    before, after = row.p50_before_s or 0.0, row.p50_after_s or 0.0
+    brought = way.added_s if shift > 0 else -way.added_s
+    rest = abs(shift) - max(0.0, brought)
+    # Storage that works on a clock absorbs a longer round trip, so that what the network took away
+    # need not have shortened calls: it counts where there was no such storage to hide it.
+    if brought < 0 and (
+        way.adds_up or (before if way.added_s < 0 else after) <= HARDLY * way.longer_s
+    ):
+        rest -= brought
+    return rest >= STORAGE * max(before, after)

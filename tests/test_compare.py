@@ -1,9 +1,8 @@
 """What `compare` says of the lab's captures: what was changed, by their truth, and nothing else.
 
 Pairs are of one machine and one workload. What differs between them is read from the files beside
-the captures; what traffic cannot show is not asked for: stable calls of two major versions are not
-the same calls, `actimeo=0` and `noac` ask the same questions, and a fast disk answers as an async
-export does.
+the captures; what traffic cannot show is not asked for: `actimeo=0` and `noac` ask the same
+questions, and a fast disk answers as an async export does.
 """
 
 from __future__ import annotations
@@ -124,10 +123,7 @@ def settings(capture: Capture) -> dict[str, Any]:
 def expected(before: str, after: str) -> set[str]:
     """The subjects that differ, as far as traffic can show it."""
     first, second = settings(CAPTURES[before]), settings(CAPTURES[after])
-    differing = {subject for subject in first if first[subject] != second[subject]}
-    if first["version"][0] != second["version"][0]:
-        differing.discard("storage")
-    return differing
+    return {subject for subject in first if first[subject] != second[subject]}
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids=lambda name: name)
@@ -367,6 +363,22 @@ def test_a_storage_that_became_slower_as_the_way_became_shorter_is_told(tmp_path
         told = f"though network and server took 9.50 ms {more} for every call;"
         assert told in found["storage"].evidence
         assert found["storage"].before.startswith("faster" if before is far else "slower")
+
+
+@pytest.mark.parametrize(("slow_ms", "told"), [(20, True), (10, False)])
+def test_storage_of_another_version_is_told_by_what_asks_the_same_of_it(
+    slow_ms: int, told: bool, tmp_path: Path
+) -> None:
+    """Several times as long: a new file is a CREATE in NFSv3, and an OPEN in NFSv4."""
+    three = unpacking(tmp_path, "three", version="3", persist_ns=4 * MS_NS)
+    four = unpacking(tmp_path, "four", version="4.2", persist_ns=slow_ms * MS_NS)
+    for before, after in ((three, four), (four, three)):
+        found = {cause.subject: cause for cause in of_sides(before, after).causes}
+        assert ("storage" in found) is told
+        assert "version" in found
+        if told:
+            assert "CREATE or OPEN(create)" in found["storage"].evidence
+            assert found["storage"].before.startswith("faster" if before is three else "slower")
 
 
 def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(

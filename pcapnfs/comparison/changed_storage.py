@@ -6,7 +6,7 @@ with what says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.comparison.across_versions import shared, stable, stable_changes, together
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
 from pcapnfs.comparison.changed_times import (
@@ -26,7 +27,7 @@ from pcapnfs.comparison.changed_times import (
     service,
 )
 from pcapnfs.comparison.operations import RELEVANT, operation_changes
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
@@ -86,7 +87,7 @@ def storages(
     """
     # Of thousands of clients, the other calls would be tested for nothing.
     moved = [
-        (first, second, operation_changes(_stable(first.times), _stable(second.times)))
+        (first, second, operation_changes(stable(first.times), stable(second.times)))
         for _, first, second in clients
     ]
     if not any(_tested(rows) for *_, rows in moved):
@@ -148,35 +149,40 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
         )
 
 
-def _stable(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Times]:
-    """The stable operations."""
-    return {key: of_one for key, of_one in times.items() if of_one.stable}
-
-
 def _tested(operations: tuple[OperationChange, ...]) -> bool:
     """Whether any kind of stable call is there often enough on both sides to say if it moved."""
     return any(row.stable and row.shift_s is not None for row in operations)
 
 
 def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
-    """Whether stable calls moved by more than the network explains."""
+    """Whether stable calls moved by more than the network explains.
+
+    Those of another version must have moved several times as far: they ask the same of storage, but
+    of the server something else besides.
+    """
     way, at_once = _way(before, after), times_at_once(before, after)
+    across = not shared(before, after)
+    if across:
+        operations = stable_changes(before, after)
+        before, after = (replace(side, times=together(side.times)) for side in (before, after))
     every = [row for row in operations if row.stable and not _queue(row, at_once)]
-    stable = [row for row in every if row.shift_s is not None]
-    whole = sum(map(_taken_s, stable))
+    tested = [row for row in every if row.shift_s is not None]
+    whole = sum(map(_taken_s, tested))
     for direction in ("faster", "slower"):
         moved = [
             row
-            for row in stable
+            for row in tested
             if row.verdict == direction and _beyond(row, row.shift_s or 0.0, way)
         ]
+        if not tested:
+            moved = _all_apart(every, direction, way) or _few_apart(
+                before, after, every, direction, way
+            )
+            whole = sum(map(_taken_s, moved))
+        if across:
+            moved = [row for row in moved if _several_times(row, direction)]
         if moved and sum(map(_taken_s, moved)) >= MOST * whole:
             yield _stored(moved, direction, way)
-        elif not stable and (
-            apart := _all_apart(every, direction, way)
-            or _few_apart(before, after, every, direction, way)
-        ):
-            yield _stored(apart, direction, way)
 
 
 class _Way(Record):

@@ -3,7 +3,7 @@
 Takes the service times of both sides; gives a row for each operation with both distributions, how
 far one is shifted from the other, and whether that may be chance (rank_test.py). An operation is
 compared with itself in the same version only: a CREATE of NFSv3 and an OPEN that creates do not do
-the same.
+the same (what they ask of storage alone is: across_versions.py).
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
         return  # More bytes take longer.
     if any(map(one_by_one, (*before.findings, *after.findings))):
         return  # Then READs wait for whatever is before them in the queue.
-    way = _way(before, after)
+    way = way_of(before, after)
     for row in operations:
         if (
             row.op not in READ_OPERATIONS
@@ -160,7 +160,7 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
     Those of another version must have moved several times as far: they ask the same of storage, but
     of the server something else besides.
     """
-    way, at_once = _way(before, after), times_at_once(before, after)
+    way, at_once = way_of(before, after), times_at_once(before, after)
     across = not shared(before, after)
     if across:
         operations = stable_changes(before, after)
@@ -196,7 +196,7 @@ class _Way(Record):
     """Stable calls of that side end on no clock of the storage, in which it could be hidden."""
 
 
-def _way(before: Side, after: Side) -> _Way:
+def way_of(before: Side, after: Side) -> _Way:
     """What network and server take of each call: for a while, too, where the path was longer."""
     first, second = (_longer_s(side.measured) for side in (before, after))
     if any(True for _ in service(before, after)):

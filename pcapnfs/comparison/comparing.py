@@ -11,6 +11,7 @@ from pcapnfs.analyses.asking import order
 from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.forecasts.verdict_evidence import MOUNTING_S
 from pcapnfs.comparison import side as _side
+from pcapnfs.comparison.borne_out import borne_out
 from pcapnfs.comparison.callers import pairs
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.causes import causes
@@ -205,11 +206,15 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         by_file=comparable(before.measured, after.measured),
         causes=causes(before, after, operations, apart),
         left_open=left_open(before, after, apart),
-        steps=waterfall(
-            before.measured,
-            after.measured,
-            clear_from=least,
-            broken_off=broken_off(before.trust, after.trust),
+        steps=borne_out(
+            waterfall(
+                before.measured,
+                after.measured,
+                clear_from=least,
+                broken_off=broken_off(before.trust, after.trust),
+            ),
+            before,
+            after,
         )
         if least < 1 and one and ran
         else (),

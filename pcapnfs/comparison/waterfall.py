@@ -105,7 +105,9 @@ class Step(Record):
     """Upper end of it, seconds; None likewise."""
     clear: bool
     """It is at least a twentieth of the longer run time, more than what the captures lack could
-    make (`clear_from`), and has one sign in 99 % of the resamples. Where a capture breaks off,
+    make (`clear_from`), and has one sign in 99 % of the resamples. Of the network's round trip,
+    the server and persistence, single calls moved as well (docs/definitions.md): the shortest round
+    trip, small calls without the longest, stable calls of one kind. Where a capture breaks off,
     only the network's round trip, the server and persistence may be; what was lost is not where
     the captures are from different places."""
     alone: bool = False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.changed_counts import with_files
+from pcapnfs.comparison.changed_times import TIMES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.comparison.side import SERVERS
 from pcapnfs.text import some
@@ -36,6 +37,11 @@ OTHER_WORK = (
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NO_SETTING = "No setting that the traffic shows."
 PERSISTENCE = "Persistence moved (below), by less than what tells another storage."
+PERSISTENCE_FAR = (
+    "Persistence moved (below), but stable calls that both sides have are too few, or moved too "
+    "little or too differently, to tell another storage."
+)
+"""The same where the means are so far apart that less would not be said of them."""
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOTHING_WITHOUT_RUN = (
     "Nothing that the traffic shows: without calls for files there is little to tell it by."
@@ -393,6 +399,7 @@ def sure(cause: Cause, result: Comparison) -> str:
 def about_causes(result: Comparison) -> list[str]:
     """What is to be said where no cause is known, and of what is not known."""
     told = []
+    moved = _stored(result)
     if not result.causes and not result.as_one:
         told.append(NOTHING_TOGETHER)
     elif not result.causes:
@@ -404,7 +411,7 @@ def about_causes(result: Comparison) -> list[str]:
             unchanged = NOTHING_BUT_COUNTS
         elif unchanged == NOTHING and counts.other_work(result):
             unchanged = counts.OTHER_COUNTS
-        told.append(f"{NO_SETTING} {PERSISTENCE}" if _stored(result) else unchanged)
+        told.append(f"{NO_SETTING} {moved}" if moved else unchanged)
         if often is not None:
             told.append(counts.told(often, result))
     else:
@@ -412,8 +419,8 @@ def about_causes(result: Comparison) -> list[str]:
         often = counts.moved(result) if result.as_one else None
         if often is not None and not subjects_told & counts.EXPLAIN_COUNTS:
             told.append(counts.told(often, result))
-        if _stored(result) and "storage" not in subjects_told:
-            told.append(PERSISTENCE)
+        if moved and "storage" not in subjects_told:
+            told.append(moved)
     told += [
         f"{title} was not mounted: what the server refused stands among the findings."
         for title, run in (("BEFORE", result.before), ("AFTER", result.after))
@@ -429,9 +436,13 @@ def about_causes(result: Comparison) -> list[str]:
     return told
 
 
-def _stored(result: Comparison) -> bool:
-    """Whether persistence is a clear step."""
-    return any(step.factor == "persist_s" and step.clear for step in result.steps)
+def _stored(result: Comparison) -> str | None:
+    """How far persistence moved, where it is a clear step."""
+    for step in result.steps:
+        if step.factor == "persist_s" and step.clear:
+            shorter, longer = sorted((step.before, step.after))
+            return PERSISTENCE if longer < TIMES * shorter else PERSISTENCE_FAR
+    return None
 
 
 def shown_steps(result: Comparison) -> list[Step]:
@@ -469,7 +480,8 @@ def about_steps(result: Comparison) -> str:
         broken = " As a capture is damaged, only steps of single calls can be clear."
     return (
         f"{whole}The steps add up to the difference. A step is clear if it is {least}, and does "
-        f"not depend on which files were slow.{broken}"
+        "not depend on which files were slow; of network, server and persistence, if single calls "
+        f"moved as well.{broken}"
     )
 
 

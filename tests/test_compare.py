@@ -31,7 +31,13 @@ from pcapnfs.comparison.waterfall import PER_CALL
 from pcapnfs.record import replace
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
-from pcapnfs.views.differences import OTHER_WORK, in_a_sentence, remarks
+from pcapnfs.views.differences import (
+    NOT_FORETOLD_LACKING,
+    OTHER_WORK,
+    in_a_sentence,
+    not_foretold,
+    remarks,
+)
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -504,6 +510,29 @@ def test_runs_of_other_work_are_said_to_be(before: str, after: str, other: bool)
         assert (OTHER_WORK in remarks(result)) is other
         if before[-3:] != after[-3:]:
             assert result.in_common is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        # The same calls, cut, sealed, and cut where hardly anything but data is.
+        ("tar-v42", "tar-v42-snap256", False),
+        ("k61-sec-krb5i-v42", "k61-sec-krb5p-v42", False),
+        ("tar-v3", "tar-v3-snap256", True),
+        ("k61-sec-krb5p-v42", "k61-sec-krb5p-v42", True),
+    ],
+)
+def test_what_could_not_be_read_of_one_side_alone_is_no_other_work(
+    before: str, after: str, known: bool
+) -> None:
+    for sides in ((before, after), (after, before)):
+        result = of_sides(*map(side, sides))
+        assert result.in_common == (1.0 if known else None)
+        assert OTHER_WORK not in remarks(result)
+        # Where all of the difference may come of that, nothing is foretold, either.
+        assert bool(result.foretold) is bool(result.steps) is known
+        if not known:
+            assert not_foretold(result) == NOT_FORETOLD_LACKING
 
 
 def test_asking_for_tls_is_no_flavor_of_the_calls_under_it() -> None:

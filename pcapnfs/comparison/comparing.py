@@ -117,7 +117,8 @@ class Comparison(Record):
     """What both did, 0…1: the part of the service time that is of paths of both sides, or of the
     files whose pattern is on both, on the side of which it is more; whichever of the two is more.
     Close to 0, the runs were of different work. None where a side has no files, or no version of
-    NFS that the other has."""
+    NFS that the other has, or where one was cut or sealed that could be read on the other: a tenth
+    of the messages or more."""
     by_file: bool
     """Both sides count files of one kind; else what steps say for each file is for the whole
     run."""
@@ -133,8 +134,9 @@ class Comparison(Record):
     """Part of the longer run time from which on a step may be clear: a twentieth, or more where
     what the captures lack could make as much."""
     foretold: tuple[Foretold, ...]
-    """What BEFORE would have foretold of AFTER; empty where there is no model of both, where either
-    run time is not known, and of several clients (`as_one`)."""
+    """What BEFORE would have foretold of AFTER; empty where there is no model of both, where what
+    the captures lack could make all of the difference (`clear_from` is 1), and of several clients
+    (`as_one`)."""
     operations: tuple[OperationChange, ...]
     """Operations, the largest difference of time first."""
     exports: tuple[ExportChange, ...]
@@ -219,7 +221,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         if least < 1 and one and ran
         else (),
         clear_from=least,
-        foretold=foretold(before.measured, after.measured) if both_known and one and ran else (),
+        foretold=foretold(before.measured, after.measured) if least < 1 and one and ran else (),
         operations=operations,
         exports=export_changes(before.exports, after.exports),
         files=files,

@@ -22,6 +22,11 @@ TIMES = 2
 as long as the mean one (a WRITE among SETATTRs)."""
 
 
+UNLIKE = 0.1
+"""By how much the shares of what could not be read must differ for the sides to be unlike by that:
+less than a tenth of the work in common is what tells that runs were of other work."""
+
+
 def clear_from(before: Side, after: Side) -> float:
     """Part of the longer run time that a step must have which what is missing does not explain.
 
@@ -29,8 +34,7 @@ def clear_from(before: Side, after: Side) -> float:
     """
     if not (known(before) and known(after)):
         return 1.0
-    unlike = abs(_undecoded(before) - _undecoded(after))
-    missing = max(_lost(before), _lost(after)) + unlike
+    missing = max(_lost(before), _lost(after)) + _unlike(before, after)
     return min(1.0, max(NOTICEABLE, TIMES * missing))
 
 
@@ -43,6 +47,15 @@ def known(side: Side) -> bool:
     trust = side.trust
     timed = trust.untimed_packets < side.capture.packets
     return bool(trust.matched) and timed and not (trust.mostly_unseen or trust.times_untold)
+
+
+def read_alike(before: Side, after: Side) -> bool:
+    """Whether what could be read of the calls is alike on both sides.
+
+    The same calls have other patterns and paths where they were cut or are sealed.
+    """
+    hidden = abs(before.trust.sealed.hidden_share - after.trust.sealed.hidden_share)
+    return max(_unlike(before, after), hidden) < UNLIKE
 
 
 def broken_off(before: Trust, after: Trust) -> bool:
@@ -65,6 +78,11 @@ def _lost(side: Side) -> float:
         (trust.untimed_packets + trust.mistimed_packets) / max(capture.packets, 1),
         trust.sealed.hidden_share,
     )
+
+
+def _unlike(before: Side, after: Side) -> float:
+    """By how much the shares of messages that were not decoded to their end differ."""
+    return abs(_undecoded(before) - _undecoded(after))
 
 
 def _undecoded(side: Side) -> float:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pcapnfs import spilled
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.comparison.gaps import read_alike
 from pcapnfs.record import Record, values
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
     shares = [part / whole for part, whole in (*paths, *patterns) if whole > 0]
     # A pattern of one version is none of another.
     versions = [{version for version, _ in side.times} & VERSIONS for side in (before, after)]
-    told = len(shares) == 4 and versions[0] & versions[1]
+    told = len(shares) == 4 and versions[0] & versions[1] and read_alike(before, after)
     return max(shares) if told else None
 
 

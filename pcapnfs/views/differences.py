@@ -55,6 +55,7 @@ NOT_FORETOLD = (
     "Not enough data: no files that calls go with, no round trip to go by, or no telling which "
     "calls were stable, on both sides."
 )
+NOT_FORETOLD_LACKING = "Not foretold: what the captures lack could make all of the difference."
 FORETOLD_OF_NONE = (
     "Not enough data: of each client, fewer than 30 stable calls tell what storage takes."
 )
@@ -319,6 +320,8 @@ def no_steps(result: Comparison) -> str | None:
 
 def not_foretold(result: Comparison) -> str:
     """What stands where nothing is foretold."""
+    if ran(result) and result.clear_from >= 1:
+        return NOT_FORETOLD_LACKING
     if result.as_one or not several(result):
         return NOT_FORETOLD
     both = any(row.where == "both" for row in result.clients)

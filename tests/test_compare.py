@@ -22,6 +22,7 @@ from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_options import KEPT, LONGER
 from pcapnfs.comparison.changed_protocol import left_open
+from pcapnfs.comparison.changed_storage import QUICK
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.moved_files import Moved
@@ -385,6 +386,33 @@ def test_storage_of_another_version_is_told_by_what_asks_the_same_of_it(
         if told:
             assert "CREATE or OPEN(create)" in found["storage"].evidence
             assert found["storage"].before.startswith("faster" if before is three else "slower")
+
+
+@pytest.mark.parametrize(
+    ("persist_us", "service_us", "told"),
+    [
+        # All calls take less, and so the server is faster.
+        ((400, 120), (60, 20), None),
+        # Those that need storage alone, by parts of a millisecond.
+        ((400, 120), (60, 50), "possible"),
+        # Where it is milliseconds, what other calls take is no matter.
+        ((4000, 1200), (60, 20), "likely"),
+    ],
+)
+def test_storage_is_possible_at_most_below_a_millisecond(
+    persist_us: tuple[int, int], service_us: tuple[int, int], told: str | None, tmp_path: Path
+) -> None:
+    slow, fast = (
+        unpacking(
+            tmp_path, str(persist), version="4.2", rtt_ns=50_000,
+            persist_ns=1000 * persist, service_ns=1000 * service,
+        )
+        for persist, service in zip(persist_us, service_us, strict=True)
+    )  # fmt: skip
+    for before, after in ((slow, fast), (fast, slow)):
+        found = [each for each in of_sides(before, after).causes if each.subject == "storage"]
+        assert [each.confidence for each in found] == ([told] if told else [])
+        assert [QUICK in each.evidence for each in found] == [told == "possible"] * len(found)
 
 
 def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(

@@ -70,6 +70,14 @@ HARDLY = 1.2
 """Times as long as the way without storage that stable calls take at most where storage has hardly
 a part in them, so that none of a longer round trip can be hidden in its waits."""
 
+QUICK_S = 0.001
+"""Median of the calls on the slower side below which another storage is possible at most: a server
+that is busy, or whose processors sleep or run slowly between calls, takes some hundred microseconds
+more one day than another, with the same disks."""
+
+QUICK = "; a server that is busy or has to wake up may take such parts of a millisecond as well"
+"""What is said of that."""
+
 FEW_EACH = 10
 """Stable calls of one kind, below which its quantiles are single calls."""
 
@@ -138,14 +146,19 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
         faster = row.verdict == "faster"
         if not any(found.id == SLOW for found in (before if faster else after).findings):
             continue
+        quick = _longer_median_s(row) < QUICK_S
+        if quick and _small_moved(before, after, row.verdict):
+            continue
         yield Cause(
             "server_reads",
             COLD if faster else WARM,
             WARM if faster else COLD,
-            "likely" if min(row.calls_before, row.calls_after) >= MANY else "possible",
+            "likely"
+            if min(row.calls_before, row.calls_after) >= MANY and not quick
+            else "possible",
             f"{row.op} took {units.duration(row.p50_before_s)} before and "
             f"{units.duration(row.p50_after_s)} after (medians); a run that comes after another "
-            "finds in the server's memory what that one read",
+            f"finds in the server's memory what that one read{QUICK if quick else ''}",
         )
 
 
@@ -181,7 +194,10 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             whole = sum(map(_taken_s, moved))
         if across:
             moved = [row for row in moved if _several_times(row, direction)]
-        if moved and sum(map(_taken_s, moved)) >= MOST * whole:
+        if not moved or sum(map(_taken_s, moved)) < MOST * whole:
+            continue
+        quick = all(_longer_median_s(row) < QUICK_S for row in moved)
+        if not (quick and _small_moved(before, after, direction)):
             yield _stored(moved, direction, way)
 
 
@@ -216,7 +232,8 @@ def _longer_s(measured: Measurement) -> float:
 def _stored(moved: list[OperationChange], direction: str, way: _Way) -> Cause:
     shown = max(moved, key=_taken_s)
     against = ""
-    longest_s = max(shown.p50_before_s or 0.0, shown.p50_after_s or 0.0)
+    longest_s = _longer_median_s(shown)
+    quick = all(_longer_median_s(row) < QUICK_S for row in moved)
     if abs(way.added_s) >= RELEVANT * longest_s and (way.added_s < 0) == (direction == "slower"):
         more = "more" if way.added_s > 0 else "less"
         against = (
@@ -227,11 +244,11 @@ def _stored(moved: list[OperationChange], direction: str, way: _Way) -> Cause:
         "storage",
         SLOWER if direction == "faster" else FASTER,
         FASTER if direction == "faster" else SLOWER,
-        "likely" if _calls(moved) >= MANY else "possible",
+        "likely" if _calls(moved) >= MANY and not quick else "possible",
         f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
         f"{units.duration(shown.p50_before_s)} before and "
         f"{units.duration(shown.p50_after_s)} after (medians){against}; replies are the same, so "
-        "that traffic cannot tell which of these it was",
+        f"that traffic cannot tell which of these it was{QUICK if quick else ''}",
     )
 
 
@@ -300,6 +317,22 @@ def _apart(row: OperationChange, direction: str) -> bool:
     if direction == "slower":
         slow, fast = row.p50_after_s or 0.0, row.p95_before_s or 0.0
     return fast < slow
+
+
+def _longer_median_s(row: OperationChange) -> float:
+    return max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
+
+
+def _small_moved(before: Side, after: Side, direction: str) -> bool:
+    """Whether calls that need no storage moved as far as tells another storage of those that do.
+
+    Then the whole server was so many times as fast.
+    """
+    first, second = served_s(before), served_s(after)
+    if first is None or second is None:
+        return False
+    slow, fast = (first, second) if direction == "faster" else (second, first)
+    return slow > 0 and slow >= TIMES * fast
 
 
 def _moved_s(row: OperationChange) -> float:

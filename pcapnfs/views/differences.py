@@ -38,8 +38,8 @@ NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NO_SETTING = "No setting that the traffic shows."
 PERSISTENCE = "Persistence moved (below), by less than what tells another storage."
 PERSISTENCE_FAR = (
-    "Persistence moved (below), but stable calls that both sides have are too few, or moved too "
-    "little or too differently, to tell another storage."
+    "Persistence moved (below), but that tells no other storage: stable calls that both sides have "
+    "are too few, moved too little or too differently, or no further than other calls."
 )
 """The same where the means are so far apart that less would not be said of them."""
 NOTHING_TOLD = "Nothing that the traffic shows."

@@ -42,7 +42,7 @@ from pcapnfs.views.differences import (
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
-from tests.unit.rows import ROOT, call, file, operation, trace_of
+from tests.unit.rows import ROOT, Row, call, file, operation, trace_of
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
 
@@ -676,6 +676,46 @@ def test_of_a_capture_that_breaks_off_only_single_calls_are_told(tmp_path: Path)
     assert any("is damaged" in told for told in remarks(result))
     faster = of_sides(broken, side("k61-tar-async-v3"))
     assert "persist_s" in [step.factor for step in faster.steps if step.clear]
+
+
+def made(number: int, looked_at: int = 0, took_ms: float = 8) -> Side:
+    """Files that are made and asked for, and then others that are asked for alone."""
+    rows: list[Row] = []
+    for of in range(1, number + looked_at + 1):
+        if of <= number:
+            rows.append(call(len(rows) + 1, "CREATE", took_ms, file=of, stability="stable"))
+        rows.append(call(len(rows) + 1, "GETATTR", 1, file=of))
+    files = [file(of, f"f{of}") for of in range(1, number + looked_at + 1)]
+    tcp = [{"transport": "TCP"}]
+    with trace_of(calls=rows, files=files, connections=tcp) as trace:
+        return gather(trace)
+
+
+@pytest.mark.parametrize(
+    ("after", "by_file"),
+    [
+        pytest.param((40, 40), False, id="looked at"),
+        pytest.param((80, 0), True, id="worked on"),
+        pytest.param((40, 4), True, id="hardly more"),
+        pytest.param((60, 20), True, id="both"),
+    ],
+)
+def test_files_that_were_only_looked_at_are_no_more_work(
+    after: tuple[int, int], by_file: bool
+) -> None:
+    """They come and go with what a client keeps; what a file costs on average is not theirs."""
+    one, other = made(40), made(*after)
+    for sides in ((one, other), (other, one)):
+        result = of_sides(*sides)
+        assert result.by_file is by_file
+        steps = {step.factor: step for step in result.steps}
+        assert steps["files"].change_s == 0 or by_file
+        assert steps["syncops_per_file"].change_s == pytest.approx(0, abs=1e-9) or by_file
+        assert sum(step.change_s for step in result.steps) == pytest.approx(result.change_s)
+        # Given all its calls, the run is foretold as a whole.
+        given = {each.given: each for each in result.foretold}
+        assert ("files" in given) is by_file
+        assert given["calls"].files is None or by_file
 
 
 def halves(path: Path, folder: Path) -> Iterator[Path]:

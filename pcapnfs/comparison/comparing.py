@@ -28,6 +28,7 @@ from pcapnfs.comparison.matching import (
     file_changes,
     finding_changes,
     in_common,
+    looked_at,
     pattern_changes,
 )
 from pcapnfs.comparison.operations import OperationChange, operation_changes
@@ -120,8 +121,8 @@ class Comparison(Record):
     NFS that the other has, or where one was cut or sealed that could be read on the other: a tenth
     of the messages or more."""
     by_file: bool
-    """Both sides count files of one kind; else what steps say for each file is for the whole
-    run."""
+    """Both sides count files of one kind, and calls go with them; else what steps say for each file
+    is for the whole run."""
     causes: tuple[Cause, ...]
     """What must have been changed, from protocol to storage."""
     left_open: tuple[str, ...]
@@ -193,6 +194,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     # Taken as one, several clients tell what changed for none of them.
     apart = () if one else each(before, after, same)
     files = file_changes(before.files, after.files, top=top)
+    looked = looked_at((before.measured.files, after.measured.files), files)
     return Comparison(
         before=_run(before),
         after=_run(after),
@@ -205,7 +207,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         clients=clients,
         together=together(clients, clear_from=least),
         in_common=in_common(before, after, files),
-        by_file=comparable(before.measured, after.measured),
+        by_file=comparable(before.measured, after.measured) and not looked,
         causes=causes(before, after, operations, apart),
         left_open=left_open(before, after, apart),
         steps=borne_out(
@@ -214,6 +216,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
                 after.measured,
                 clear_from=least,
                 broken_off=broken_off(before.trust, after.trust),
+                looked_at=looked,
             ),
             before,
             after,
@@ -221,7 +224,9 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         if least < 1 and one and ran
         else (),
         clear_from=least,
-        foretold=foretold(before.measured, after.measured) if least < 1 and one and ran else (),
+        foretold=foretold(before.measured, after.measured, looked_at=looked)
+        if least < 1 and one and ran
+        else (),
         operations=operations,
         exports=export_changes(before.exports, after.exports),
         files=files,

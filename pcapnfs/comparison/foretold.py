@@ -15,7 +15,7 @@ from pcapnfs.analyses.forecasts.inputs import parts_of, shared_of
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.comparison.waterfall import comparable, waits
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
@@ -50,20 +50,29 @@ class Foretold(Record):
     """Forecast by measured, less 1; negative: foretold too short. None when that took no time."""
 
 
-def foretold(before: Measurement, after: Measurement) -> tuple[Foretold, ...]:
+def foretold(
+    before: Measurement, after: Measurement, *, looked_at: bool = False
+) -> tuple[Foretold, ...]:
     """Foretell the run after; empty where one side has no files or no round trip to go by.
 
-    Where neither side tells of files, each run is taken as one.
+    Where neither side tells of files, or those that one has more of were hardly more than looked
+    at, each run is taken as one.
+
+    Args:
+        before: What was measured before.
+        after: What was measured after.
+        looked_at: The files that one side has more of were hardly more than looked at.
     """
     by_file = comparable(before, after)
     if before.rtt_s is None or not (by_file or _untold(before, after)):
         return ()
+    by_file = by_file and not looked_at
     base = Base(
         before.costs(), resampled(before), absorbs=bool(before.absorbs), tick_s=before.tick_s
     )
     return tuple(
         _forecast(name, change, base, after, by_file=by_file)
-        for name, change in _cases(before, after)
+        for name, change in _cases(before, after, by_file=by_file)
         if by_file or name != "files"
     )
 
@@ -75,8 +84,19 @@ def _untold(before: Measurement, after: Measurement) -> bool:
     )
 
 
-def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change], ...]:
+def _cases(
+    before: Measurement, after: Measurement, *, by_file: bool
+) -> tuple[tuple[str, Change], ...]:
     costs = after.costs()
+    if not by_file:
+        # All calls of AFTER are for as many files as BEFORE had.
+        files = before.costs().files
+        costs = replace(
+            costs,
+            files=files,
+            rpcs_per_file=costs.rpcs_per_file * costs.files / files,
+            syncops_per_file=costs.syncops_per_file * costs.files / files,
+        )
     network = added = 0.0
     if before.path.rtt_s is not None and after.path.rtt_s is not None:
         network = added = after.path.rtt_s - before.path.rtt_s

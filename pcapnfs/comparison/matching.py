@@ -194,6 +194,39 @@ def _moved(row: FileChange) -> float:
     return -abs(row.time_after_s - row.time_before_s)
 
 
+MORE_FILES = 1.1
+"""So many times as many files on one side are another number of them."""
+
+LOOKED_AT = 0.5
+"""Part of their share of the time which paths of one side alone take at most where they were hardly
+more than looked at: files that were worked on take about theirs (0.8 to 1.1 of it)."""
+
+
+def looked_at(numbers: tuple[int | None, int | None], files: FileChanges) -> bool:
+    """Whether the files that one side has more of were hardly more than looked at.
+
+    They come and go with what a client keeps of attributes and names, and cost no more than that:
+    what a file costs on average says nothing of them.
+
+    Args:
+        numbers: Files that the model counts, before and after.
+        files: Paths, matched.
+    """
+    before, after = numbers
+    if not before or not after or max(before, after) < MORE_FILES * min(before, after):
+        return False
+    more, more_s, both_s = (
+        (files.only_before, files.only_before_s, files.both_before_s)
+        if before > after
+        else (files.only_after, files.only_after_s, files.both_after_s)
+    )
+    share = more / max(1, more + files.both)
+    # Where hardly a path is on one side alone, other objects had the same paths.
+    if share < 1 - 1 / MORE_FILES:
+        return False
+    return more_s < LOOKED_AT * share * (more_s + both_s)
+
+
 def in_common(before: Side, after: Side, files: FileChanges) -> float | None:
     """What of the work of one side is on the other, 0…1: see `Comparison.in_common`.
 

@@ -120,6 +120,7 @@ def waterfall(
     *,
     clear_from: float = NOTICEABLE,
     broken_off: bool = False,
+    looked_at: bool = False,
 ) -> tuple[Step, ...]:
     """The steps from one run time to the other, in the order of `FACTORS`.
 
@@ -128,9 +129,11 @@ def waterfall(
         after: What was measured after.
         clear_from: Part of the longer run time that a clear step must have.
         broken_off: A capture breaks off: what the rest of its run was like is not known.
+        looked_at: The files that one side has more of were hardly more than looked at, so that
+            each run is one whole.
     """
     told = _networks(before, after)
-    by_file = comparable(before, after)
+    by_file = comparable(before, after) and not looked_at
     changes, sides = _steps((before, after), (before.costs(), after.costs()), told, by_file=by_file)
     changes = changes[:, 0]
     # Rounding of what the model holds, and time without any call that it counts.

@@ -8,6 +8,7 @@ import pytest
 
 from pcapnfs.analyses.times.taken_out import Longer
 from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.changed_storage import OR_THE_SERVER
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
@@ -123,6 +124,50 @@ def test_where_they_do_not_nothing_is_told(rows: list[Row]) -> None:
 
 def test_a_kind_that_is_quick_on_both_sides_may_be_several_times_as_quick() -> None:
     assert told(of(stored([4] * 4, [4] * 4)), of(MEMORY)) == {}
+
+
+def unpacked(stored_ms: float, *small_ms: float) -> Side:
+    """120 files made behind a network of 0.2 ms, and a few calls that need no storage."""
+    rows = stored([stored_ms] * 120, [])
+    rows += [
+        at(200 + place, "ACCESS", 1000 * (200 + place), ms, file=1)
+        for place, ms in enumerate(small_ms)
+    ]
+    side = of(rows)
+    path = side.measured.path
+    path = replace(path, way=replace(path.way, rtt_s=0.0002, source="acks"))
+    return replace(side, way=path.way, measured=replace(side.measured, path=path))
+
+
+@pytest.mark.parametrize(
+    ("slow", "found"),
+    [
+        pytest.param(
+            (5.4, *[5.3] * 9),
+            {"server_service": "possible", "storage": "possible"},
+            id="all took as much longer",
+        ),
+        pytest.param((5.4, *[5.3] * 4), {"storage": "possible"}, id="too few to name the server"),
+        pytest.param((5.4, 5.3), {"storage": "likely"}, id="one"),
+        pytest.param((5.4, 0.3, *[5.3] * 8), {"storage": "likely"}, id="one as soon as ever"),
+        pytest.param(
+            (20, *[5.3] * 9),
+            {"server_service": "possible", "storage": "likely"},
+            id="storage took longer than that",
+        ),
+        pytest.param((20, *[0.4] * 9), {"storage": "likely"}, id="storage alone"),
+    ],
+)
+def test_a_server_that_took_longer_for_all_of_few_small_calls_is_named_beside_storage(
+    slow: tuple[float, ...], found: dict[str, str]
+) -> None:
+    # One of those that are fast had to wait.
+    sides = unpacked(0.4, *[0.3] * 8, 9.0), unpacked(*slow)
+    for before, after in (sides, sides[::-1]):
+        each = causes(before, after, operation_changes(before.times, after.times))
+        assert {cause.subject: cause.confidence for cause in each} == found
+        (storage,) = (cause for cause in each if cause.subject == "storage")
+        assert (OR_THE_SERVER in storage.evidence) is (storage.confidence == "possible")
 
 
 def programs(

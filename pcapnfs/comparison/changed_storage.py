@@ -22,6 +22,7 @@ from pcapnfs.comparison.changed_times import (
     SLOW,
     SLOW_S,
     TIMES,
+    few_served,
     one_by_one,
     served_s,
     service,
@@ -77,6 +78,11 @@ more one day than another, with the same disks."""
 
 QUICK = "; a server that is busy or has to wake up may take such parts of a millisecond as well"
 """What is said of that."""
+
+OR_THE_SERVER = (
+    "; or it is the server, which took as much longer for the few calls that need no storage"
+)
+"""What is said where these are too few to tell, but all moved as far."""
 
 FEW_EACH = 10
 """Stable calls of one kind, below which its quantiles are single calls."""
@@ -174,6 +180,10 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
     of the server something else besides.
     """
     way, at_once = way_of(before, after), times_at_once(before, after)
+    few = few_served(before, after)
+    with_server = way
+    if few is not None:
+        with_server = replace(way, added_s=way.added_s + few.after_s - few.before_s)
     across = not shared(before, after)
     if across:
         operations = stable_changes(before, after)
@@ -198,7 +208,10 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             continue
         quick = all(_longer_median_s(row) < QUICK_S for row in moved)
         if not (quick and _small_moved(before, after, direction)):
-            yield _stored(moved, direction, way)
+            doubt = few is not None and not any(
+                _beyond(row, row.shift_s or _moved_s(row), with_server) for row in moved
+            )
+            yield _stored(moved, direction, way, OR_THE_SERVER if doubt else "")
 
 
 class _Way(Record):
@@ -229,7 +242,7 @@ def _longer_s(measured: Measurement) -> float:
     return longer.calls_s / longer.calls if 2 * longer.calls > measured.calls else 0.0
 
 
-def _stored(moved: list[OperationChange], direction: str, way: _Way) -> Cause:
+def _stored(moved: list[OperationChange], direction: str, way: _Way, doubt: str) -> Cause:
     shown = max(moved, key=_taken_s)
     against = ""
     longest_s = _longer_median_s(shown)
@@ -244,11 +257,11 @@ def _stored(moved: list[OperationChange], direction: str, way: _Way) -> Cause:
         "storage",
         SLOWER if direction == "faster" else FASTER,
         FASTER if direction == "faster" else SLOWER,
-        "likely" if _calls(moved) >= MANY and not quick else "possible",
+        "likely" if _calls(moved) >= MANY and not quick and not doubt else "possible",
         f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
         f"{units.duration(shown.p50_before_s)} before and "
         f"{units.duration(shown.p50_after_s)} after (medians){against}; replies are the same, so "
-        f"that traffic cannot tell which of these it was{QUICK if quick else ''}",
+        f"that traffic cannot tell which of these it was{QUICK if quick else ''}{doubt}",
     )
 
 

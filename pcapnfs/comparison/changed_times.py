@@ -23,6 +23,8 @@ from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.comparison.each import Sides
     from pcapnfs.comparison.side import Side
@@ -47,6 +49,13 @@ QUICKEST = 0.05
 
 MANY = 100
 """Small calls on each side from which on they are likely to tell it."""
+
+FEW_SMALL = 5
+"""Small calls on each side from which on they tell it as possible where all of them took so much
+longer: a program that unpacks an archive over NFSv3 makes hardly more than those of the mount."""
+
+DOUBTING = 2
+"""The same from which on they make another storage doubtful that moved by no more."""
 
 OR_THE_SERVER = ", which a server that takes as long for its quickest calls would show as well"
 """What is said where only replies tell the longer round trip."""
@@ -220,6 +229,10 @@ def service(before: Side, after: Side) -> Iterator[Cause]:
     It does where the quickest small calls take longer as well as the usual ones: a server that has
     other work to do keeps some of them waiting, and answers others as soon as ever.
     """
+    few = few_served(before, after)
+    if few is not None and few.calls >= FEW_SMALL:
+        yield _served(before, after, (few.before_s, few.after_s), "possible", ALL_OF_FEW)
+        return
     first, second = served_s(before), served_s(after)
     quickest = _quickest_s(before), _quickest_s(after)
     if first is None or second is None or None in quickest:
@@ -231,17 +244,60 @@ def service(before: Side, after: Side) -> Iterator[Cause]:
     if (first < second) != ((quickest[0] or 0.0) < (quickest[1] or 0.0)):
         return
     calls = min(before.measured.small_calls, after.measured.small_calls)
-    yield Cause(
+    yield _served(before, after, (first, second), "likely" if calls >= MANY else "possible", "")
+
+
+def _served(
+    before: Side, after: Side, took_s: tuple[float, float], confidence: Confidence, whose: str
+) -> Cause:
+    return Cause(
         "server_service",
-        f"{units.duration(first)} for a call that needs no storage",
-        units.duration(second),
-        "likely" if calls >= MANY else "possible",
-        f"small calls took {units.duration(before.measured.small_median_s)} before and "
+        f"{units.duration(took_s[0])} for a call that needs no storage",
+        units.duration(took_s[1]),
+        confidence,
+        f"{whose}small calls took {units.duration(before.measured.small_median_s)} before and "
         f"{units.duration(after.measured.small_median_s)} after (medians), of which the network "
         f"took {units.duration(before.measured.network_rtt_s)} and "
         f"{units.duration(after.measured.network_rtt_s)}: the server's processor or threads, what "
         "it does for others, or names and attributes that come from its disks",
     )
+
+
+ALL_OF_FEW = "all of the few "
+"""How small calls are spoken of where they are too few to say what is usual."""
+
+
+class FewServed(Record):
+    """Small calls too few to say what is usual, which all took several times as long on a side."""
+
+    calls: int
+    """Small calls of the side that has fewer."""
+    before_s: float
+    """What of the median one is the server's before, seconds."""
+    after_s: float
+    """The same after."""
+
+
+def few_served(before: Side, after: Side) -> FewServed | None:
+    """What the server took for the small calls of sides that have few of them.
+
+    None where they are enough for `service` to tell, or where the quickest of one side did not take
+    `SERVED_TIMES` as long as the median of the other, and `SERVED_S`: a cold start, or a server
+    that is busy now and then, keeps some of them waiting.
+    """
+    times = []
+    for side in (before, after):
+        network_s, each = side.measured.network_rtt_s, _small(side)
+        if network_s is None or len(each) < DOUBTING:
+            return None
+        times.append(np.maximum(each - network_s, 0.0))
+    if min(map(len, times)) >= LEAST_CALLS:
+        return None
+    first, second = (float(np.median(each)) for each in times)
+    slow, fast_s = (times[0], second) if first > second else (times[1], first)
+    if float(slow.min()) < max(SERVED_S, SERVED_TIMES * fast_s):
+        return None
+    return FewServed(min(map(len, times)), first, second)
 
 
 def served_s(side: Side) -> float | None:
@@ -255,12 +311,16 @@ def served_s(side: Side) -> float | None:
 
 def _quickest_s(side: Side) -> float | None:
     """What of the quickest twentieth of small calls is the server's at most, seconds."""
-    network_s = side.measured.network_rtt_s
-    small = [of_one.seconds for (_, op), of_one in side.times.items() if op in SMALL_OPERATIONS]
-    times = np.concatenate(small) if small else np.zeros(0)
+    network_s, times = side.measured.network_rtt_s, _small(side)
     if network_s is None or len(times) < LEAST_CALLS:
         return None
     return max(float(np.quantile(times, QUICKEST)) - network_s, 0.0)
+
+
+def _small(side: Side) -> NDArray[np.float64]:
+    """What the client waited for each call that needs no storage, seconds."""
+    small = [of_one.seconds for (_, op), of_one in side.times.items() if op in SMALL_OPERATIONS]
+    return np.concatenate(small) if small else np.zeros(0)
 
 
 def _alike(side: Side) -> bool:

@@ -395,8 +395,9 @@ def test_storage_of_another_version_is_told_by_what_asks_the_same_of_it(
         ((400, 120), (60, 20), None),
         # Those that need storage alone, by parts of a millisecond.
         ((400, 120), (60, 50), "possible"),
+        ((1200, 400), (60, 50), "possible"),
         # Where it is milliseconds, what other calls take is no matter.
-        ((4000, 1200), (60, 20), "likely"),
+        ((1500, 400), (60, 20), "likely"),
     ],
 )
 def test_storage_is_possible_at_most_below_a_millisecond(

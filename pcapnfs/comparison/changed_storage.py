@@ -72,9 +72,9 @@ HARDLY = 1.2
 a part in them, so that none of a longer round trip can be hidden in its waits."""
 
 QUICK_S = 0.001
-"""Median of the calls on the slower side below which another storage is possible at most: a server
-that is busy, or whose processors sleep or run slowly between calls, takes some hundred microseconds
-more one day than another, with the same disks."""
+"""Difference of the medians below which another storage is possible at most: a server that is busy,
+or whose processors sleep or run slowly between calls, takes some hundred microseconds more one day
+than another, with the same disks."""
 
 QUICK = "; a server that is busy or has to wake up may take such parts of a millisecond as well"
 """What is said of that."""
@@ -152,7 +152,7 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
         faster = row.verdict == "faster"
         if not any(found.id == SLOW for found in (before if faster else after).findings):
             continue
-        quick = _longer_median_s(row) < QUICK_S
+        quick = abs(_moved_s(row)) < QUICK_S
         if quick and _small_moved(before, after, row.verdict):
             continue
         yield Cause(
@@ -206,7 +206,7 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             moved = [row for row in moved if _several_times(row, direction)]
         if not moved or sum(map(_taken_s, moved)) < MOST * whole:
             continue
-        quick = all(_longer_median_s(row) < QUICK_S for row in moved)
+        quick = all(abs(_moved_s(row)) < QUICK_S for row in moved)
         if not (quick and _small_moved(before, after, direction)):
             doubt = few is not None and not any(
                 _beyond(row, row.shift_s or _moved_s(row), with_server) for row in moved
@@ -245,8 +245,8 @@ def _longer_s(measured: Measurement) -> float:
 def _stored(moved: list[OperationChange], direction: str, way: _Way, doubt: str) -> Cause:
     shown = max(moved, key=_taken_s)
     against = ""
-    longest_s = _longer_median_s(shown)
-    quick = all(_longer_median_s(row) < QUICK_S for row in moved)
+    longest_s = max(shown.p50_before_s or 0.0, shown.p50_after_s or 0.0)
+    quick = all(abs(_moved_s(row)) < QUICK_S for row in moved)
     if abs(way.added_s) >= RELEVANT * longest_s and (way.added_s < 0) == (direction == "slower"):
         more = "more" if way.added_s > 0 else "less"
         against = (
@@ -330,10 +330,6 @@ def _apart(row: OperationChange, direction: str) -> bool:
     if direction == "slower":
         slow, fast = row.p50_after_s or 0.0, row.p95_before_s or 0.0
     return fast < slow
-
-
-def _longer_median_s(row: OperationChange) -> float:
-    return max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
 
 
 def _small_moved(before: Side, after: Side, direction: str) -> bool:

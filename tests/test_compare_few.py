@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_storage import OR_THE_SERVER
+from pcapnfs.comparison.changed_storage import BEHIND_OTHERS, OR_THE_SERVER
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
@@ -124,6 +125,36 @@ def test_where_they_do_not_nothing_is_told(rows: list[Row]) -> None:
 
 def test_a_kind_that_is_quick_on_both_sides_may_be_several_times_as_quick() -> None:
     assert told(of(stored([4] * 4, [4] * 4)), of(MEMORY)) == {}
+
+
+@pytest.mark.parametrize(
+    ("slow_ms", "waited", "sure"),
+    [
+        pytest.param((20, 60), (0.0, 0.2), "possible", id="one kind, on a side that waited"),
+        pytest.param((20, 60), (0.0, 0.05), "likely", id="hardly any waited"),
+        pytest.param((20, 60), (0.2, 0.2), "likely", id="as many waited before"),
+        pytest.param((60, 60), (0.0, 0.2), "likely", id="every kind"),
+    ],
+)
+def test_one_kind_that_moved_where_calls_waited_for_one_another_is_possible(
+    slow_ms: tuple[float, float], waited: tuple[float, float], sure: str
+) -> None:
+    """Such as the SETATTRs of delegations that are given back together; CREATEs did not move."""
+    fast, slow = (
+        replace(side, measured=replace(side.measured, stable=StableCalls(waited_share=share)))
+        for side, share in zip(
+            (
+                of(stored([20] * 60, [20] * 120)),
+                of(stored([slow_ms[0]] * 60, [slow_ms[1]] * 120)),
+            ),
+            waited,
+            strict=True,
+        )
+    )
+    for before, after in ((fast, slow), (slow, fast)):
+        (cause,) = causes(before, after, operation_changes(before.times, after.times))
+        assert (cause.subject, cause.confidence) == ("storage", sure)
+        assert (BEHIND_OTHERS in cause.evidence) is (sure == "possible")
 
 
 def unpacked(stored_ms: float, *small_ms: float) -> Side:

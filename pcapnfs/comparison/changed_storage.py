@@ -28,6 +28,7 @@ from pcapnfs.comparison.changed_times import (
     service,
 )
 from pcapnfs.comparison.operations import RELEVANT, operation_changes
+from pcapnfs.comparison.waterfall import WAITED
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -83,6 +84,13 @@ OR_THE_SERVER = (
     "; or it is the server, which took as much longer for the few calls that need no storage"
 )
 """What is said where these are too few to tell, but all moved as far."""
+
+BEHIND_OTHERS = (
+    "; or calls waited for one another, as they did on the slower side, where other kinds did not "
+    "move as far"
+)
+"""What is said where only the kinds moved of which many may have come at once, such as the SETATTRs
+that go with returned delegations."""
 
 FEW_EACH = 10
 """Stable calls of one kind, below which its quantiles are single calls."""
@@ -207,11 +215,16 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
         if not moved or sum(map(_taken_s, moved)) < MOST * whole:
             continue
         quick = all(abs(_moved_s(row)) < QUICK_S for row in moved)
-        if not (quick and _small_moved(before, after, direction)):
-            doubt = few is not None and not any(
-                _beyond(row, row.shift_s or _moved_s(row), with_server) for row in moved
-            )
-            yield _stored(moved, direction, way, OR_THE_SERVER if doubt else "")
+        if quick and _small_moved(before, after, direction):
+            continue
+        doubts = {
+            QUICK: quick,
+            OR_THE_SERVER: few is not None
+            and not any(_beyond(row, row.shift_s or _moved_s(row), with_server) for row in moved),
+            BEHIND_OTHERS: len(moved) < len(tested) and _waited(before, after, direction),
+        }
+        said = "".join(words for words, held in doubts.items() if held)
+        yield _stored(moved, direction, way, said)
 
 
 class _Way(Record):
@@ -246,7 +259,6 @@ def _stored(moved: list[OperationChange], direction: str, way: _Way, doubt: str)
     shown = max(moved, key=_taken_s)
     against = ""
     longest_s = max(shown.p50_before_s or 0.0, shown.p50_after_s or 0.0)
-    quick = all(abs(_moved_s(row)) < QUICK_S for row in moved)
     if abs(way.added_s) >= RELEVANT * longest_s and (way.added_s < 0) == (direction == "slower"):
         more = "more" if way.added_s > 0 else "less"
         against = (
@@ -257,11 +269,11 @@ def _stored(moved: list[OperationChange], direction: str, way: _Way, doubt: str)
         "storage",
         SLOWER if direction == "faster" else FASTER,
         FASTER if direction == "faster" else SLOWER,
-        "likely" if _calls(moved) >= MANY and not quick and not doubt else "possible",
+        "likely" if _calls(moved) >= MANY and not doubt else "possible",
         f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
         f"{units.duration(shown.p50_before_s)} before and "
         f"{units.duration(shown.p50_after_s)} after (medians){against}; replies are the same, so "
-        f"that traffic cannot tell which of these it was{QUICK if quick else ''}{doubt}",
+        f"that traffic cannot tell which of these it was{doubt}",
     )
 
 
@@ -330,6 +342,13 @@ def _apart(row: OperationChange, direction: str) -> bool:
     if direction == "slower":
         slow, fast = row.p50_after_s or 0.0, row.p95_before_s or 0.0
     return fast < slow
+
+
+def _waited(before: Side, after: Side, direction: str) -> bool:
+    """Whether stable calls waited for one another on the slower side alone."""
+    first, second = (side.measured.stable.waited_share or 0.0 for side in (before, after))
+    slow, fast = (first, second) if direction == "faster" else (second, first)
+    return slow >= WAITED > fast
 
 
 def _small_moved(before: Side, after: Side, direction: str) -> bool:

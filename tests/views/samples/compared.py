@@ -61,7 +61,7 @@ def comparison() -> Comparison:
             ),
             Setting(
                 subject="attribute_cache",
-                before="default",
+                before="kept (default, or another timeout)",
                 after="noac or actimeo=0",
                 confidence="likely",
                 evidence="asked for the unchanged directory between 209 of 209 moves",

@@ -9,7 +9,7 @@ import pytest
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_storage import BEHIND_OTHERS, OR_THE_SERVER
+from pcapnfs.comparison.changed_storage import BEHIND_OTHERS, OR_THE_SERVER, THE_SERVER_TOO
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
@@ -199,6 +199,19 @@ def test_a_server_that_took_longer_for_all_of_few_small_calls_is_named_beside_st
         assert {cause.subject: cause.confidence for cause in each} == found
         (storage,) = (cause for cause in each if cause.subject == "storage")
         assert (OR_THE_SERVER in storage.evidence) is (storage.confidence == "possible")
+
+
+@pytest.mark.parametrize(("stored_ms", "sure"), [(14, "possible"), (16, "likely")])
+def test_storage_is_open_where_small_calls_moved_by_half_as_much(
+    stored_ms: float, sure: str
+) -> None:
+    """By five milliseconds, and stable calls by nine or eleven more than that."""
+    sides = unpacked(0.4, *[0.3] * 40), unpacked(stored_ms, *[5.3] * 40)
+    for before, after in (sides, sides[::-1]):
+        each = causes(before, after, operation_changes(before.times, after.times))
+        (storage,) = (cause for cause in each if cause.subject == "storage")
+        assert storage.confidence == sure
+        assert (THE_SERVER_TOO in storage.evidence) is (sure == "possible")
 
 
 def programs(

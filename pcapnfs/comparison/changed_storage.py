@@ -85,6 +85,16 @@ OR_THE_SERVER = (
 )
 """What is said where these are too few to tell, but all moved as far."""
 
+THE_SERVER_TOO = (
+    "; or it is the server alone: calls that need no storage moved by half as much or more, and "
+    "these may wait for its processor more than once"
+)
+"""What is said where small calls show that it was another server, or a busy one."""
+
+AS_LONG = 0.5
+"""Part of what stable calls moved by beyond network and server that small calls moved by at the
+server, from which on the server may be all of it."""
+
 BEHIND_OTHERS = (
     "; or calls waited for one another, as they did on the slower side, where other kinds did not "
     "move as far"
@@ -221,6 +231,9 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             QUICK: quick,
             OR_THE_SERVER: few is not None
             and not any(_beyond(row, row.shift_s or _moved_s(row), with_server) for row in moved),
+            THE_SERVER_TOO: _served_by_s(before, after, direction)
+            >= AS_LONG * max(0.0, abs(_moved_s(_most(moved))) - abs(way.added_s))
+            > 0,
             BEHIND_OTHERS: len(moved) < len(tested) and _waited(before, after, direction),
         }
         said = "".join(words for words, held in doubts.items() if held)
@@ -256,7 +269,7 @@ def _longer_s(measured: Measurement) -> float:
 
 
 def _stored(moved: list[OperationChange], direction: str, way: _Way, doubt: str) -> Cause:
-    shown = max(moved, key=_taken_s)
+    shown = _most(moved)
     against = ""
     longest_s = max(shown.p50_before_s or 0.0, shown.p50_after_s or 0.0)
     if abs(way.added_s) >= RELEVANT * longest_s and (way.added_s < 0) == (direction == "slower"):
@@ -351,6 +364,14 @@ def _waited(before: Side, after: Side, direction: str) -> bool:
     return slow >= WAITED > fast
 
 
+def _served_by_s(before: Side, after: Side, direction: str) -> float:
+    """How much longer a server took for small calls on the slower side, seconds; 0 if not told."""
+    if not any(True for _ in service(before, after)):
+        return 0.0
+    longer = (served_s(before) or 0.0) - (served_s(after) or 0.0)
+    return longer if direction == "faster" else -longer
+
+
 def _small_moved(before: Side, after: Side, direction: str) -> bool:
     """Whether calls that need no storage moved as far as tells another storage of those that do.
 
@@ -365,6 +386,11 @@ def _small_moved(before: Side, after: Side, direction: str) -> bool:
 
 def _moved_s(row: OperationChange) -> float:
     return (row.p50_after_s or 0.0) - (row.p50_before_s or 0.0)
+
+
+def _most(rows: list[OperationChange]) -> OperationChange:
+    """The kind of calls that took most time."""
+    return max(rows, key=_taken_s)
 
 
 def _taken_s(row: OperationChange) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pcapnfs.analyses.wire.late_connections import LateConnections
@@ -9,6 +11,7 @@ from pcapnfs.diagnosis.rules.client_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_captured_at_server import THERE
 from tests.diagnosis.test_rdma_loss import LOST
 
 
@@ -92,3 +95,33 @@ def test_a_connection_that_was_missing_is_another_thing() -> None:
             frames=(1,),
         )
         assert len(seen_by(RULE, replace(found, late_connections=(late,)))) == told
+
+
+VARYING = replace(
+    THERE.pairs[0].client_side,
+    rtt_s=0.0006,
+    source="handshake",
+    handshakes=1,
+    acks=9,
+    ack_s=0.0047,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, True),
+        ({"handshakes": 3}, False),
+        ({"acks": 2}, False),
+        ({"ack_s": 0.0017}, False),
+        ({"rtt_s": 0.0003, "ack_s": 0.00099}, False),
+        ({"source": "acks"}, False),
+    ],
+    ids=str,
+)
+def test_a_path_that_varies_may_have_a_part_in_it(change: dict[str, Any], *, told: bool) -> None:
+    pair = replace(THERE.pairs[0], client_side=replace(VARYING, **change))
+    found = replace(bound_by("client"), round_trips=replace(THERE, pairs=(pair,)))
+    (seen,) = seen_by(RULE, found)
+    assert ("1 handshake took 600 µs, but 9 ACKs took 4.70 ms" in seen.why) is told
+    assert seen.confidence == ("possible" if told else "certain")

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
+HANDSHAKES, ACKS = 2, 3
+"""Handshakes up to which they may have met a short moment of a path that varies, and ACKs without
+data from which on they are held against them …"""
+
+TIMES, LONGER_S = 3, 0.001
+"""… where these took so many times as long, and so many seconds: those that the receiver delayed
+are not among them."""
+
 CONNECTING = 0.5
 """The part of the time without a call from which on it was a connection that was missing."""
 
@@ -54,6 +62,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     """Its calls leave gaps."""
     whole = material.time_budget.total.placed_share
     placed = whole if found.placed_share is None else found.placed_share
+    varies = _varies(material, found)
     sure = placed is not None and placed > 0
     return Observed(
         severity="note",
@@ -68,7 +77,8 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
             else " Where the capture was taken is not known: if at the server, the network is in "
             "it, too."
         )
-        + (_LOST if _lost(material, found) else ""),
+        + (_LOST if _lost(material, found) else "")
+        + varies,
         advice=(
             Advice(
                 "Look at the client: processor (top), what the program waits for (strace -c, "
@@ -78,7 +88,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
                 "Compare with the same run on local disk: over NFS it cannot take less than that."
             ),
         ),
-        confidence="certain" if sure else "possible",
+        confidence="certain" if sure and not varies else "possible",
         data=bound.data(found),
         about=found.about,
     )
@@ -88,6 +98,27 @@ _LOST = (
     " Packets of RDMA were lost: of a call that was lost before it was captured, the pause until "
     "it was sent again is in it, too."
 )
+
+
+def _varies(material: Material, found: Bottleneck) -> str:
+    """That the way between client and capture may be longer than a few handshakes show."""
+    for pair in material.round_trips.pairs:
+        half = pair.client_side
+        if (
+            (not found.about or pair.client in found.about)
+            and pair.vantage != "client"
+            and half.source == "handshake"
+            and half.handshakes <= HANDSHAKES
+            and half.acks >= ACKS
+            and (half.ack_s or 0.0) >= max(TIMES * (half.rtt_s or 0.0), LONGER_S)
+        ):
+            return (
+                f" Between client and capture {units.counted(half.handshakes, 'handshake')} took "
+                f"{units.duration(half.rtt_s)}, but {units.counted(half.acks, 'ACK')} took "
+                f"{units.duration(half.ack_s)} (lower quartile): where the path varies so, a part "
+                "of it is the network's. A capture at the client tells."
+            )
+    return ""
 
 
 def _lost(material: Material, found: Bottleneck) -> bool:

@@ -222,6 +222,29 @@ OVERLAPPING = replace(
 """Several processes: their questions about a directory and their steps in it lie in any order."""
 
 
+MANY_AT_ONCE = replace(
+    OVERLAPPING, directories_asked=60, directories_young=50, visits_asked=80, visits_asked_twice=30
+)
+"""Many processes: one question serves several."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"directories_young": 49}, False),
+        ({"visits_asked": 79}, False),
+        ({"visits_asked_twice": 29}, False),
+        ({"moves_asked": 20}, False),
+    ],
+)
+def test_many_processes_that_ask_for_fresh_directories_show_noac(
+    changes: dict[str, int], *, told: bool
+) -> None:
+    seen = replace(MANY_AT_ONCE, **changes)  # type: ignore[arg-type]
+    assert options(seen) == [(("noac", "actimeo=0"), "possible")] * told
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

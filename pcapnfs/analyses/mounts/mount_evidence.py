@@ -19,7 +19,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
 from pcapnfs.analyses.asking.texts import number
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
-from pcapnfs.analyses.caching.aged_files import aged_files
+from pcapnfs.analyses.caching.aged_files import FILE_TIMEOUT_S, aged_files
 from pcapnfs.analyses.caching.asked_again import asked_again
 from pcapnfs.analyses.caching.change_ids import age_s
 from pcapnfs.analyses.caching.told import tell
@@ -180,6 +180,8 @@ class Evidence(Record):
     directories_asked: int = 0
     """Times that it asked for a directory that it had known for less than 29.5 s, and under no
     delegation; counted only where 20 `moves` or more were asked for, but not all."""
+    directories_young: int = 0
+    """Those of them whose attributes it had known for less than 0.9 s."""
     missing: int = 0
     """Times that it looked for a name that is not there, in directories that it never changed;
     counted only where it looked for some more than once."""
@@ -398,7 +400,8 @@ _KNOWN = """
 """
 
 _DIRECTORIES_ASKED = f"""
-    select mount, count(*) as directories_asked
+    select mount, count(*) as directories_asked,
+           count(*) filter ({age_s()} < {FILE_TIMEOUT_S}) as directories_young
     from known join calls using (call, file)
          semi join (select file from files where role = 'directory') as objects using (file)
     where not callback and {age_s()} between 0 and {DIRECTORY_DEFAULT_S}

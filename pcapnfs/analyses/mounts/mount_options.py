@@ -230,13 +230,18 @@ def _asks_overlapping(seen: Evidence) -> bool:
     """Whether directories are asked for as often as children are used, though not by turns.
 
     So it is where several processes do both: between the question of one and its next step lies
-    that of another.
+    that of another. Where there are many, one question serves several of them; then it must be for
+    fresh attributes, and nearly all fresh files must be asked for.
     """
+    many = (
+        seen.directories_young >= ASKS_MOSTLY * seen.moves
+        and seen.visits_asked >= ASKS_ALWAYS * seen.visits
+    )
     return (
         not _asks_always(seen)
         and seen.moves >= ENOUGH
         and seen.moves_asked > ASKS_NEVER * seen.moves
-        and seen.directories_asked >= ASKS_ALWAYS * seen.moves
+        and (seen.directories_asked >= ASKS_ALWAYS * seen.moves or many)
         and (_asks_at_once(seen) or _asks_files(seen))
         and seen.visits_asked >= ASKS_MOSTLY * seen.visits
     )
@@ -314,14 +319,18 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
                 frames,
             )
     elif _asks_overlapping(seen):
+        often = seen.directories_asked >= ASKS_ALWAYS * seen.moves
         yield concluded(
             whole,
             "possible",
             f"asked {units.counted(seen.directories_asked, 'time')} for directories that it had "
-            f"known for less than 30 s and that were unchanged, which is as often as it moved "
-            f"from one child of a directory to the next ({units.count(seen.moves)}) or more, in "
-            f"{units.count(seen.moves_asked)} cases between two moves, as several processes at "
-            f"once do; {files if _asks_files(seen) else some}{wrote}",
+            f"known for less than 30 s and that were unchanged, "
+            f"{'which is as often as' if often else 'where'} it moved from one child of a "
+            f"directory to the next "
+            f"{f'({units.count(seen.moves)}) or more' if often else _times(seen.moves)}, in "
+            f"{units.count(seen.moves_asked)} cases between two moves, as "
+            f"{'several' if often else 'many'} processes at once do; "
+            f"{files if _asks_files(seen) else some}{wrote}",
             frames,
         )
     elif (
@@ -369,6 +378,10 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
             options += whole
             why = _untold(seen)
         yield concluded(options, "possible", f"{files}; {why}{wrote}", seen.frames["aged"])
+
+
+def _times(number: int) -> str:
+    return f"{units.count(number)} times"
 
 
 def _tells_directories(seen: Evidence) -> bool:

@@ -162,7 +162,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "caps": (caps.READS, caps.caps),
     "commits": (commits.READS, commits.commits),
-    "directory_order": (directory_order.READS, directory_order.directory_order),
+    "directory_order": (directory_order.READS, directory_order.in_order),
     "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
     "exports": (exports.READS, exports.exports),
     "in_turn": (
@@ -279,7 +279,6 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
 SHOWN_BY = {
     "attribute_calls": "k61-tar-v42.pcap",
     "cut_off": "k61-locks-v42-server.pcap",
-    "directory_order": "made/npm-async-v3.pcap.gz",
     "exclusive_creates": "k61-tar-v3.pcap",
     "journals": "k61-tar-v42.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",

@@ -22,3 +22,21 @@ def left_out(*calls: Spared, row: str = "unstable") -> tuple[Claim, ...]:
 def by_row(time_s: Mapping[str, float]) -> tuple[Claim, ...]:
     """A claim for each row of the time budget with any time, in order of name."""
     return tuple(Claim(row, seconds) for row, seconds in sorted(time_s.items()) if seconds > 0)
+
+
+WAITED_FOR_ONE = 0.5
+"""What of the time of calls that wait for one another two programs would save that did not: with
+more of them it is more, which nothing tells."""
+
+AS_IF_TWO = " What it costs is told as if two programs waited; with more it is more."
+"""What is said of such a claim."""
+
+
+def of_waiting(time_s: Mapping[str, float], part: float = 1.0) -> tuple[Claim, ...]:
+    """What calls that went one after the other cost, by row of the time budget.
+
+    Args:
+        time_s: What they took of the clock, seconds.
+        part: The part of them that waited.
+    """
+    return by_row({row: WAITED_FOR_ONE * part * seconds for row, seconds in time_s.items()})

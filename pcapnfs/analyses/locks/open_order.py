@@ -22,9 +22,8 @@ from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.times.call_times import BOUND
-from pcapnfs.analyses.wire import round_trip
-from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.analyses.wire import at_once
+from pcapnfs.analyses.wire.at_once import AT_ONCE_NS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
-    round_trip.READS,
+    at_once.READS,
     shares.READS,
     columns.of(
         calls="call client server callback protocol op uid file stability call_frame "
@@ -46,9 +45,6 @@ NEEDS = population.Calls(ops=("OPEN",))
 
 IN_ORDER = ("CLOSE", "OPEN", "OPEN_CONFIRM", "OPEN_DOWNGRADE")
 """Operations that an open-owner numbers (RFC 7530 section 9.1.7)."""
-
-AT_ONCE_NS = 1_000_000
-"""So soon after a reply a client sends what it had ready, beyond the way to it and back."""
 
 OWNERS = 100
 """Users that are looked at, most OPENs first: a hostile capture may have one for each call."""
@@ -94,11 +90,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         if not owners:
             return ()
         open_for = levels(cursor.sql(_CALLS), {key: key for key in range(2 * len(owners))})
-        ways = {
-            (pair.client, pair.server): round((pair.client_side.rtt_s or 0.0) * NANOSECONDS)
-            for pair in round_trips(trace).pairs
-            if pair.client_side.source != BOUND
-        }
+        ways = at_once.ways_ns(trace)
         asked = [ways.get((str(client), str(server)), 0) for _, client, server, *_ in owners]
         handed = dict(cursor.execute(_HANDED, {"ways": asked}).fetchall())
         ordered = cursor.execute(_ORDERED).fetchall()

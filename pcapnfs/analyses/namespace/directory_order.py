@@ -22,11 +22,9 @@ from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.locks.open_order import AT_ONCE_NS
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.times.call_times import BOUND
-from pcapnfs.analyses.wire import round_trip
-from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.analyses.wire import at_once
+from pcapnfs.analyses.wire.at_once import AT_ONCE_NS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ NEEDS = population.Operations(CHANGES, statuses=(0,))
 
 READS = columns.together(
     population.OPERATIONS_READS,
-    round_trip.READS,
+    at_once.READS,
     shares.READS,
     traffic.READS,
     columns.of(
@@ -99,11 +97,7 @@ def in_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
     """The same, whether or not calls were under way side by side."""
     shares.register(trace)
     mounts = traffic.mounts(trace)
-    ways = {
-        (pair.client, pair.server): round((pair.client_side.rtt_s or 0.0) * NANOSECONDS)
-        for pair in round_trips(trace).pairs
-        if pair.client_side.source != BOUND
-    }
+    ways = at_once.ways_ns(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             _WAITED,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.claims import AS_IF_TWO, of_waiting
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -20,10 +21,6 @@ LEAST = Threshold(
     "changes of directories that waited for others, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
-
-SPARED = 0.5
-"""What of the time of changes that wait for one another two programs would save that did not: with
-more of them it is more, which nothing tells."""
 
 _ADVICE = (
     Advice(
@@ -40,7 +37,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.directory_order:
         if pair.handed_over < values[LEAST.name]:
             continue
-        claims = tuple(Claim(row, SPARED * seconds) for row, seconds in pair.waited_s if seconds)
+        claims = of_waiting(dict(pair.waited_s))
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -65,8 +62,7 @@ def _seen(pair: DirectoryOrder) -> str:
         f"{units.count(pair.handed_over)} of {units.counted(pair.changes, 'change')} of {where}"
         f"{places} were sent at the moment at which that of another file was answered, and no two "
         "overlap, while other calls do: each had waited. These took "
-        f"{units.duration(sum(seconds for _, seconds in pair.waited_s))}. What it costs is told as "
-        "if two programs waited; with more it is more."
+        f"{units.duration(sum(seconds for _, seconds in pair.waited_s))}.{AS_IF_TWO}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis.claims import AS_IF_TWO, of_waiting
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -31,10 +32,6 @@ WAITED = Threshold(
     "at least; from here on they waited for one another: half of all come after a CLOSE",
     "default of this tool",
 )  # fmt: skip
-
-SPARED = 0.5
-"""What of the time of OPENs and CLOSEs that wait for one another two programs would save that did
-not: with more of them it is more, which nothing tells."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -86,8 +83,7 @@ def _seen(owner: OpenOrder, *, waits: bool) -> str:
         f"{none}, and {units.count(owner.handed_over)} of {units.counted(owner.closes, 'CLOSE')} "
         "were sent at the moment at which an OPEN of another file was answered: each had waited "
         f"for that.{took}, all that go one after the other "
-        f"{units.duration(sum(seconds for _, seconds in owner.ordered_s))}. What it costs is told "
-        "as if two programs waited; with more it is more."
+        f"{units.duration(sum(seconds for _, seconds in owner.ordered_s))}.{AS_IF_TWO}"
     )
 
 
@@ -96,8 +92,7 @@ def _claims(owner: OpenOrder) -> tuple[Claim, ...]:
 
     As many CLOSEs as came after OPENs came after CLOSEs of other programs, which shows of none.
     """
-    part = SPARED * min(1.0, 2 * owner.handed_over / owner.closes)
-    return tuple(Claim(row, part * seconds) for row, seconds in owner.ordered_s if seconds)
+    return of_waiting(dict(owner.ordered_s), min(1.0, 2 * owner.handed_over / owner.closes))
 
 
 RULE = Rule(

@@ -46,6 +46,10 @@ WORTH_DOING = 0.05
 SEVERAL = 2.0
 """What costs so many times as much as what to do first is told beside it."""
 
+AS_GRAVE = 0.5
+"""Part of what is left to a finding on time in general that another problem must cost for its
+advice to come first."""
+
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
 
@@ -113,7 +117,9 @@ def _first(findings: Sequence[Finding]) -> Finding:
     """The gravest, unless another finding says what it only sums up, or programs fail.
 
     The first is so where it speaks of time in general, others have claimed a part of what it costs,
-    and one of them more than is left to it; the second of problems that cost no time: who has no
+    and one of them more than is left to it, or, if that is a problem as well, half as much: what is
+    advised in general spares a part of the time, and what mends one cause spares all that it costs.
+    The second is so of problems that cost no time: who has no
     room to write is not helped by faster storage.
     """
     gravest = findings[0]
@@ -122,12 +128,13 @@ def _first(findings: Sequence[Finding]) -> Finding:
             return found
     if not gravest.general or not _is_claimed(gravest):
         return gravest
-    dearest = max(
-        (found for found in findings if found.severity != "note" and found.advice),
-        key=lambda found: found.cost_s or 0.0,
-        default=gravest,
-    )
-    return dearest if (dearest.cost_s or 0.0) > (gravest.cost_s or 0.0) else gravest
+    others = [found for found in findings[1:] if found.severity != "note" and found.advice]
+    causes = [found for found in others if found.severity == "problem" and not found.general]
+    for among, share in ((causes, AS_GRAVE), (others, 1.0)):
+        dearest = max(among, key=lambda found: found.cost_s or 0.0, default=None)
+        if dearest and (dearest.cost_s or 0.0) > share * (gravest.cost_s or 0.0):
+            return dearest
+    return gravest
 
 
 def _is_claimed(found: Finding) -> bool:

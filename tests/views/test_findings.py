@@ -194,6 +194,9 @@ def test_what_makes_programs_fail_is_to_do_first(
         (6.0, "note", False),
         # Nobody else claims any of it.
         (24.0, "warning", False),
+        # What is as grave need cost half as much.
+        (17.0, "problem", True),
+        (18.0, "problem", False),
     ],
 )
 def test_what_the_gravest_only_sums_up_is_not_to_do_first(

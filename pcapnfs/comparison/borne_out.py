@@ -13,7 +13,7 @@ import numpy as np
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.comparison.across_versions import stable, stable_changes
 from pcapnfs.comparison.changed_storage import MOST, way_of
-from pcapnfs.comparison.operations import RELEVANT
+from pcapnfs.comparison.operations import RELEVANT, taken_s
 from pcapnfs.record import replace
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _stored(step: Step, before: Side, after: Side) -> bool:
     longer = step.after > step.before
     added = _added(before, after)
     moved = [row for row in tested if all(_moved(row, each, longer=longer) for each in added)]
-    return sum(map(_taken_s, moved)) >= MOST * sum(map(_taken_s, tested))
+    return sum(map(taken_s, moved)) >= MOST * sum(map(taken_s, tested))
 
 
 def _added(before: Side, after: Side) -> tuple[float, ...]:
@@ -115,7 +115,3 @@ def _moved(row: OperationChange, added_s: float, *, longer: bool) -> bool:
     rest_s = (row.shift_s or 0.0) - added_s
     median_s = max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
     return (rest_s > 0) == longer and abs(rest_s) >= RELEVANT * median_s
-
-
-def _taken_s(row: OperationChange) -> float:
-    return row.sum_before_s + row.sum_after_s

@@ -15,7 +15,7 @@ import numpy as np
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.analyses.times.showing import LEAST_CALLS
-from pcapnfs.comparison.across_versions import shared, stable, stable_changes, together
+from pcapnfs.comparison.across_versions import shared, stable, together
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
 from pcapnfs.comparison.changed_times import (
@@ -27,7 +27,7 @@ from pcapnfs.comparison.changed_times import (
     served_s,
     service,
 )
-from pcapnfs.comparison.operations import RELEVANT, operation_changes
+from pcapnfs.comparison.operations import RELEVANT, operation_changes, taken_s
 from pcapnfs.comparison.waterfall import WAITED
 from pcapnfs.record import Record, replace
 
@@ -204,11 +204,11 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
         with_server = replace(way, added_s=way.added_s + few.after_s - few.before_s)
     across = not shared(before, after)
     if across:
-        operations = stable_changes(before, after)
         before, after = (replace(side, times=together(side.times)) for side in (before, after))
+        operations = operation_changes(before.times, after.times)
     every = [row for row in operations if row.stable and not _queue(row, at_once)]
     tested = [row for row in every if row.shift_s is not None]
-    whole = sum(map(_taken_s, tested))
+    whole = sum(map(taken_s, tested))
     for direction in ("faster", "slower"):
         moved = [
             row
@@ -219,10 +219,10 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             moved = _all_apart(every, direction, way) or _few_apart(
                 before, after, every, direction, way
             )
-            whole = sum(map(_taken_s, moved))
+            whole = sum(map(taken_s, moved))
         if across:
             moved = [row for row in moved if _several_times(row, direction)]
-        if not moved or sum(map(_taken_s, moved)) < MOST * whole:
+        if not moved or sum(map(taken_s, moved)) < MOST * whole:
             continue
         quick = all(abs(_moved_s(row)) < QUICK_S for row in moved)
         if quick and _small_moved(before, after, direction):
@@ -231,7 +231,7 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             QUICK: quick,
             OR_THE_SERVER: few is not None
             and not any(_beyond(row, row.shift_s or _moved_s(row), with_server) for row in moved),
-            THE_SERVER_TOO: _served_by_s(before, after, direction)
+            THE_SERVER_TOO: (way.served_s if direction == "slower" else -way.served_s)
             >= AS_LONG * max(0.0, abs(_moved_s(_most(moved))) - abs(way.added_s))
             > 0,
             BEHIND_OTHERS: len(moved) < len(tested) and _waited(before, after, direction),
@@ -249,17 +249,26 @@ class _Way(Record):
     """How long it is on the side where it is longer, seconds."""
     adds_up: bool
     """Stable calls of that side end on no clock of the storage, in which it could be hidden."""
+    served_s: float
+    """What of `added_s` is the server's, seconds; 0 where nothing tells that it moved."""
 
 
 def way_of(before: Side, after: Side) -> _Way:
     """What network and server take of each call: for a while, too, where the path was longer."""
     first, second = (_longer_s(side.measured) for side in (before, after))
+    served = 0.0, 0.0
     if any(True for _ in service(before, after)):
-        first, second = first + (served_s(before) or 0.0), second + (served_s(after) or 0.0)
+        served = served_s(before) or 0.0, served_s(after) or 0.0
+    first, second = first + served[0], second + served[1]
     if before.way.rtt_s is not None and after.way.rtt_s is not None:
         first, second = first + before.way.rtt_s, second + after.way.rtt_s
     longer = before if first > second else after
-    return _Way(second - first, max(first, second), longer.measured.absorbs is False)
+    return _Way(
+        added_s=second - first,
+        longer_s=max(first, second),
+        adds_up=longer.measured.absorbs is False,
+        served_s=served[1] - served[0],
+    )
 
 
 def _longer_s(measured: Measurement) -> float:
@@ -299,7 +308,7 @@ def _all_apart(every: list[OperationChange], direction: str, way: _Way) -> list[
     rows = [row for row in every if min(row.calls_before, row.calls_after) >= FEW_EACH]
     if not rows or _calls(rows) < LEAST_CALLS:
         return []
-    if sum(map(_taken_s, rows)) < MOST * sum(map(_taken_s, every)):
+    if sum(map(taken_s, rows)) < MOST * sum(map(taken_s, every)):
         return []
     alike = all(_apart(row, direction) and _beyond(row, _moved_s(row), way) for row in rows)
     return rows if alike else []
@@ -322,9 +331,10 @@ def _few_apart(
         return []
     pairs = longer = 0
     for row in rows:
-        fast, slow = (side.times[row.version, row.op].seconds for side in (before, after))
-        if direction == "faster":
-            fast, slow = slow, fast
+        slow, fast = (
+            side.times[row.version, row.op].seconds
+            for side in _slower_first(before, after, direction)
+        )
         pairs += len(fast) * len(slow)
         longer += int(np.searchsorted(np.sort(fast), slow, "left").sum())
     if longer < NEARLY_EACH * pairs:
@@ -332,7 +342,7 @@ def _few_apart(
     moved = [
         row for row in rows if _beyond(row, _moved_s(row), way) and _several_times(row, direction)
     ]
-    return moved if sum(map(_taken_s, moved)) >= MOST * sum(map(_taken_s, every)) else []
+    return moved if sum(map(taken_s, moved)) >= MOST * sum(map(taken_s, every)) else []
 
 
 def _queue(row: OperationChange, at_once: float) -> bool:
@@ -359,17 +369,10 @@ def _apart(row: OperationChange, direction: str) -> bool:
 
 def _waited(before: Side, after: Side, direction: str) -> bool:
     """Whether stable calls waited for one another on the slower side alone."""
-    first, second = (side.measured.stable.waited_share or 0.0 for side in (before, after))
-    slow, fast = (first, second) if direction == "faster" else (second, first)
+    slow, fast = (
+        side.measured.stable.waited_share or 0.0 for side in _slower_first(before, after, direction)
+    )
     return slow >= WAITED > fast
-
-
-def _served_by_s(before: Side, after: Side, direction: str) -> float:
-    """How much longer a server took for small calls on the slower side, seconds; 0 if not told."""
-    if not any(True for _ in service(before, after)):
-        return 0.0
-    longer = (served_s(before) or 0.0) - (served_s(after) or 0.0)
-    return longer if direction == "faster" else -longer
 
 
 def _small_moved(before: Side, after: Side, direction: str) -> bool:
@@ -377,11 +380,13 @@ def _small_moved(before: Side, after: Side, direction: str) -> bool:
 
     Then the whole server was so many times as fast.
     """
-    first, second = served_s(before), served_s(after)
-    if first is None or second is None:
-        return False
-    slow, fast = (first, second) if direction == "faster" else (second, first)
-    return slow > 0 and slow >= TIMES * fast
+    slow, fast = map(served_s, _slower_first(before, after, direction))
+    return slow is not None and fast is not None and slow > 0 and slow >= TIMES * fast
+
+
+def _slower_first(before: Side, after: Side, direction: str) -> tuple[Side, Side]:
+    """Both sides, that whose calls took longer first."""
+    return (before, after) if direction == "faster" else (after, before)
 
 
 def _moved_s(row: OperationChange) -> float:
@@ -390,11 +395,7 @@ def _moved_s(row: OperationChange) -> float:
 
 def _most(rows: list[OperationChange]) -> OperationChange:
     """The kind of calls that took most time."""
-    return max(rows, key=_taken_s)
-
-
-def _taken_s(row: OperationChange) -> float:
-    return row.sum_before_s + row.sum_after_s
+    return max(rows, key=taken_s)
 
 
 def _calls(rows: list[OperationChange]) -> int:

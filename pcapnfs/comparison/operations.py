@@ -69,6 +69,11 @@ class OperationChange(Record):
     or `gone`: calls on one side only."""
 
 
+def taken_s(row: OperationChange) -> float:
+    """What an operation took on both sides together, seconds of service time."""
+    return row.sum_before_s + row.sum_after_s
+
+
 def operation_changes(
     before: Mapping[tuple[str, str], Times], after: Mapping[tuple[str, str], Times]
 ) -> tuple[OperationChange, ...]:

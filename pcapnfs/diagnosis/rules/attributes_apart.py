@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.rules.journal_files import KEEP_JOURNAL
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -81,10 +82,7 @@ _JOURNALS = (
         "ends a journal, and stores it and the database.",
         "what was not committed is lost when the program fails.",
     ),
-    Advice(
-        "PRAGMA locking_mode=EXCLUSIVE keeps the journal from one transaction to the next.",
-        "no other process can open the database meanwhile.",
-    ),
+    KEEP_JOURNAL,
 )
 
 _AS_OWNER = Advice(

@@ -53,15 +53,17 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+KEEP_JOURNAL = Advice(
+    "PRAGMA locking_mode=EXCLUSIVE keeps the journal from one transaction to the next.",
+    "no other process can open the database meanwhile.",
+)
+
 _ADVICE = (
     Advice(
         "Put many changes into one transaction (BEGIN … COMMIT): it needs one journal for all.",
         "what was not committed is lost when the program fails.",
     ),
-    Advice(
-        "PRAGMA locking_mode=EXCLUSIVE keeps the journal from one transaction to the next.",
-        "no other process can open the database meanwhile.",
-    ),
+    KEEP_JOURNAL,
     Advice(
         "Keep databases of one machine on its own disk; one that several clients write belongs to "
         "a database server."

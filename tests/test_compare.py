@@ -20,7 +20,7 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_options import KEPT, LONGER
+from pcapnfs.comparison.changed_caching import KEPT, LONGER
 from pcapnfs.comparison.changed_protocol import left_open
 from pcapnfs.comparison.changed_storage import QUICK
 from pcapnfs.comparison.comparing import Comparison, of_sides

@@ -10,8 +10,8 @@ import pcapnfs
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.changed_caching import KEPT
 from pcapnfs.comparison.changed_counts import Counts, Often, more_often
-from pcapnfs.comparison.changed_options import KEPT
 from pcapnfs.comparison.comparing import Comparison, compare
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather

@@ -11,11 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pcapnfs.comparison import (
+    changed_caching,
     changed_delegations,
     changed_options,
     changed_protocol,
     changed_storage,
     changed_times,
+    changed_transfers,
 )
 from pcapnfs.comparison.cause import once, words
 
@@ -57,16 +59,16 @@ def causes(
             "server_software", before.software.servers, after.software.servers
         ),
         *told(changed_delegations.delegations),
-        *told(changed_options.attribute_cache),
-        *told(changed_options.name_cache),
-        *told(partial(changed_options.transfer_size, "rsize")),
-        *told(partial(changed_options.transfer_size, "wsize")),
+        *told(changed_caching.attribute_cache),
+        *told(changed_caching.name_cache),
+        *told(partial(changed_transfers.transfer_size, "rsize")),
+        *told(partial(changed_transfers.transfer_size, "wsize")),
         *changed_options.listings(before, after),
         *told(changed_options.acls),
         *told(changed_options.local_locks),
         *told(partial(changed_options.option, "sync")),
         *told(partial(changed_options.option, "nocto")),
-        *told(changed_options.stable_writes),
+        *told(changed_transfers.stable_writes),
         *(changed_times.networks(clients) if clients else changed_times.network(before, after)),
         *(changed_times.services(clients) if clients else changed_times.service(before, after)),
         *changed_times.one_sided(before, after),

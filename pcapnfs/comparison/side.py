@@ -178,6 +178,11 @@ class Side(Record):
     largest_listing_bytes: int | None
     """The most that a listing asked for, bytes; None without one."""
 
+    def calls(self, family: str, op: str) -> int:
+        """How many calls `times` has of an operation."""
+        found = self.times.get((family, op))
+        return 0 if found is None else len(found.seconds)
+
 
 def gather(trace: Trace) -> Side:
     """Ask a trace all that a comparison needs."""

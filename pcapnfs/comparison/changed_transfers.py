@@ -1,0 +1,172 @@
+"""How clients move data: sizes of READs and WRITEs, and WRITEs that are on stable storage at once.
+
+Takes two sides; gives the settings that differ, each with what says so. A setting is named only
+where both sides tell it: what one of them leaves open is not known to have changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.by_file.sizes import KIBIBYTE
+from pcapnfs.comparison.cause import Cause, weaker
+from pcapnfs.comparison.changed_protocol import MAINLY
+from pcapnfs.comparison.said import verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pcapnfs.comparison.moved_files import Sizes
+    from pcapnfs.comparison.side import Side
+
+MOST = 0.5
+"""Share of the paths written on either side that must be written on both."""
+
+FEW = 3
+"""READs or WRITEs below which there is no habit."""
+
+CAUSED_BY = {
+    "rsize": (
+        "READ",
+        "a smaller read-ahead of the client, or a program that reads past its cache,",
+    ),
+    "wsize": ("WRITE", "a program that makes sure of each piece"),
+}
+"""The calls that an option limits, and what else makes them smaller."""
+
+
+def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
+    """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
+    first, second = verdicts(before, f"{option}="), verdicts(after, f"{option}=")
+    names = [
+        " and ".join(dict.fromkeys(each.options[0] for each in found)) for found in (first, second)
+    ]
+    if not any(names):
+        yield from _pieces(option, before, after)
+    if names[0] == names[1]:
+        return
+    if all(names):
+        sure = weaker(*(each.confidence for each in (*first, *second)))
+        yield Cause(option, names[0], names[1], sure, second[0].evidence)
+        return
+    said = (first or second)[0]
+    other = after if first else before
+    limit, largest = int(said.options[0].partition("=")[2]), _largest(option, other)
+    if largest is None or largest <= limit:
+        return
+    beyond = f"larger ({units.size(largest)} were moved at once)"
+    yield Cause(
+        option,
+        said.options[0] if first else beyond,
+        beyond if first else said.options[0],
+        said.confidence,
+        f"{said.evidence}; the other capture has {units.size(largest)}",
+    )
+
+
+def _pieces(option: str, before: Side, after: Side) -> Iterator[Cause]:
+    """Files of both sides that were moved in smaller pieces on one of them."""
+    first, second = _moved_at_once(option, before), _moved_at_once(option, after)
+    if first is None or second is None or first == second:
+        return
+    smaller, larger = (before, after) if first < second else (after, before)
+    least, most = min(first, second), max(first, second)
+    if (
+        # What goes out at each write() is as large as the program makes it.
+        (
+            option == "wsize"
+            and any(
+                _waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts
+            )
+        )
+        # No client has a size of another kind: the program moved so much, or the client cut,
+        # elsewhere.
+        or least % KIBIBYTE
+    ):
+        return
+    pieces, whole = _sizes(option, smaller).pieces, _sizes(option, larger).widest
+    common = pieces & whole
+    if not common or _sizes(option, smaller).calls < FEW:
+        return
+    words = [
+        f"{option}={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
+        for size in (first, second)
+    ]
+    call, others = CAUSED_BY[option]
+    yield Cause(
+        option,
+        words[0],
+        words[1],
+        "possible",
+        f"{units.counted(len(common), 'file')} moved by {call}s of {units.size(least)}, one behind "
+        f"the other, and none larger; the other capture has {call}s of {units.size(most)} for the "
+        f"same; {others} does that as well",
+    )
+
+
+def _moved_at_once(option: str, side: Side) -> int | None:
+    """The most that a READ, or a WRITE, asked for."""
+    habits = side.habits
+    return habits.largest_write_bytes if option == "wsize" else habits.largest_read_bytes
+
+
+def _sizes(option: str, side: Side) -> Sizes:
+    return side.moved.writes if option == "wsize" else side.moved.reads
+
+
+def _waits(options: Sequence[str]) -> bool:
+    """Whether one of these options has each write() wait for the server."""
+    return any(option == "noac" or "sync" in option.split(",") for option in options)
+
+
+def _largest(option: str, side: Side) -> int | None:
+    """The most that was asked for at once: on Linux, rsize also limits listings."""
+    if option == "wsize":
+        return side.habits.largest_write_bytes
+    sizes = (side.habits.largest_read_bytes, side.largest_listing_bytes)
+    return max((size for size in sizes if size is not None), default=None)
+
+
+def stable_writes(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether data is on stable storage when a WRITE is answered."""
+    shares = []
+    for side in (before, after):
+        writes = side.habits.writes_stable + side.habits.writes_unstable
+        if writes < FEW:
+            return
+        shares.append(side.habits.writes_stable / writes)
+    if not min(shares) <= 1 - MAINLY or not max(shares) >= MAINLY:
+        return
+    words = ["stable" if share >= MAINLY else "unstable, with COMMIT" for share in shares]
+    yield Cause(
+        "stable_writes",
+        words[0],
+        words[1],
+        "certain",
+        f"{units.share(shares[0])} of the WRITEs were answered stable before, "
+        f"{units.share(shares[1])} after",
+    )
+
+
+def gathers(through: Side, other: Side) -> bool:
+    """Whether the other client gathers what is written: in WRITEs that need a COMMIT, or of more.
+
+    A small file it sends in one WRITE that needs none, which is larger than the pieces in which
+    one that writes through sends the same file.
+    """
+    pieces, gathered = through.habits.largest_write_bytes, other.habits.largest_write_bytes
+    return other.habits.writes_unstable >= FEW or (
+        pieces is not None
+        and gathered is not None
+        and pieces < gathered
+        and _written_on_both(through, other) > 0
+    )
+
+
+def _written_on_both(before: Side, after: Side) -> int:
+    """Paths that were written on both sides; 0 where those are not most of them."""
+    common = len(before.moved.written & after.moved.written)
+    return (
+        common if common >= MOST * max(len(before.moved.written), len(after.moved.written)) else 0
+    )

@@ -34,11 +34,10 @@ from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.views.differences import (
     NOT_FORETOLD_LACKING,
-    OTHER_WORK,
-    in_a_sentence,
     not_foretold,
-    remarks,
 )
+from pcapnfs.views.remarks import OTHER_WORK, remarks
+from pcapnfs.views.run_time_changed import in_a_sentence
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus

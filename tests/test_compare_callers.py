@@ -11,7 +11,7 @@ from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.views.clients_compared import about_clients
-from pcapnfs.views.differences import remarks
+from pcapnfs.views.remarks import remarks
 from tests.oracles.corpus import lab_captures, require_corpus
 from tests.unit.rows import Row, call, file, operation, trace_of
 

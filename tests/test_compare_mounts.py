@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.comparison.comparing import of_sides
 from pcapnfs.comparison.side import Side, gather
-from pcapnfs.views.differences import in_a_sentence
+from pcapnfs.views.run_time_changed import in_a_sentence
 from tests.analyses.test_mount_outcomes import FILES, ended
 from tests.unit.rows import Row, call, operation, trace_of
 

@@ -13,10 +13,11 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape, rooted, sentence, some
-from pcapnfs.views import changed_figures, clients_compared, differences
+from pcapnfs.views import changed_figures, clients_compared, differences, run_time_changed
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.patterns import KINDS
+from pcapnfs.views.remarks import remarks
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,9 +36,9 @@ EXPORTS = 8
 def screen(result: Comparison) -> RenderableType:
     """Both runs, causes, steps, forecasts, operations, files, patterns, findings."""
     return Group(
-        note(differences.in_a_sentence(result), indent=0, style="bold"),
+        note(run_time_changed.in_a_sentence(result), indent=0, style="bold"),
         _runs(result),
-        *(note(told, indent=0) for told in differences.remarks(result)),
+        *(note(told, indent=0) for told in remarks(result)),
         *_clients(result),
         heading("What must have changed"),
         *_causes(result),
@@ -75,9 +76,9 @@ def _runs(result: Comparison) -> RenderableType:
 def _run(title: str, run: Run, captures: tuple[str, ...]) -> list[str]:
     return [
         title,
-        units.duration(differences.run_s(run)),
+        units.duration(run_time_changed.run_s(run)),
         units.count(run.files if run.of_files else None),
-        "mount" if differences.mount_alone(run) else units.count(run.calls),
+        "mount" if run_time_changed.mount_alone(run) else units.count(run.calls),
         units.count(run.stable_calls if run.of_files else None),
         run.vantage,
         some(captures, 1),

@@ -5,34 +5,26 @@ Takes a `Comparison` or a part of it; gives sentences, escaped.
 
 from __future__ import annotations
 
-from datetime import datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.comparison.changed_counts import with_files
 from pcapnfs.comparison.changed_times import TIMES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
-from pcapnfs.comparison.side import SERVERS
 from pcapnfs.text import some
 from pcapnfs.views import counts
 from pcapnfs.views.changed_figures import CLOCK_S
-from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several, whose_runs
-from pcapnfs.views.trust import lacks, one_way, sealed
+from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several
+from pcapnfs.views.run_time_changed import aside, ran
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.cause import Cause
-    from pcapnfs.comparison.comparing import Comparison, Run
+    from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
 """Where there are no steps."""
-
-OTHER_WORK = (
-    "The runs hardly have a file or a pattern of calls in common: what each took is of other work."
-)
-"""Where they have less."""
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NO_SETTING = "No setting that the traffic shows."
@@ -60,8 +52,6 @@ FORETOLD_OF_NONE = (
     "Not enough data: of each client, fewer than 30 stable calls tell what storage takes."
 )
 NO_FINDINGS = "None on either side."
-MOUNTS_ALONE = "Both captures hold a mount alone, and no call for files"
-NO_CALLS = "Neither capture holds a call for files"
 """What stands where there is nothing to list."""
 
 VERDICTS = {"few": "too few"}
@@ -131,9 +121,6 @@ OF_THE_RUN = {
 }
 """What those are called that are for the run, where it is taken as one."""
 
-ASIDE = ("pauses_s", "waiting_s")
-"""Factors that are no matter of the work: run times are told without them as well."""
-
 HELD = {"pauses_s": "pauses", "waiting_s": "wait for the server"}
 """What these are called where forecasts hold them."""
 
@@ -165,107 +152,6 @@ def captures(result: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return before, after
 
 
-def in_a_sentence(result: Comparison) -> str:
-    """How the run time changed, or whose is not known."""
-    runs = {"BEFORE": result.before, "AFTER": result.after}
-    unknown = {title: run for title, run in runs.items() if not run.known}
-    alone = {title: run for title, run in runs.items() if run.known and not run.of_files}
-    if len(alone) == len(runs):
-        mounts = all(mount_alone(run) for run in runs.values())
-        return f"{MOUNTS_ALONE if mounts else NO_CALLS}."
-    if unknown or alone:
-        each = [
-            f"{title}'s run time is not known, since {_why_unknown(run)}"
-            for title, run in unknown.items()
-        ]
-        each += [f"{title} holds {_mount(run)}no call for files" for title, run in alone.items()]
-        each += [
-            f"{title} took {units.duration(run.run_s)}"
-            for title, run in runs.items()
-            if title not in unknown | alone
-        ]
-        return f"{'; '.join(each)}."
-    before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
-    if not result.same_clients:
-        return f"BEFORE took {before} and AFTER {after}, but the clients are not the same."
-    files = for_each = ""
-    if of_other_files := _of_other_files(result):
-        number = units.counted(result.after.files, "file")
-        files = f", for {number} instead of {units.count(result.before.files)}"
-        for_each = _for_each(result)
-    if before == after:
-        return f"Both runs took {after}{files}.{for_each}"
-    less = result.change_s < 0
-    told = f"{before} became {after}: {units.duration(abs(result.change_s))} "
-    told += "less" if less else "more"
-    if result.factor and not of_other_files:
-        told += f", {_times(result.factor)}"
-    return f"{told}{files}.{_without(result)}{for_each}"
-
-
-def _times(factor: float) -> str:
-    """How many times as long, or as fast."""
-    less = factor < 1
-    return f"{units.number(1 / factor if less else factor)} times as {'fast' if less else 'long'}"
-
-
-def _of_other_files(result: Comparison) -> bool:
-    """Whether one run was of clearly more files than the other, and calls went with them.
-
-    To do less is not to be faster. Of other work, files are not those of the other run.
-    """
-    if result.in_common is not None and result.in_common < counts.COMMON:
-        return False
-    files = result.before.files, result.after.files
-    return _clear(result, "files") is not None and with_files(result.operations, files)
-
-
-def _for_each(result: Comparison) -> str:
-    """What each file took, of runs of other numbers of files."""
-    steps = _aside(result)
-    each = [
-        max(0.0, run.run_s - sum(aside)) / (run.files or 1)
-        for run, aside in (
-            (result.before, (step.before for step in steps)),
-            (result.after, (step.after for step in steps)),
-        )
-    ]
-    before, after = (units.duration(time_s) for time_s in each)
-    if before == after:
-        return f" That is {after} for each file on both sides."
-    ratio = f": {_times(each[1] / each[0])}" if each[0] > 0 and each[1] > 0 else ""
-    return f" For each file, {before} became {after}{ratio}."
-
-
-def _clear(result: Comparison, factor: str) -> Step | None:
-    """The step of a factor, where it is a clear one."""
-    found = (step for step in result.steps if step.factor == factor and step.clear)
-    return next(found, None)
-
-
-def _aside(result: Comparison) -> list[Step]:
-    """The steps of what is no matter of the work, where they are clear."""
-    return [step for factor in ASIDE if (step := _clear(result, factor)) is not None]
-
-
-def _without(result: Comparison) -> str:
-    """The run times without what is no matter of the work, where that makes a clear part."""
-    steps = _aside(result)
-    if not steps:
-        return ""
-    paused, waited = (_clear(result, factor) for factor in ASIDE)
-    left = "pauses of a second or more, in which perhaps nothing was run," if paused else ""
-    if waited:
-        left += " and the wait" if left else "the wait"
-        left += " for a server that was not ready or did not answer,"
-    before = result.before.run_s - sum(step.before for step in steps)
-    after = result.after.run_s - sum(step.after for step in steps)
-    return (
-        f" Without {left} {units.duration(max(0.0, before))} became "
-        f"{units.duration(max(0.0, after))}."
-    )
-
-
 def given(each: Foretold) -> str:
     """What a forecast was given, in words."""
     return (GIVEN_OF_CLIENT if each.files is None else GIVEN)[each.given]
@@ -276,30 +162,8 @@ def about_foretold(result: Comparison) -> list[str]:
     return [
         f"Each forecast holds BEFORE's {HELD[step.factor]}, {units.duration(step.before)}; AFTER "
         f"had {units.duration(step.after)} of {'them' if step.factor == 'pauses_s' else 'it'}."
-        for step in _aside(result)
+        for step in aside(result)
     ]
-
-
-def _mount(run: Run) -> str:
-    """What a capture without calls for files holds of a mount."""
-    if run.refused:
-        return "a mount that came to nothing, and "
-    return "a mount alone, and " if mount_alone(run) else ""
-
-
-def mount_alone(run: Run) -> bool:
-    """Whether it was mounted, and nothing more."""
-    return not run.of_files and (run.mounting_s > 0 or run.refused)
-
-
-def run_s(run: Run) -> float | None:
-    """How long a run took, seconds; None where that is not known, or there was none."""
-    return run.run_s if run.known and run.of_files else None
-
-
-def ran(result: Comparison) -> bool:
-    """Whether there is a run on both sides: without calls for files there is none."""
-    return result.before.of_files and result.after.of_files
 
 
 def no_operations(result: Comparison) -> str:
@@ -332,59 +196,6 @@ def _by_client(result: Comparison) -> str:
     """Why steps and forecasts of all clients taken as one are not told."""
     both = any(row.where == "both" for row in result.clients)
     return BY_CLIENT if both else OTHER_CLIENTS
-
-
-def remarks(result: Comparison) -> list[str]:
-    """What makes the sides unlike, besides what was changed."""
-    told = []
-    for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
-        if direction := one_way(run.trust):
-            told.append(f"{title}: {direction[0].lower()}{direction[1:]}")
-        told += [f"{title}: {sentence}" for sentence in sealed(run.trust)]
-        missing = [
-            *([] if direction else lacks(run.trust)),
-            *(
-                units.counted(number, one, many)
-                for number, one, many in (
-                    (run.trust.truncated_packets, "packet was cut", "packets were cut"),
-                    (
-                        run.trust.undecoded,
-                        "message is not decoded to its end",
-                        "messages are not decoded to their end",
-                    ),
-                )
-                if number
-            ),
-        ]
-        if missing:
-            told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
-    if result.in_common is not None and result.in_common < counts.COMMON:
-        told.append(OTHER_WORK)
-    told += _order(result) + _mounting(result) + _servers(result) + whose_runs(result)
-    vantages = {result.before.vantage, result.after.vantage}
-    if len(vantages) > 1 and "unknown" not in vantages:
-        told.append(
-            "Captured at different places; times are those that the client saw, as far as known; "
-            "those of files and patterns as they were captured."
-        )
-    return told
-
-
-def _order(result: Comparison) -> list[str]:
-    """That the captures may have been named the wrong way round."""
-    before, after = result.before.start, result.after.start
-    # Beyond the calendar times are written otherwise.
-    if before is None or after is None or before.startswith("@") or before <= after:
-        return []
-    # Two captures of one run, from both of its ends, have no order.
-    apart = datetime.fromisoformat(before) - datetime.fromisoformat(after)
-    if apart.total_seconds() < result.after.run_s:
-        return []
-    first, second = (units.moment(start) for start in (after, before))
-    return [
-        f"AFTER was captured first, at {first}, and BEFORE at {second} UTC: if they are the wrong "
-        "way round, name them in the other order."
-    ]
 
 
 def sure(cause: Cause, result: Comparison) -> str:
@@ -530,38 +341,3 @@ def about_patterns(result: Comparison) -> str:
         f"{_of_all(result, 'Files')}{units.counted(patterns.both, 'pattern')} on both sides, "
         f"{units.count(patterns.came)} came, {units.count(patterns.went)} went."
     )
-
-
-def _why_unknown(run: Run) -> str:
-    """Why nobody knows how long a run took, in a clause."""
-    if not run.trust.matched:
-        return "no call has its reply"
-    if run.trust.mostly_unseen:
-        return "most of its calls cannot be seen"
-    return "its packets have no times"
-
-
-def _servers(result: Comparison) -> list[str]:
-    """That the server is at another address, where that is so of all of them."""
-    before, after = result.before.servers, result.after.servers
-    if not before or not after or max(len(before), len(after)) >= SERVERS or {*before} & {*after}:
-        return []
-    is_or_are = "server is" if len(before) == len(after) == 1 else "servers are"
-    return [f"The {is_or_are} {some(before, NAMED)} before and {some(after, NAMED)} after."]
-
-
-def _mounting(result: Comparison) -> list[str]:
-    """What mounting took, where users notice it and the capture shows it."""
-    before, after = result.before.mounting_s, result.after.mounting_s
-    known = result.before.known and result.after.known
-    if not known or (ran(result) and not result.mounting_noticed):
-        return []
-    took = [(before, "BEFORE"), (after, "AFTER")]
-    told = " and ".join(f"{units.duration(time_s)} {title}" for time_s, title in took if time_s)
-    if not told:
-        return []
-    refused = result.before.refused or result.after.refused
-    lacking = [f", {title} holds no mount" for time_s, title in took if not time_s and not refused]
-    told = f"Mounting took {told}{''.join(lacking)}"
-    some = result.before.of_files or result.after.of_files
-    return [f"{told}; it is no part of the run times." if some else f"{told}."]

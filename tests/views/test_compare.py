@@ -14,7 +14,8 @@ from rich.cells import cell_len
 
 from pcapnfs.comparison.waterfall import Step
 from pcapnfs.record import replace
-from pcapnfs.views import changed_figures, clients_compared, compare, differences
+from pcapnfs.views import changed_figures, clients_compared, compare, differences, run_time_changed
+from pcapnfs.views.remarks import remarks
 from pcapnfs.views.report import compared, markdown, page
 from tests.views import samples
 
@@ -94,7 +95,7 @@ def test_the_wait_for_a_server_is_told_beside_run_times() -> None:
     pause = replace(wait, factor="pauses_s", before=5.0, after=0.5, change_s=-4.5)
     unclear = replace(pause, clear=False)
     alone, both, neither = (
-        differences.in_a_sentence(replace(whole, steps=(*whole.steps, *steps)))
+        run_time_changed.in_a_sentence(replace(whole, steps=(*whole.steps, *steps)))
         for steps in ((wait, unclear), (wait, pause), (replace(wait, clear=False), unclear))
     )
     assert alone.endswith(
@@ -144,20 +145,20 @@ def test_less_work_is_not_called_faster(after_s: float, files: int, told: str) -
         steps=(Step("files", 200, files, after_s - 30.0, None, None, True),),
         operations=(row,),
     )
-    assert differences.in_a_sentence(result) == told
+    assert run_time_changed.in_a_sentence(result) == told
     # Where calls stay as many, files that were only looked at are no more work; nor are a few more.
     looked_at = replace(result, operations=(replace(row, calls_after=200),))
     unclear = replace(result, steps=(replace(result.steps[0], clear=False),))
     other_work = replace(result, in_common=0.05)
     for other in (looked_at, unclear, other_work):
-        assert "instead of" not in differences.in_a_sentence(other)
+        assert "instead of" not in run_time_changed.in_a_sentence(other)
 
 
 def test_the_work_of_a_mount_that_came_to_nothing_is_not_compared() -> None:
     whole = samples.comparison()
     after = replace(whole.after, refused=True, run_s=0.138, calls=24, mounting_s=0.0)
     result = replace(whole, after=after, causes=(), steps=(), foretold=(), factor=None)
-    assert differences.in_a_sentence(result) == (
+    assert run_time_changed.in_a_sentence(result) == (
         "AFTER holds a mount that came to nothing, and no call for files; BEFORE took 30.0 s."
     )
     text = samples.render(compare.screen(result), 140)
@@ -171,15 +172,15 @@ def test_the_work_of_a_mount_that_came_to_nothing_is_not_compared() -> None:
 def test_a_run_time_that_is_not_known_is_not_compared() -> None:
     whole = samples.comparison()
     unanswered = replace(whole.after, known=False, trust=replace(whole.after.trust, matched=0))
-    one = differences.in_a_sentence(replace(whole, after=unanswered))
+    one = run_time_changed.in_a_sentence(replace(whole, after=unanswered))
     assert one == "AFTER's run time is not known, since no call has its reply; BEFORE took 30.0 s."
     untimed = replace(whole.before, known=False)
-    both = differences.in_a_sentence(replace(whole, before=untimed, after=unanswered))
+    both = run_time_changed.in_a_sentence(replace(whole, before=untimed, after=unanswered))
     assert both == (
         "BEFORE's run time is not known, since its packets have no times; AFTER's run time is not "
         "known, since no call has its reply."
     )
-    assert differences.run_s(unanswered) is None
+    assert run_time_changed.run_s(unanswered) is None
 
 
 def test_a_mount_alone_is_no_run() -> None:
@@ -201,10 +202,10 @@ def test_a_mount_alone_is_no_run() -> None:
         told = form.of_sections(compared.title(result), compared.sections(result), "comparison")
         assert "Not told: without calls for files there is no run." in told
         assert "No call for files on either side." in told
-    one = differences.in_a_sentence(replace(whole, before=before))
+    one = run_time_changed.in_a_sentence(replace(whole, before=before))
     assert one == "BEFORE holds a mount alone, and no call for files; AFTER took 3.00 s."
     neither = replace(result, after=replace(after, mounting_s=0.0))
-    assert differences.in_a_sentence(neither) == "Neither capture holds a call for files."
+    assert run_time_changed.in_a_sentence(neither) == "Neither capture holds a call for files."
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_places_differ_where_both_are_known(before: str, after: str, told: bool)
         before=replace(whole.before, vantage=before),
         after=replace(whole.after, vantage=after),
     )
-    assert any("different places" in remark for remark in differences.remarks(result)) == told
+    assert any("different places" in remark for remark in remarks(result)) == told
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -284,7 +285,7 @@ def test_the_page_says_what_the_screen_says(name: str) -> None:
         assert cause.after in plain
     for title in ("What must have changed", "What the difference is made of", "Operations"):
         assert f">{title}</h2>" in text
-    assert differences.in_a_sentence(result) in plain
+    assert run_time_changed.in_a_sentence(result) in plain
     written = markdown.of_sections(compared.title(result), sections, "comparison")
     assert written.startswith("# pcapnfs comparison: ")
     assert written.count("\n## ") == len(sections) + 1
@@ -328,18 +329,18 @@ def test_names_stay_text_on_the_page() -> None:
 def test_what_mounting_took_is_told_where_users_notice_it() -> None:
     result = samples.comparison()
     slow = replace(result, before=replace(result.before, mounting_s=10.0))
-    told = [line for line in differences.remarks(slow) if line.startswith("Mounting")]
+    told = [line for line in remarks(slow) if line.startswith("Mounting")]
     assert told == [
         "Mounting took 10.0 s BEFORE and 4.00 ms AFTER; it is no part of the run times."
     ]
     alone = replace(slow, after=replace(slow.after, mounting_s=0.0))
-    told = [line for line in differences.remarks(alone) if line.startswith("Mounting")]
+    told = [line for line in remarks(alone) if line.startswith("Mounting")]
     assert told == [
         "Mounting took 10.0 s BEFORE, AFTER holds no mount; it is no part of the run times."
     ]
     unseen = replace(slow, after=replace(slow.after, known=False))
     for other in (result, unseen):
-        assert not any(line.startswith("Mounting") for line in differences.remarks(other))
+        assert not any(line.startswith("Mounting") for line in remarks(other))
 
 
 def test_several_clients_are_told_one_by_one() -> None:
@@ -361,7 +362,7 @@ def test_runs_of_other_clients_are_not_held_against_each_other() -> None:
     (client, _, gone) = whole.clients
     came = replace(gone, where="came", client="10.0.0.5", before=None, after=client.after)
     result = replace(whole, same_clients=False, clients=(gone, came), together=None, factor=None)
-    assert differences.in_a_sentence(result) == (
+    assert run_time_changed.in_a_sentence(result) == (
         "BEFORE took 30.0 s and AFTER 3.00 s, but the clients are not the same."
     )
     text = samples.render(compare.screen(result), 140)
@@ -452,7 +453,7 @@ def test_captures_that_may_be_the_wrong_way_round_are_told() -> None:
 
     def told(start: str | None) -> list[str]:
         other = replace(result, after=replace(result.after, start=start))
-        return [line for line in differences.remarks(other) if "captured first" in line]
+        return [line for line in remarks(other) if "captured first" in line]
 
     assert told("2026-11-21T03:20:00.000000000Z") == [
         "AFTER was captured first, at 2026-11-21 03:20:00, and BEFORE at 2026-11-21 03:42:14 UTC: "

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.text import rooted
-from pcapnfs.views import changed_figures, clients_compared, differences
+from pcapnfs.views import changed_figures, clients_compared, differences, run_time_changed
 from pcapnfs.views.patterns import KINDS
+from pcapnfs.views.remarks import remarks
 from pcapnfs.views.report.blocks import (
     Cell,
     Column,
@@ -75,9 +76,9 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
     rows = [
         (
             words(title),
-            time(differences.run_s(run)),
+            time(run_time_changed.run_s(run)),
             total(run.files if run.of_files else None),
-            words("mount") if differences.mount_alone(run) else total(run.calls),
+            words("mount") if run_time_changed.mount_alone(run) else total(run.calls),
             total(run.stable_calls if run.of_files else None),
             words(run.vantage),
             Cell(_capture(captures)),
@@ -90,9 +91,9 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         )
     ]
     return (
-        Paragraph(differences.in_a_sentence(result), "verdict"),
+        Paragraph(run_time_changed.in_a_sentence(result), "verdict"),
         table("Both runs", columns, rows),
-        *(Paragraph(remark, "warning") for remark in differences.remarks(result)),
+        *(Paragraph(remark, "warning") for remark in remarks(result)),
     )
 
 

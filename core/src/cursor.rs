@@ -132,11 +132,26 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Marks the place of a cursor that records: a body begins here.
+    pub fn body(&self) {
+        if let Some(recorder) = self.recorder() {
+            recorder.body(self.rest);
+        }
+    }
+
     /// Marks the place of a cursor that records: what is read from here on belongs together.
     #[inline]
     pub fn milestone(&self) {
         if let Some(recorder) = self.recorder() {
             recorder.milestone(self.rest);
+        }
+    }
+
+    /// Has a recorder forget what was read from this place on: it is not what it was read as.
+    #[cold]
+    pub fn disown(&self) {
+        if let Some(recorder) = self.recorder() {
+            recorder.forget_from(recorder.offset(self.rest));
         }
     }
 

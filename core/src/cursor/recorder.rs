@@ -60,15 +60,23 @@ pub struct Span {
 pub struct Recorder<'a> {
     message: &'a [u8],
     spans: RefCell<Vec<Span>>,
-    /// Where in the message the latest milestone was.
-    milestone: Cell<usize>,
+    /// Where in the message the latest milestone was and the one before it, and whether none was since
+    /// the body began.
+    milestones: Cell<Milestones>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Milestones {
+    before: usize,
+    latest: usize,
+    fresh: bool,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder of a message of which nothing was read yet. `room` is emptied and filled again.
     pub fn new(message: &'a [u8], mut room: Vec<Span>) -> Self {
         room.clear();
-        Self { message, spans: RefCell::new(room), milestone: Cell::new(0) }
+        Self { message, spans: RefCell::new(room), milestones: Cell::default() }
     }
 
     /// What was read, in the order of the reads.
@@ -76,18 +84,37 @@ impl<'a> Recorder<'a> {
         self.spans.into_inner()
     }
 
-    /// Forgets what was read since the latest milestone: it contradicts itself, and may be anything.
+    /// Forgets what was read since the milestone before the latest one. What was read since that one
+    /// contradicts itself; where a length or a count before it is wrong, both may be anything.
     pub fn forget(&self) {
-        let milestone = self.milestone.get();
+        self.forget_from(self.milestones.get().before);
+    }
+
+    /// The last four bytes that were read, as a number.
+    pub fn last_word(&self) -> Option<u32> {
+        let end = self.spans.borrow().last().map(|span| span.at + span.length)?;
+        Some(u32::from_be_bytes(*self.message.get(..end)?.last_chunk()?))
+    }
+
+    pub(super) fn forget_from(&self, place: usize) {
         let mut spans = self.spans.borrow_mut();
         spans.retain_mut(|span| {
-            span.length = span.length.min(milestone.saturating_sub(span.at));
+            span.length = span.length.min(place.saturating_sub(span.at));
             span.length > 0
         });
     }
 
+    /// A body begins here: nothing before it is in doubt with what it holds.
+    pub(super) fn body(&self, place: &[u8]) {
+        let at = self.offset(place);
+        self.milestones.set(Milestones { before: at, latest: at, fresh: true });
+    }
+
+    /// What is read from here on belongs together.
     pub(super) fn milestone(&self, place: &[u8]) {
-        self.milestone.set(self.offset(place));
+        let (at, last) = (self.offset(place), self.milestones.get());
+        let before = if last.fresh { at } else { last.latest };
+        self.milestones.set(Milestones { before, latest: at, fresh: false });
     }
 
     /// The place of the message's first byte, and how many there are.
@@ -112,7 +139,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn offset(&self, place: &[u8]) -> usize {
+    pub(super) fn offset(&self, place: &[u8]) -> usize {
         place.as_ptr().addr().saturating_sub(self.message.as_ptr().addr())
     }
 }
@@ -168,9 +195,47 @@ mod tests {
         let recorder = Recorder::new(MESSAGE, Vec::new());
         let mut c = Cursor::recording(&recorder, MESSAGE.len(), Reason::Malformed, Layer::Call);
         assert_eq!(c.u32(), Ok(7));
-        c.milestone();
+        c.body();
         assert_eq!(c.opaque_as(Kind::Name, 9), Ok(&b"abc"[..]));
         recorder.forget();
+        assert_eq!(recorder.into_spans(), [span(0, 4, Kind::Number)]);
+    }
+
+    #[test]
+    fn with_it_goes_what_was_read_since_the_milestone_before() {
+        for (only, left) in [(true, 8), (false, 4)] {
+            let recorder = Recorder::new(MESSAGE, Vec::new());
+            let mut c = Cursor::recording(&recorder, MESSAGE.len(), Reason::Malformed, Layer::Call);
+            c.body();
+            assert_eq!(c.u32(), Ok(7));
+            if !only {
+                c.milestone();
+            }
+            assert_eq!(c.u32(), Ok(3));
+            c.milestone();
+            assert_eq!(c.u32(), Ok(0x6162_63ff));
+            recorder.forget();
+            assert_eq!(recorder.into_spans(), [span(0, left, Kind::Number)]);
+        }
+    }
+
+    #[test]
+    fn the_last_word_is_what_was_read_last() {
+        let recorder = Recorder::new(MESSAGE, Vec::new());
+        let mut c = Cursor::recording(&recorder, MESSAGE.len(), Reason::Malformed, Layer::Call);
+        assert_eq!(recorder.last_word(), None);
+        assert_eq!((c.u32(), c.u32()), (Ok(7), Ok(3)));
+        assert_eq!(recorder.last_word(), Some(3));
+    }
+
+    #[test]
+    fn what_was_read_since_a_place_can_be_disowned() {
+        let recorder = Recorder::new(MESSAGE, Vec::new());
+        let mut c = Cursor::recording(&recorder, MESSAGE.len(), Reason::Malformed, Layer::Call);
+        assert_eq!(c.u32(), Ok(7));
+        let place = c.clone();
+        assert_eq!(c.u32(), Ok(3));
+        place.disown();
         assert_eq!(recorder.into_spans(), [span(0, 4, Kind::Number)]);
     }
 

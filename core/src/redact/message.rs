@@ -359,7 +359,7 @@ impl Called {
     }
 
     fn arguments(&self, c: &mut Cursor<'_>, recorder: &Recorder<'_>) {
-        c.milestone();
+        c.body();
         let arguments = unwrap_body(c, &self.credential, Layer::Call);
         let walk = Walk::of(Vec::new(), self.shape(), self.procedure, arguments, None);
         distrust(walk.call_stop, recorder);
@@ -369,7 +369,7 @@ impl Called {
     fn results(&self, c: &mut Cursor<'_>, recorder: &Recorder<'_>) {
         match ReplyStatus::parse(c) {
             Ok(ReplyStatus::Accepted(AcceptStatus::SUCCESS)) => {
-                c.milestone();
+                c.body();
                 let results = unwrap_body(c, &self.credential, Layer::Reply);
                 // The call was read before; here it would only be recorded with the reply.
                 let call = Err(c.stop(Reason::Missing));
@@ -392,9 +392,19 @@ impl Called {
     }
 }
 
-/// Of an operation that contradicts itself nothing is told: it may be something else.
+/// The highest number that an operation may ever have: those of the protocols are below 100, or 10044.
+const OPERATIONS: u32 = 0xffff;
+
+/// Of an operation that contradicts itself nothing is told, nor of the one before it: a length or a count of
+/// that may be wrong, and either is something else. So it is where the next operation has no number.
 fn distrust(stop: Option<DecodeError>, recorder: &Recorder<'_>) {
-    if stop.is_some_and(|stop| stop.reason == Reason::Malformed) {
+    let contradicts = stop.is_some_and(|stop| match stop.reason {
+        // What is left over belongs to the last operation, if that is another one.
+        Reason::Malformed | Reason::Trailing => true,
+        Reason::Unsupported => recorder.last_word().is_some_and(|number| number > OPERATIONS),
+        _ => false,
+    });
+    if contradicts {
         recorder.forget();
     }
 }

@@ -1,5 +1,7 @@
 //! The headers of RPC calls and replies (RFC 5531 section 9), credentials and their wrappers.
 
+use std::ops::RangeInclusive;
+
 use crate::cursor::{Cursor, Kind, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::rpc::program;
@@ -45,6 +47,9 @@ const EMPTY_VERIFIER: usize = 8;
 
 /// The RPC version, alone in its kind since 1988.
 const RPC_VERSION: u32 = 2;
+
+/// Versions of RPCSEC_GSS (RFC 2203, RFC 5403, RFC 7861).
+const GSS_VERSIONS: RangeInclusive<u32> = 1..=3;
 
 /// What the first bytes of a message look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -400,19 +405,30 @@ fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
             Credential::Sys { uid, gid, machine }
         }
         Flavor::RPCSEC_GSS => {
-            body.u32()?; // version
-            let procedure = body.u32()?;
-            body.u32()?; // sequence number
-            let service = body.u32()?;
-            if body.records() {
-                let _handle = body.opaque_as(Kind::Token, AUTH_BODY_LIMIT);
+            let place = body.clone();
+            let read = gss(&mut body);
+            // What is none is something else.
+            if read.as_ref().map_or_else(|stop| stop.reason == Reason::Malformed, |(known, _)| !known) {
+                place.disown();
             }
-            Credential::Gss { procedure, service }
+            read?.1
         }
         other => Credential::Other(other),
     };
     c.skip(padding(length))?;
     Ok(credential)
+}
+
+/// `rpc_gss_cred_t` (RFC 2203 section 5), and whether its version is one that there is.
+fn gss<'a>(body: &mut Cursor<'a>) -> Result<(bool, Credential<'a>)> {
+    let version = body.u32()?;
+    let procedure = body.u32()?;
+    body.u32()?; // sequence number
+    let service = body.u32()?;
+    if body.records() {
+        let _handle = body.opaque_as(Kind::Token, AUTH_BODY_LIMIT);
+    }
+    Ok((GSS_VERSIONS.contains(&version), Credential::Gss { procedure, service }))
 }
 
 /// The further groups of AUTH_SYS, which nothing but redaction asks for.
@@ -428,8 +444,14 @@ fn verifier(c: &mut Cursor<'_>) -> Result<()> {
     if let Some([_, 0]) = c.words() {
         return c.skip(8);
     }
+    let place = c.clone();
     c.u32()?;
-    c.opaque_as(Kind::Verifier, AUTH_BODY_LIMIT).map(|_body| ())
+    let body = c.opaque_as(Kind::Verifier, AUTH_BODY_LIMIT);
+    body.map(|_body| ()).inspect_err(|stop| {
+        if stop.reason == Reason::Malformed {
+            place.disown();
+        }
+    })
 }
 
 #[cfg(test)]

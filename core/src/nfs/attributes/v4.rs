@@ -2,7 +2,7 @@
 
 use super::values::read_attribute;
 use super::{MASK_WORDS, Result, nanoseconds, usual};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::facts::Attributes;
 
 /// `nfstime4` (RFC 7530 section 2.2.1) in nanoseconds since 1970.
@@ -43,7 +43,8 @@ fn other_bitmap4(c: &mut Cursor<'_>) -> Result<[u32; MASK_WORDS]> {
     for word in mask.iter_mut().take(words) {
         *word = c.u32()?;
     }
-    c.take(words.saturating_sub(MASK_WORDS).saturating_mul(4))?;
+    // No attribute has a number beyond 96: what stands there tells nothing.
+    c.take_as(Kind::Unknown, words.saturating_sub(MASK_WORDS).saturating_mul(4))?;
     Ok(mask)
 }
 

@@ -10,7 +10,7 @@ use crate::nfs::types::PseudoFlavor;
 use crate::nfs::{types, v2};
 
 /// Flavors of an export that are told; there are not so many.
-const FLAVORS_LIMIT: usize = 16;
+pub const FLAVORS_LIMIT: usize = 16;
 
 /// `dirpath`: MNT, UMNT, PATHCONF.
 pub fn path_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
@@ -27,13 +27,12 @@ pub fn mnt_results_v1<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 /// `mountres3_ok`, RFC 1813 section 5.2.1: the handle, and the flavors with which it may be used.
 pub fn mnt_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     f.new_handle = Some(types::handle(c)?);
+    let count = c.count(4)?;
     let mut flavors = Vec::new();
-    for place in 0..c.count(4)? {
-        let flavor = PseudoFlavor(c.u32()?);
-        if place < FLAVORS_LIMIT {
-            flavors.push(flavor);
-        }
+    for _ in 0..count.min(FLAVORS_LIMIT) {
+        flavors.push(PseudoFlavor(c.u32()?));
     }
+    c.take_as(Kind::Unknown, count.saturating_sub(FLAVORS_LIMIT).saturating_mul(4))?;
     // Of a list that was cut off, nobody knows which flavors are missing.
     f.rare_mut().flavors = flavors;
     Ok(())

@@ -6,6 +6,7 @@ use super::{Result, opaque, stateid};
 use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, fattr4, plus_entry, plus_mask};
 use crate::nfs::facts::{Attributes, Entry, Facts, Rare};
+use crate::nfs::side::mount::FLAVORS_LIMIT;
 use crate::nfs::status::NfsStat4;
 use crate::nfs::types::{ChangeInfo, FileType, StableHow, TEXT_LIMIT, handle, name};
 
@@ -183,8 +184,9 @@ pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `SECINFO4resok`, RFC 7530 section 16.31; SECINFO_NO_NAME answers alike. Nothing is kept.
 pub fn secinfo_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
     const RPCSEC_GSS: u32 = 6;
-    for _ in 0..c.count(4)? {
-        if c.u32()? == RPCSEC_GSS {
+    for place in 0..c.count(4)? {
+        let kind = if place < FLAVORS_LIMIT { Kind::Number } else { Kind::Unknown };
+        if c.u32_as(kind)? == RPCSEC_GSS {
             opaque(c)?; // oid
             c.u64()?; // qop, service
         }

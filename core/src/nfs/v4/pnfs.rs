@@ -40,10 +40,14 @@ pub(super) fn layout_content<'a>(c: &mut Cursor<'a>, told: &mut Pnfs<'a>) -> Res
     }
 }
 
+/// Stripe indices that redaction tells: a list that claims to be longer may be anything.
+const INDICES_TOLD: usize = 16;
+
 /// `nfsv4_1_file_layout_ds_addr4`, RFC 8881 section 13.2.
 fn files_device(body: &mut Cursor<'_>, told: &mut Pnfs<'_>) -> Result {
     let indices = body.count(4)?;
-    body.take(indices.saturating_mul(4))?; // nflda_stripe_indices
+    body.take(indices.min(INDICES_TOLD).saturating_mul(4))?; // nflda_stripe_indices
+    body.take_as(Kind::Unknown, indices.saturating_sub(INDICES_TOLD).saturating_mul(4))?;
     for _ in 0..body.count(4)? {
         let addresses = multipath(body)?; // nflda_multipath_ds_list
         tell(told, &addresses, NFS_VERSION_4);
@@ -110,8 +114,12 @@ fn within<'a>(c: &mut Cursor<'a>, read: impl FnOnce(&mut Cursor<'a>) -> Result) 
     let length = c.u32()? as usize;
     let mut body = c.sub(length)?;
     c.skip(padding(length))?;
+    let before = body.clone();
     match read(&mut body) {
-        Err(stop) if stop.reason == Reason::Malformed => Ok(()),
+        Err(stop) if stop.reason == Reason::Malformed => {
+            before.disown();
+            Ok(())
+        }
         read => read,
     }
 }

@@ -101,8 +101,9 @@ fn text(start: &[u8]) -> Option<&'static str> {
     if !sample.iter().all(printable) {
         return None;
     }
-    // The sample may end within a character, which alone is no reason to doubt that it is text.
-    if std::str::from_utf8(sample).is_err_and(|error| error.error_len().is_some()) {
+    // A sample may end within a character, which alone is no reason to doubt that it is text; a file does not.
+    let goes_on = start.len() > SAMPLE;
+    if std::str::from_utf8(sample).is_err_and(|error| error.error_len().is_some() || !goes_on) {
         return None;
     }
     let words = sample.trim_ascii_start();

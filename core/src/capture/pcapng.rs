@@ -9,7 +9,7 @@ mod resolution;
 
 use super::output::{self, Interface};
 use super::parser::Record;
-use super::resume::Guess;
+use super::resume::{self, Guess};
 use super::window::{Fault, Window};
 use super::{CREDIBLE_PACKET, Details, Glimpse, LinkType, PACKET_LIMIT, credible};
 
@@ -58,10 +58,13 @@ const SMALLEST_SECTION: usize = 28;
 /// A packet block may be longer than its packet by headers and options, but not by more than this.
 const PACKET_BLOCK_LIMIT: usize = PACKET_LIMIT + (1 << 20);
 
+/// What is said of a length that no block can have.
+const IMPOSSIBLE: &str = "a block of impossible length";
+
 /// Bytes looked at of a block that describes an interface or its statistics; options past it are ignored.
 const DESCRIPTION_LIMIT: usize = 64 << 10;
 
-/// More interfaces than this in one section are taken for damage.
+/// Interfaces of a section that are remembered; packets of others are taken for damage.
 const INTERFACE_LIMIT: usize = 65_536;
 
 /// Interfaces of a section whose names are kept; of the others only what reading needs is.
@@ -290,7 +293,7 @@ impl Pcapng {
             INTERFACE_DESCRIPTION => self.interface(window, block),
             INTERFACE_STATISTICS => self.statistics(window, block),
             kind if kind == u32::from_be_bytes(SECTION_HEADER) => self.section(window, block),
-            _ => leave(window, block),
+            _ => self.leave(window, block),
         }
     }
 
@@ -319,7 +322,7 @@ impl Pcapng {
         let length = self.u32([*l0, *l1, *l2, *l3]) as usize;
         let smallest = if kind == SECTION_HEADER { SMALLEST_SECTION } else { FRAME };
         if length < smallest || !length.is_multiple_of(4) {
-            return Err(window.damaged("a block of impossible length"));
+            return Err(window.damaged(IMPOSSIBLE));
         }
         Ok(Some(Block { kind: self.u32(kind), length }))
     }
@@ -330,8 +333,8 @@ impl Pcapng {
         if block.length > PACKET_BLOCK_LIMIT {
             return Err(window.damaged("a packet of impossible length"));
         }
-        if !window.ensure(block.length)? {
-            return Err(cut(window));
+        if window.ahead().len() < block.length {
+            self.await_rest(window, block)?;
         }
         let ahead = window.ahead();
         let body = ahead.get(8..block.length - 4).unwrap_or_default();
@@ -396,12 +399,13 @@ impl Pcapng {
         self.dropped = self.dropped();
         self.interfaces.clear();
         self.sections += 1;
-        leave(window, block)
+        self.leave(window, block)
     }
 
     fn interface(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
         if self.interfaces.len() >= INTERFACE_LIMIT {
-            return Err(window.damaged("more interfaces than a capture can have"));
+            // A packet that is of it will be damage.
+            return self.leave(window, block);
         }
         let mut fields = self.description(window, block)?;
         let (Some(link), Some(snaplen)) = (fields.u16(), fields.u16().and_then(|_reserved| fields.u32()))
@@ -434,7 +438,7 @@ impl Pcapng {
         let names = names.into_boxed_slice();
         self.interfaces.push(Described { link, snaplen, resolution, offset_ns, dropped: None, names });
         self.snaplen = self.snaplen.max(snaplen);
-        leave(window, block)
+        self.leave(window, block)
     }
 
     fn statistics(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
@@ -452,7 +456,7 @@ impl Pcapng {
         if let Some(interface) = self.interfaces.get_mut(interface as usize) {
             interface.dropped = dropped.or(interface.dropped);
         }
-        leave(window, block)
+        self.leave(window, block)
     }
 
     /// The body of a describing block, as far as it is looked at.
@@ -464,16 +468,41 @@ impl Pcapng {
         Ok(Fields { rest: window.ahead().get(8..looked_at).unwrap_or_default(), big_endian: self.big_endian })
     }
 
+    /// Reads on in a packet's block. One much longer than those before may hold others, and no packet.
+    #[cold]
+    fn await_rest(&self, window: &mut Window, block: &Block) -> Result<(), Fault> {
+        const MUCH: usize = 4;
+        let usual = resume::longest(window.passed(), |bytes| self.guess(bytes));
+        if window.ensure(block.length)? {
+            return Ok(());
+        }
+        // A packet that is cut may hold a part of another capture.
+        let wrong = block.length > MUCH.saturating_mul(usual) && self.goes_on_within(window, usual, true);
+        Err(if wrong { window.damaged(IMPOSSIBLE) } else { cut(window) })
+    }
+
+    /// Passes over a block that holds no packet, whatever its length, unless blocks follow one another in
+    /// it. The length after it is not compared: if the first one lied, the next block cannot be read either.
+    fn leave(&self, window: &mut Window, block: &Block) -> Result<(), Fault> {
+        let there = window.ensure(block.length.min(resume::LOOKED_AT))?;
+        let odd = !there || block.length > resume::LOOKED_AT;
+        if odd && self.goes_on_within(window, 0, !there) {
+            return Err(window.damaged(IMPOSSIBLE));
+        }
+        if window.skip(block.length as u64)? { Ok(()) } else { Err(cut(window)) }
+    }
+
+    /// Whether blocks follow one another within the one at the reading position.
+    #[cold]
+    fn goes_on_within(&self, window: &Window, usual: usize, rest: bool) -> bool {
+        let behind = window.ahead().get(1..).unwrap_or_default();
+        resume::find(behind, rest, usual, |bytes| self.guess(bytes)).is_some()
+    }
+
     #[inline]
     fn u32(&self, bytes: [u8; 4]) -> u32 {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
-}
-
-/// Passes over a block that holds no packet, whatever its length. The length after it is not
-/// compared: if the first one lied, the next block cannot be read either.
-fn leave(window: &mut Window, block: &Block) -> Result<(), Fault> {
-    if window.skip(block.length as u64)? { Ok(()) } else { Err(cut(window)) }
 }
 
 fn cut(window: &Window) -> Fault {

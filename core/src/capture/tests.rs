@@ -630,7 +630,7 @@ fn so_is_what_is_behind_a_damaged_block() {
         let whole = pcapng(order, &written);
         let before = pcapng(order, &written[..1_000]).len();
         let block = pcapng(order, &written[..1_001]).len() - before;
-        for value in [2, 20, u32::MAX, block as u32 + 4, block as u32 - 4] {
+        for value in [2, 20, u32::MAX, block as u32 + 4, block as u32 - 4, block as u32 + (8 << 20)] {
             let mut file = whole.clone();
             file[before + 4..before + 8].copy_from_slice(&order.u32(value));
             let mut others = written.clone();
@@ -642,6 +642,60 @@ fn so_is_what_is_behind_a_damaged_block() {
             }
         }
     }
+}
+
+#[test]
+fn so_is_what_is_in_a_block_that_nobody_knows_and_that_is_too_long() {
+    for order in [Order::Little, Order::Big] {
+        let written = many(3_000, 1_500);
+        let whole = pcapng(order, &written);
+        let before = pcapng(order, &written[..1_000]).len();
+        for length in [1 << 20, 64 << 20] {
+            let mut unknown = block(order, 0xbad, b"four");
+            unknown[4..8].copy_from_slice(&order.u32(length));
+            let file = [&whole[..before], &unknown, &whole[before..]].concat();
+            for file in [gzip(&file), file] {
+                let (found, error) = read(file);
+                assert!(found == written, "{length}");
+                let error = error.unwrap();
+                assert_eq!(error.what().split(" at byte").next(), Some("a block of impossible length"));
+                assert!(error.what().contains(&format!(" at byte {before}")), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn interfaces_without_number_hide_no_packet_of_those_before() {
+    let mut file = pcapng(Order::Little, &[]);
+    file.extend(interface(Order::Little, 1, 0, &[]).repeat(70_000));
+    file.extend(enhanced(Order::Little, 0, 0, 4, b"four"));
+    let there = file.len() as u64;
+    file.extend(enhanced(Order::Little, 66_000, 0, 4, b"five"));
+    assert_eq!(damage(file), (1, "a packet of an interface that is not described".to_owned(), there));
+}
+
+#[test]
+fn a_long_block_that_nobody_knows_is_passed_over() {
+    let unknown = block(Order::Little, 0xbad, &vec![0x5a; 1 << 20]);
+    let file = [&pcapng(Order::Little, &packets())[..], &unknown].concat();
+    let (found, error) = read([&file[..], &pcapng(Order::Little, &packets())].concat());
+    assert_eq!((found.len(), error.map(|error| error.to_string())), (8, None));
+    let (found, error) = read(file[..file.len() - 1].to_vec());
+    assert_eq!(found.len(), 4);
+    assert!(error.unwrap().what().starts_with("the file ends within a block"));
+}
+
+#[test]
+fn a_cut_packet_that_holds_a_part_of_a_capture_is_cut() {
+    let held = pcapng(Order::Little, &many(20, 100));
+    let mut written = many(20, 1_000);
+    written.push((written[19].0, 2_000, [&[0; 50][..], &held[..1_500]].concat()));
+    let mut file = pcapng(Order::Little, &written);
+    file.truncate(file.len() - 100);
+    let (found, error) = read(file);
+    assert_eq!(found.len(), 20);
+    assert!(error.unwrap().what().starts_with("the file ends within a block"));
 }
 
 #[test]
@@ -995,6 +1049,7 @@ fn what_is_no_capture_is_named() {
     for (start, words) in [
         (&b""[..], "an empty file"),
         (b"hi", "a text file"),
+        (b"\xd4", "not a capture that is read"),
         ("Zeit, Größe\n".as_bytes(), "a text file"),
         (b"\n  {\"packets\": 3}", "a JSON file"),
         (b"<!DOCTYPE html><html>", "an HTML page"),

@@ -106,6 +106,39 @@ def test_a_long_pause_divides_what_is_alike() -> None:
         assert [phase.calls for phase in phases(trace)] == [200]
 
 
+def at_once(op: str, first: int, times: int, at_ms: int) -> list[Row]:
+    """Calls that all came and were answered at the same tick of the capture's clock."""
+    now = START_NS + at_ms * MILLISECOND
+    moments = dict.fromkeys(("call_first_time", "call_time", "reply_first_time", "reply_time"), now)
+    return [call(first + each, op, 0, **moments) for each in range(times)]
+
+
+def test_calls_at_one_tick_of_the_clock_are_one_phase() -> None:
+    with trace_of(calls=at_once("GETATTR", 1, 400, 1)) as trace:
+        (only,) = phases(trace)
+    assert (only.name, only.calls, only.budget.untold) == ("GETATTR", 400, True)
+
+
+def test_a_tick_of_the_clock_is_one_phase_beside_others_too() -> None:
+    """Of a clock that goes on by single ticks no more than four pauses are long."""
+    rows = Script().does("LOOKUP", times=20).rows
+    for tick in range(12):
+        rows += at_once("GETATTR", 100 + 40 * tick, 40, 100 + tick)
+    with trace_of(calls=rows) as trace:
+        assert [(phase.name, phase.calls) for phase in phases(trace)] == [
+            ("LOOKUP", 20),
+            ("GETATTR", 480),
+        ]
+
+
+def test_ticks_apart_are_divided_where_the_pause_is_long() -> None:
+    rows = at_once("GETATTR", 1, 100, 1) + at_once("GETATTR", 101, 100, 3)
+    with trace_of(calls=rows) as trace:
+        first, second = phases(trace)
+    assert (first.calls, second.calls) == (100, 100)
+    assert second.pause_s == pytest.approx(0.002)
+
+
 def test_phases_of_one_client_know_nothing_of_another() -> None:
     other = Script("10.0.0.3", 500).pauses(100).does("READ", times=60, stability="read", srt_ms=9)
     with traced(script(), other) as trace:

@@ -194,7 +194,13 @@ def _of_client(calls: Outstanding, what: _What, client: Client) -> list[tuple[Ph
 
 
 def _divided(begin: Places, reached: Places, starts: list[int]) -> list[int]:
-    """Divide phases at their long pauses; `reached` is how far the calls up to each place go."""
+    """Divide phases at their long pauses, four of each at most: the pauses lie apart in its span.
+
+    Args:
+        begin: When each call began, ascending.
+        reached: When all calls up to each had ended.
+        starts: Where phases begin.
+    """
     divided = []
     for start, following in zip(starts, [*starts[1:], len(begin)], strict=True):
         divided.append(start)
@@ -202,7 +208,9 @@ def _divided(begin: Places, reached: Places, starts: list[int]) -> list[int]:
             continue
         pauses = begin[start + 1 : following] - reached[start : following - 1]
         span = reached[following - 1] - begin[start]
-        divided += (start + 1 + np.flatnonzero(pauses >= PAUSE_SHARE * span)).tolist()
+        # By a clock that stood still, no pause at all would be a good part of no time.
+        long = (pauses > 0) & (pauses >= PAUSE_SHARE * span)
+        divided += (start + 1 + np.flatnonzero(long)).tolist()
     return divided
 
 

@@ -12,13 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pcapnfs import memory as limits
-from pcapnfs import meta, placement, rewriting, store, usage
+from pcapnfs import meta, placement, rewriting, small_files, store, usage
 from pcapnfs.errors import PcapnfsError, UsageError, WriteError, said
 from pcapnfs.record import Record
 from pcapnfs.usage import PathLike
 
 KEY_BYTES = 32
 """Length of a key."""
+
+KEY_FILE_LIMIT = 1024
+"""A file with a key has 65 bytes; this leaves room for blanks between its digits. Beyond it, what
+is read, such as a device without an end, is no key."""
 
 
 class Redaction(Record):
@@ -139,11 +143,13 @@ def read_key(path: Path) -> bytes:
         PcapnfsError: It can neither be read nor made.
     """
     try:
-        text = path.read_text(encoding="ascii")
+        text = small_files.read(path, KEY_FILE_LIMIT).decode("ascii")
     except FileNotFoundError:
         return _new_key(path)
     except OSError as error:
         raise PcapnfsError(f"{path}: no key can be read from it: {said(error)}") from error
+    except small_files.UnfitError as error:
+        raise UsageError(f"{path}: not a key; it {error}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: no key can be read from it") from error
     try:

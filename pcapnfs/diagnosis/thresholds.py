@@ -11,11 +11,16 @@ import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from pcapnfs import small_files
 from pcapnfs.errors import UsageError, said
 from pcapnfs.record import Record
 
 Values = Mapping[str, float]
 """The value of every threshold, by name."""
+
+FILE_LIMIT = 1 << 20
+"""Bytes of a file of thresholds, at most: all of them, each with a comment, take a hundredth of it.
+Beyond it, what is read, such as a device without an end, is none."""
 
 
 class Threshold(Record):
@@ -63,10 +68,15 @@ def _of_file(config: Path) -> dict[str, object]:
 
     try:
         # Some editors begin with a byte order mark.
-        settings = tomllib.loads(config.read_text(encoding="utf-8-sig"))
+        settings = tomllib.loads(small_files.read(config, FILE_LIMIT).decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{config}: {said(error)}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except small_files.UnfitError as error:
+        raise UsageError(f"{config}: this is no file of thresholds; it {error}") from error
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # Also numbers and nesting beyond Python's limits.
         raise UsageError(f"{config}: this is no TOML: {error}") from error
     table = settings.get("thresholds")
     if table is None:
@@ -90,11 +100,19 @@ def _checked(known: Mapping[str, float], name: str, value: object, where: str) -
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         offer = f"; is it {' or '.join(near)}?" if near else "; docs/findings.md lists them"
         raise UsageError(f"{where}there is no threshold {name!r}{offer}")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
         raise UsageError(f"{where}the threshold {name} takes a number, not {value!r}")
     if value < 0:
         raise UsageError(f"{where}the threshold {name} takes a number from 0 on, not {value!r}")
     return float(value)
+
+
+def _finite(value: float) -> bool:
+    """Whether a number is one of a float's; TOML's integers have any number of digits."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _number(text: str) -> float | str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,9 @@ def test_what_is_no_threshold_is_refused(setting: str, sentence: str) -> None:
         ("slow.read = 3\n", r"there is no table \[thresholds\] in it"),
         ("thresholds = 3\n", "is no table of names and numbers"),
         ("[thresholds\n", "this is no TOML"),
+        ("[thresholds]\nslow.read = " + "[" * 20_000, "this is no TOML"),
+        ("[thresholds]\nslow.read = " + "9" * 20_000, "this is no TOML"),
+        ("[thresholds]\nslow.read = " + "9" * 400, "takes a number, not 999"),
     ],
 )
 def test_a_file_with_something_else_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
@@ -71,6 +76,17 @@ def test_a_file_with_something_else_is_refused(tmp_path: Path, text: str, senten
     config.write_text(text)
     with pytest.raises(UsageError, match=sentence):
         chosen(KNOWN, config=config)
+
+
+def test_a_pipe_is_read_and_what_has_no_end_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("[thresholds]\nslow.read = 1\n",))
+    writer.start()
+    assert chosen(KNOWN, config=pipe)["slow.read"] == 1
+    writer.join()
+    with pytest.raises(UsageError, match="no file of thresholds; it is larger"):
+        chosen(KNOWN, config=Path("/dev/zero"))
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
         ([str(tmp_path / "a.nfstrace"), str(out)], 2, "is a trace; name its captures"),
         ([str(TAR), str(tmp_path / "new.pcap.xz")], 2, ".xz is not written"),
         ([str(TAR), str(tmp_path / "new.pcap"), "--key", str(text)], 2, "not a key"),
+        ([str(TAR), str(tmp_path / "new.pcap"), "--key", "/dev/zero"], 2, "larger than 1.00 KiB"),
         ([str(text), str(tmp_path / "new.pcap")], 1, "a text file, not a capture"),
         ([str(text), str(out), "--force"], 1, "a text file, not a capture"),
         ([str(tmp_path / "none"), str(tmp_path / "new.pcap")], 1, "No such file"),
@@ -182,6 +183,15 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
 
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_key_is_read_whatever_blanks_are_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(" ".join(f"{each:02x}" for each in KEY) + "\n" * 100, encoding="ascii")
+    assert redaction.read_key(file) == KEY
+    file.write_text(KEY.hex() + " " * redaction.KEY_FILE_LIMIT, encoding="ascii")
+    with pytest.raises(UsageError, match="not a key"):
+        redaction.read_key(file)
 
 
 def test_a_key_has_its_length(tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcapnfs import digests, meta, schema, temporary
+from pcapnfs import digests, meta, schema, small_files, temporary, units
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError, said
 from pcapnfs.record import Record, plain
 
@@ -33,6 +34,10 @@ DIGEST = "digest"
 
 FORMAT = "nfstrace"
 """What `format` in meta.json says."""
+
+META_LIMIT = 64 << 20
+"""Bytes of `meta.json`, at most; each capture takes 1 KB of it. A larger one is not read, since
+traces come from others, too, and may be made by hand; nor is one written."""
 
 VERSION = 1
 """Version of the tables' meaning and of meta.json. A trace also tells its columns, so that this
@@ -113,7 +118,7 @@ def around(path: Path) -> Path | None:
         if parent.suffix == SUFFIX and parent.is_dir():
             return parent
         with contextlib.suppress(OSError, ValueError, RecursionError):  # Then it is none of ours.
-            told = json.loads((parent / META).read_bytes())
+            told = json.loads(small_files.read_regular(parent / META, META_LIMIT))
             if isinstance(told, dict) and told.get("format") == FORMAT:
                 return parent
     return None
@@ -131,7 +136,7 @@ def strangers(directory: Path, tables: Iterable[str]) -> list[str]:
     """
     tables = list(tables)
     try:
-        told = json.loads((directory / META).read_bytes())
+        told = json.loads(small_files.read_regular(directory / META, META_LIMIT))
     except (FileNotFoundError, ValueError, RecursionError):
         ours: set[str] = set()  # Then only names tell.
     else:
@@ -146,7 +151,7 @@ def strangers(directory: Path, tables: Iterable[str]) -> list[str]:
         or not (
             entry.name.isdecimal() and not strangers(entry, tables)
             if entry.is_dir()
-            else entry.name in ours
+            else entry.is_file() and entry.name in ours
         )
     ]
 
@@ -263,8 +268,13 @@ def _file(table: str) -> str:
 
 def _write(directory: Path, document: Mapping[str, object]) -> None:
     whole = {**document, DIGEST: _digest(document)}
-    text = json.dumps(whole, indent=1, ensure_ascii=True)
-    (directory / META).write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(whole, indent=1, ensure_ascii=True) + "\n"
+    if len(text) > META_LIMIT:
+        raise UsageError(
+            f"of so many captures {META} would be larger than {units.size(META_LIMIT)}, and not "
+            "be read again; decode them into several traces"
+        )
+    (directory / META).write_text(text, encoding="utf-8")
 
 
 def _digest(document: Mapping[str, object]) -> str:
@@ -285,7 +295,8 @@ def _demand_told(path: str, document: Mapping[str, Any]) -> None:
 def _document(path: str, place: Path) -> dict[str, Any]:
     """What meta.json holds."""
     try:
-        document = json.loads((place / META).read_text(encoding="utf-8"))
+        told = small_files.read_regular(place / META, META_LIMIT)
+        document = json.loads(told.decode("utf-8"))
     except FileNotFoundError as error:
         raise CaptureError(
             f"{path}: no trace, or one that was not written to its end: {META} is missing; "
@@ -293,6 +304,8 @@ def _document(path: str, place: Path) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise CaptureError(f"{path}: {META}: {said(error)}") from error
+    except small_files.UnfitError as error:
+        raise CaptureError(f"{path}: {META} {error}; {DECODE_AGAIN}") from error
     except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -360,7 +373,10 @@ def _demand_whole(stored: Stored, table: str, told: Mapping[str, Any]) -> None:
     named = f"{stored.directory}: {_file(table)}"
     size = int(told["bytes"])
     try:
-        found = stored.reachable(table).stat().st_size
+        told_of = stored.reachable(table).stat()
+        if not stat.S_ISREG(told_of.st_mode):
+            raise CaptureError(f"{named} is no regular file; {DECODE_AGAIN}")
+        found = told_of.st_size
         if found != size:
             raise CaptureError(
                 f"{named} is damaged, it has {found} bytes where {size} were written; "
@@ -390,7 +406,8 @@ def _hashed(file: Path) -> str:
     """SHA-256 of a small file; hexadecimal."""
     import hashlib  # As in `digests.py`: only traces on disk need it.
 
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    with file.open("rb") as stream:  # Another may say that of a large one.
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _footer(file: Path) -> str:

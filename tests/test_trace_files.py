@@ -96,6 +96,10 @@ def test_a_directory_that_only_looks_like_a_trace_is_never_replaced(stored: Path
     noted = place / "noted.nfstrace"
     shutil.copytree(stored, noted)
     (noted / "notes.txt").write_text("of the case")
+    piped = place / "piped.nfstrace"
+    shutil.copytree(stored, piped)
+    (piped / "meta.json").unlink()
+    os.mkfifo(piped / "meta.json")
     led = place / "led.nfstrace"
     shutil.copytree(stored, led)
     (led / "files.parquet").unlink()
@@ -108,6 +112,7 @@ def test_a_directory_that_only_looks_like_a_trace_is_never_replaced(stored: Path
         (unread, "index.html"),
         (within, "0 is"),
         (noted, "notes.txt"),
+        (piped, "meta.json"),
         (led, "files.parquet"),
     ):
         before = sorted(directory.rglob("*"))
@@ -449,6 +454,21 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
         table = path / "calls.parquet"
         table.write_bytes(b"x" * table.stat().st_size)
 
+    def pipe(path: Path, name: str) -> None:
+        (path / name).unlink()
+        os.mkfifo(path / name)
+
+    def empty_pipe(path: Path) -> None:
+        # Of the size that is told, and with a digest that asks for its bytes.
+        told = json.loads((path / "meta.json").read_text())
+        told["tables"]["calls"]["bytes"] = 0
+        write(path, told)
+        pipe(path, "calls.parquet")
+
+    def device(path: Path) -> None:
+        (path / "meta.json").unlink()
+        (path / "meta.json").symlink_to("/dev/zero")
+
     return {
         "newer": (lambda path: change(path, version=99, tool="pcapnfs 9.9"), "newer .*install"),
         "older": (lambda path: change(path, version=0), "older; decode the capture again"),
@@ -471,6 +491,13 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
         "another table": (another, "files.parquet: the table is damaged"),
         "outside": (lambda path: change(path, parts=["../b"]), "meta.json is damaged"),
         "deep": (lambda path: (path / "meta.json").write_text("[" * 100_000), "meta.json"),
+        "large": (
+            lambda path: os.truncate(path / "meta.json", store.META_LIMIT + 1),
+            r"meta\.json is larger than 64\.0 MiB; decode the capture again",
+        ),
+        "a pipe": (lambda path: pipe(path, "meta.json"), r"meta\.json is no regular file; decode"),
+        "a device": (device, r"meta\.json is no regular file"),
+        "a pipe for a table": (empty_pipe, r"calls\.parquet is no regular file; decode"),
         "missing table": (lambda path: (path / "files.parquet").unlink(), "files.parquet is miss"),
         "short table": (
             lambda path: os.truncate(path / "calls.parquet", 100),
@@ -488,6 +515,23 @@ def test_what_is_no_whole_trace_is_refused_in_a_sentence(stored: Path, how: str)
         pcapnfs.open(stored)
     assert str(stored) in str(failure.value)
     assert "\n" not in str(failure.value)
+
+
+def test_nothing_waits_for_a_pipe_beside_what_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "meta.json")
+    assert store.around(tmp_path / "out.csv") is None
+    os.unlink(tmp_path / "meta.json")
+    (tmp_path / "meta.json").write_text('{"format": "nfstrace"}')
+    assert store.around(tmp_path / "out.csv") == Path(os.path.realpath(tmp_path))
+
+
+def test_what_would_not_be_read_again_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "META_LIMIT", 1000)
+    with pytest.raises(UsageError, match="decode them into several traces"):
+        pcapnfs.decode(CAPTURE, tmp_path / "a.nfstrace")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("how", ["flipped bit", "another table"])

@@ -147,7 +147,7 @@ def _demand_command(arguments: Sequence[str]) -> None:
     first = arguments[0] if arguments else ""
     if any(each[0].__name__ == first for each in COMMANDS) or not os.path.isfile(first):
         return
-    raise UsageError(f"the command is missing: pcapnfs summarize {shlex.quote(first)}")
+    raise UsageError(f"the command is missing: pcapnfs summarize {_typed(first)}")
 
 
 def _demand_output(arguments: Sequence[str]) -> None:
@@ -163,9 +163,23 @@ def _demand_output(arguments: Sequence[str]) -> None:
     command, capture = arguments
     out = {"annotate": "OUT.pcapng", "redact": "OUT.pcap"}.get(command)
     if out is not None and os.path.exists(capture):
-        raise UsageError(
-            f"the file to write is missing: pcapnfs {command} {shlex.quote(capture)} {out}"
-        )
+        raise UsageError(f"the file to write is missing: pcapnfs {command} {_typed(capture)} {out}")
+
+
+def _typed(path: str) -> str:
+    """How a path is typed in a shell, so that it is not taken for an option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+def _offer_path(arguments: Sequence[str], failure: BaseException | None) -> None:
+    """Tell how to name a file that was taken for an option that there is not."""
+    option = getattr(failure, "option_name", None)  # Of Typer's own, which are not public.
+    if option is None:
+        return
+    for argument in arguments:
+        if argument.startswith(option) and os.path.isfile(argument):
+            output.tell(sentence(f"{argument} was taken for an option; write {_typed(argument)}"))
+            return
 
 
 def main() -> int:
@@ -271,6 +285,7 @@ def run(arguments: Sequence[str]) -> int:
         # Typer writes its help itself, and ends with 1 where nobody reads it.
         if isinstance(end.__context__, BrokenPipeError):
             return output.NO_READER
+        _offer_path(arguments, end.__context__)
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:
         # After a signal anything may fail, and none of it is news.

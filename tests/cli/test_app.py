@@ -356,6 +356,25 @@ def test_a_capture_without_a_command_is_told_which_to_begin_with(
     assert "No such command" in capsys.readouterr().err
 
 
+def test_a_capture_whose_name_begins_with_a_dash_is_told_how_to_name_it(
+    capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("-dash.pcap", "--long.pcap", "--json"):
+        Path(name).write_bytes(capture.read_bytes())
+    for arguments in (["-dash.pcap"], ["summarize", "-dash.pcap"], ["redact", "-dash.pcap"]):
+        assert run(arguments) == 2
+        assert " ./-dash.pcap" in capsys.readouterr().err
+    assert run(["summarize", "--long.pcap"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "pcapnfs: --long.pcap was taken for an option; write ./--long.pcap\n"
+    )
+    # An option that there is, and one that is no file.
+    for wrong in ("--json", "-none.pcap"):
+        assert run(["summarize", wrong]) == 2
+        assert "./" not in capsys.readouterr().err
+
+
 def test_standard_input_that_cannot_be_read_is_called_that() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pcapnfs", "summarize", "-"],

@@ -49,4 +49,5 @@ def annotate(
     rewriting.check(captures, out, overwrite=force)  # Before the work is done for it.
     with options.open_trace(captures, port, memory, annotation.READS) as trace, progress() as shown:
         result = annotation.annotate(trace, out, top=top, overwrite=force, progress=shown)
+    output.only_tells()
     output.answer(result, lambda: views.annotate.screen(result, str(out)), json=json)

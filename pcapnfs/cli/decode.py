@@ -87,6 +87,7 @@ def decode(
         )
     last.remember(last.Captures((result.trace,), ()))
     options.tell_damage(result.damage)
+    output.only_tells()
     output.answer(result, lambda: views.decoded.screen(result), json=json)
 
 

@@ -3,12 +3,15 @@
 Takes renderables or text; writes them whole. Promises that colours reach only terminals (NO_COLOR
 and FORCE_COLOR are respected), that a terminal without Unicode gets characters that it has instead
 of an error, that documents are UTF-8 whatever the locale, and that a reader who has gone away ends
-the command silently. Where a stream is closed from the start, what would go there goes nowhere.
+the command silently. Where a stream is closed from the start, messages go nowhere; a result fails,
+as on a disk without room, unless it is a file and stdout only tells of it.
 """
 
 from __future__ import annotations
 
 import codecs
+import errno
+import fcntl
 import io
 import os
 import re
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.captured.trust import Trust
 
-STDERR = 2
-"""The number of the last of the standard streams."""
+STDOUT, STDERR = 1, 2
+"""The numbers of the standard streams that are written to."""
 
 PLAIN = dict(
     zip(
@@ -48,18 +51,32 @@ NO_READER = 141
 
 
 def open_missing() -> None:
-    """Let standard streams that were closed before the start lead nowhere.
+    """Let standard streams that were closed before the start lead nowhere; stdout not even there.
 
     A file that is opened next would get the number of the closed one, and messages with it.
     """
+    closed = sys.stdout is None
     nowhere = os.open(os.devnull, os.O_RDWR)
     while nowhere <= STDERR:
         nowhere = os.dup(nowhere)
     os.close(nowhere)
+    if closed:
+        # What is written to it fails as it would if it was still closed.
+        unwritable = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(unwritable, STDOUT)
+        os.close(unwritable)
     # Python has none of those that it found closed.
     sys.stdin = sys.stdin or open(0)  # noqa: SIM115  # For as long as the process lives.
-    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(STDOUT, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(STDERR, "w")  # noqa: SIM115
+
+
+def only_tells() -> None:
+    """Let what goes to a closed stdout go nowhere, since the result is a file that is written."""
+    if fcntl.fcntl(STDOUT, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, STDOUT)
+        os.close(nowhere)
 
 
 def demand_whole() -> None:
@@ -237,7 +254,8 @@ def _reader() -> Iterator[None]:
         if error.filename is not None:
             raise  # Not of a stream: what was to be written could not be read.
         _forget()
-        raise WriteError(f"the output cannot be written: {said(error)}") from error
+        why = "standard output is closed" if error.errno == errno.EBADF else said(error)
+        raise WriteError(f"the output cannot be written: {why}") from error
 
 
 def _forget() -> None:

@@ -58,6 +58,7 @@ def redact(
             memory=options.limit_of(memory),
             progress=shown,
         )
+    output.only_tells()
     if json:
         output.write([document.to_json(result)])
     else:

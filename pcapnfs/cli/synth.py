@@ -184,6 +184,7 @@ def synth(
     rest = {"configured": truth.configured, "operations": truth.operations, "files": truth.files}
     pieces = list(document.pieces("calls", truth.calls, rest))
     _write(out, capture.named(out.name), told, pieces)
+    output.only_tells()
     if json:
         output.write(pieces)
         return

@@ -363,20 +363,49 @@ def test_a_capture_that_does_not_exist_exits_with_1(tmp_path: Path, capsys: Prin
 
 
 @pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
-def test_streams_that_are_closed_from_the_start_hinder_nothing(
+def test_streams_that_are_closed_from_the_start_hinder_no_file_that_is_written(
     closed: tuple[int, ...], tmp_path: Path
 ) -> None:
     trace = tmp_path / "sample.nfstrace"
-    command = ["-m", "pcapnfs", "decode", str(SAMPLE), "-o", str(trace)]
-    closing = " ".join(f"{number}>&-" for number in closed)
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$0" "$@" {closing}', sys.executable, *command],
+    done = closing(closed, ["decode", str(SAMPLE), "-o", str(trace)])
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads((trace / "meta.json").read_text())
+
+
+def closing(streams: tuple[int, ...], command: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a command without some of the standard streams."""
+    without = " ".join(f"{number}>&-" for number in streams)
+    return subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {without}', sys.executable, "-m", "pcapnfs", *command],
         capture_output=True,
         check=False,
         cwd=ROOT,
     )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert json.loads((trace / "meta.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["summarize", str(SAMPLE)],
+        ["summarize", str(SAMPLE), "--json"],
+        ["perfile", str(SAMPLE), "--csv"],
+        ["export", str(SAMPLE), "--table", "files", "--format", "csv"],
+        ["--version"],
+        ["--help"],
+    ],
+)
+def test_a_result_for_a_stream_that_is_closed_is_not_written(command: list[str]) -> None:
+    done = closing((1,), command)
+    assert done.returncode == 1
+    told = b"pcapnfs: the output cannot be written: standard output is closed\n"
+    assert done.stderr.endswith(told)
+    # Without the others nobody can be told, but that it failed.
+    assert closing((0, 1, 2), command).returncode == 1
+
+
+def test_a_result_goes_out_where_other_streams_are_closed() -> None:
+    done = closing((0, 2), ["sql", str(SAMPLE), "select 7", "--format", "csv"])
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [b"7"])
 
 
 def test_what_the_core_cannot_write_says_why_as_python_does(tmp_path: Path) -> None:

@@ -247,11 +247,13 @@ class Base(Record):
             yield from change.extremes(told, absorbs=self.absorbs)
 
     def spread(self, change: Change) -> tuple[float, float] | None:
-        """The ends of the interval of a forecast; None with too few files."""
+        """The ends of the interval of a forecast, which it lies in; None with too few files."""
         if self.resamples is None:
             return None
         ends = [interval(case.forecast_s) for case in self._cases(change, self.resamples)]
-        return min(low for low, _ in ends), max(high for _, high in ends)
+        # A round trip from TCP may be longer, and never is shorter: draws are then all beyond it.
+        forecast = change.of(self.costs).forecast_s
+        return min(forecast, *(low for low, _ in ends)), max(forecast, *(high for _, high in ends))
 
     def range(self, change: Change) -> tuple[float, float]:
         """From the least that a change may come to, to the most.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from pcapnfs.analyses.forecasts import what_if
 from pcapnfs.analyses.forecasts.formula import Costs
@@ -129,6 +133,54 @@ def test_the_interval_grows_with_what_files_differ() -> None:
 def _by_turns() -> list[Row]:
     """Calls of the run, of which every second file has no stable ones."""
     return [row for row in run() if int(str(row["file"])) % 2 or row["op"] == "LOOKUP"]
+
+
+@pytest.fixture(scope="module")
+def uneven() -> Iterator[Trace]:
+    """40 files; their stable calls take 5 to 7 ms, few small ones more than the round trip of TCP.
+
+    Nearly all draws then have a longer round trip than the forecast, and none a shorter one.
+    """
+    few = [row for row in run() if row["op"] != "LOOKUP" or int(str(row["file"])) < 4]
+    calls: list[Row] = []
+    for place, row in enumerate(few):
+        srt = int(str(row["srt"])) + (place % 7 - 3) * MILLISECOND // 3
+        calls.append({**row, "srt": srt, "reply_time": int(str(row["call_time"])) + srt})
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.4, 0.001)]) as opened:
+        yield opened
+
+
+_times = st.none() | st.sampled_from([0.0, 1e-4, 0.02]) | st.floats(0, 0.1)
+_numbers = st.none() | st.floats(0, 100)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    overrides=st.builds(
+        Overrides,
+        files=st.none() | st.integers(1, 10_000),
+        rtt_s=_times,
+        persist_s=_times,
+        rpcs_per_file=_numbers,
+        syncops_per_file=_numbers,
+        streams=st.none() | st.integers(1, 64),
+        client_s=_times,
+    )
+)
+@example(Overrides(persist_s=0.0))
+def test_an_interval_holds_its_forecast_whatever_is_given(
+    uneven: Trace, overrides: Overrides
+) -> None:
+    found = model(uneven, overrides)
+    assert found.forecast_s is not None
+    assert found.forecast_low_s is not None
+    assert found.forecast_high_s is not None
+    assert found.forecast_low_s <= found.forecast_s <= found.forecast_high_s
+    for each in found.what_if:
+        low, high = ends(each)
+        assert low <= each.forecast_s <= high, each.change
 
 
 def test_files_that_come_by_turns_are_halved_by_chance() -> None:

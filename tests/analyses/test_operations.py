@@ -39,6 +39,22 @@ def test_groups_by_protocol_and_operation_longest_sum_first() -> None:
     assert rows[3].errors == 1
 
 
+def test_calls_of_servers_stand_under_the_protocol_that_they_are_of() -> None:
+    with trace_of(
+        calls=[
+            call(1, "CB_RECALL", 3, protocol="4 callback", minor=0, callback=True),
+            call(2, "GRANTED_MSG", 2, protocol="nlm4", callback=True),
+            call(3, "LOCK", 1, protocol="nlm4"),
+        ]
+    ) as trace:
+        rows = operation_times(trace)
+    assert [(row.version, row.op) for row in rows] == [
+        ("4 callback", "CB_RECALL"),
+        ("nlm4", "GRANTED_MSG"),
+        ("nlm4", "LOCK"),
+    ]
+
+
 def test_unanswered_and_refused_calls_count_but_unanswered_ones_have_no_time() -> None:
     with trace_of(
         calls=[

@@ -13,8 +13,13 @@ import os
 import tempfile
 from pathlib import Path
 
+from pcapnfs import small_files
 from pcapnfs.meta import STANDARD_INPUT
 from pcapnfs.record import Record
+
+LIMIT = 16 << 20
+"""Bytes of the file, at most: more names of captures than a command line takes, as a rule. Beyond
+it, it is as good as none."""
 
 
 class Captures(Record):
@@ -58,7 +63,7 @@ def remember(captures: Captures) -> None:
 def recall() -> Captures | None:
     """The captures of the previous command; None if there are none, or the file is broken."""
     try:
-        kept = json.loads(_file().read_text(encoding="utf-8"))
+        kept = json.loads(small_files.read_regular(_file(), LIMIT).decode("utf-8"))
         paths, ports = kept["captures"], kept["ports"]
     except (OSError, RuntimeError, ValueError, KeyError, TypeError):
         return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from pcapnfs.cli.last import Captures, recall, remember
+from pcapnfs.cli.last import LIMIT, Captures, recall, remember
 
 
 @pytest.fixture
@@ -54,6 +55,17 @@ def test_what_was_before_standard_input_does_not_pass_for_it(kept: Path) -> None
 def test_what_makes_no_sense_is_as_good_as_nothing(kept: Path, text: str) -> None:
     kept.parent.mkdir(parents=True)
     kept.write_text(text)
+    assert recall() is None
+
+
+def test_a_pipe_or_what_is_far_too_large_is_as_good_as_nothing(kept: Path) -> None:
+    remember(Captures(("/a.pcap",), ()))
+    assert recall() is not None
+    with kept.open("a") as file:
+        file.write(" " * LIMIT)
+    assert recall() is None
+    kept.unlink()
+    os.mkfifo(kept)
     assert recall() is None
 
 

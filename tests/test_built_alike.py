@@ -72,7 +72,7 @@ def test_what_limits_a_client_is_told_of_that_client(tmp_path: Path) -> None:
     assert (network.about, network.alike) == (("10.0.2.21", "10.0.2.10"), ())
     assert storage.severity == "problem"
     assert "beyond the round trip of 2" in storage.evidence
-    assert "of the client's clock" in storage.evidence
+    assert "of the client's active time" in storage.evidence
     # What the first waited for storage is no part of what the second waited for the network.
     assert storage.saving_s is not None
     assert network.saving_s is not None

@@ -21,8 +21,8 @@ BOUND_SHARE = 0.5
 before. Less is a warning, since a run has to spend its time on something."""
 
 COMMON_SHARE = LARGE_SHARE / 2
-"""What the clocks of all clients, added up, name is told of those that it takes so much of: of many
-that do the same, some are just below what is large."""
+"""What the active times of all clients, added up, name is told of those that it takes so much of:
+of many that do the same, some are just below what is large."""
 
 SECOND_SHARE = LARGE_SHARE / 2
 """A cause that the verdict does not name is told from this share on where it is one that can be
@@ -35,8 +35,8 @@ LEAST = 30
 def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
     """Whose verdict names a cause, with what it takes: the only client, or each of several.
 
-    Where the clocks of all clients, added up, name it, also those that it takes half as much of.
-    Only where there are calls enough to speak of time in general, and most can be read.
+    Where the active times of all clients, added up, name it, also those that it takes half as much
+    of. Only where there are calls enough to speak of time in general, and most can be read.
     """
     if material.trust.mostly_unread:
         return
@@ -44,7 +44,7 @@ def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
     for found in alone(material):
         if found.verdict is None or found.calls < LEAST:
             continue
-        part = next(part for part in found.verdict.causes if part.cause == cause)
+        part = next(part for part in found.verdict.active_causes if part.cause == cause)
         if cause in found.verdict.named or (common and (part.share or 0.0) >= COMMON_SHARE):
             yield found, part
 
@@ -62,16 +62,16 @@ def seconds(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]
             continue
         if "unknown" in found.verdict.named:
             continue
-        part = next(part for part in found.verdict.causes if part.cause == cause)
+        part = next(part for part in found.verdict.active_causes if part.cause == cause)
         if (part.share or 0.0) >= SECOND_SHARE:
             yield found, part
 
 
 def _common(clients: Iterable[Bottleneck]) -> tuple[str, ...]:
-    """The causes that the clocks of these name, added up."""
+    """The causes that the times in which these were active name, added up."""
     parts: dict[str, float] = {}
     for found in clients:
-        for part in found.verdict.causes if found.verdict is not None else ():
+        for part in found.verdict.active_causes if found.verdict is not None else ():
             parts[part.cause] = parts.get(part.cause, 0.0) + part.time_s
     return named_of(causes_of(parts))
 
@@ -120,7 +120,7 @@ def active_s(material: Material, found: Bottleneck) -> float:
 
 def whose(found: Bottleneck) -> str:
     """What a share is of, in words; costs are parts of the time budget, which may be longer."""
-    return "the run" if not found.about else "the client's clock"
+    return "the run" if not found.about else "the client's active time"
 
 
 def severity(

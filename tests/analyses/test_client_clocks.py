@@ -132,7 +132,7 @@ def test_what_nobody_knows_of_a_client_is_not_the_servers() -> None:
     assert shares(told)["round_trips"] == pytest.approx(0.03)
     assert shares(told)["server"] == pytest.approx(0, abs=1e-9)
     assert told.named[0] == "unknown"
-    assert "its time went into what the capture does not tell: " in told.sentence
+    assert "time went into what the capture does not tell: " in told.sentence
 
 
 def one_after_another(lasts_ms: Callable[[int], int]) -> list[Row]:
@@ -246,14 +246,14 @@ def test_the_sentence_says_whose_clock_it_is_and_begins_with_who_lost_most() -> 
     assert verdict.sentence == f"{first.sentence} {second.sentence}"
     assert first.sentence == (
         "Of 2 clients 10.0.0.4 waited longest for calls, 960 ms of 2.00 s (1.20 s from its first "
-        "call to its last reply): its time went into round trips 48.0 % (120 calls at a round trip "
-        "of 8.00 ms); the client itself 52.0 %."
+        "call to its last reply): that time went into round trips 80.1 % (120 calls at a round "
+        "trip of 8.00 ms); the client itself 19.9 %."
     )
     assert second.sentence == (
-        "10.0.0.3 waited 870 ms for calls (1.20 s from its first call to its last reply): its time "
-        "went into persistence 40.5 % (90 stable calls waited 9.00 ms each for storage: the "
+        "10.0.0.3 waited 870 ms for calls (1.20 s from its first call to its last reply): that "
+        "time went into persistence 67.5 % (90 stable calls waited 9.00 ms each for storage: the "
         "latency of rotating disks without a write cache that survives a power failure); the "
-        "client itself 56.5 %."
+        "client itself 27.5 %, round trips 5.0 %."
     )
 
 
@@ -267,14 +267,24 @@ def test_a_client_that_does_almost_nothing_changes_nothing_of_another() -> None:
     idle = verdict.clients[2]
     assert idle.waited_s == pytest.approx(0.002)
     assert idle.named == ("client",)
-    # However little it is, it says what the client waited for.
+    # Of the 11 ms for which it was there.
     assert idle.sentence.endswith(
-        "the client itself 99.9 % (no call under way); round trips 0.1 %."
+        "the client itself 81.8 % (no call under way); round trips 18.2 %."
+    )
+    assert [each.cause for each in idle.active_causes[:2]] == ["client", "round_trips"]
+    assert idle.active_causes[1].share == pytest.approx(2 / 11)
+    assert idle.causes[0].share == pytest.approx(0.999)
+    # One that was there for all of it, likewise; however little it is that it waited.
+    throughout = [*calls_of(IDLE, 0, "GETATTR", 1, 1), *calls_of(IDLE, 195, "GETATTR", 1, 1)]
+    verdict, _ = judged([*waits_for_disk(), *waits_for_network(), *throughout])
+    assert verdict.clients[2].sentence == (
+        "10.0.0.5 waited 2.00 ms for calls: its time went into the client itself 99.9 % (no call "
+        "under way); round trips 0.1 %."
     )
 
 
 def test_what_only_one_client_was_told_to_come_again_for_is_its_own() -> None:
-    """Its 0.8 s of waiting are two fifths of its clock; while it waits, another one works."""
+    """Its 0.8 s of waiting are two fifths of its 2 s; while it waits, another one works."""
     refused = [
         *calls_of(DISK, 0, "OPEN", 1, 1, status_name="NFS4ERR_DELAY", protocol="4.1"),
         *calls_of(DISK, 80, "OPEN", 1, 1, protocol="4.1"),
@@ -285,7 +295,8 @@ def test_what_only_one_client_was_told_to_come_again_for_is_its_own() -> None:
     assert waiting.client == DISK
     assert waiting.named[0] == "waiting"
     assert shares(waiting)["waiting"] == pytest.approx(0.4)
-    assert "waiting for the server 40.0 %" in waiting.sentence
+    # Of the 1.2 s for which it was there.
+    assert "waiting for the server 66.6 %" in waiting.sentence
     assert shares(other)["waiting"] == 0
     assert shares(other)["round_trips"] == pytest.approx(0.32)
     assert budgets[DISK].waiting_s == pytest.approx(0.8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.forecasts.verdict import Cause
+from pcapnfs.analyses.forecasts.verdict import Cause, ClientVerdict
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Claim
@@ -44,7 +44,7 @@ def test_of_several_clients_each_is_told_of_what_is_its_own() -> None:
     (stored,) = seen_by(persistence_bound.RULE, found)
     (travelled,) = seen_by(round_trip_bound.RULE, found)
     assert (stored.about, travelled.about) == (DISK.about, NETWORK.about)
-    assert "60.0 % of the client's clock" in stored.seen
+    assert "60.0 % of the client's active time" in stored.seen
     # Its own clock: of the clocks of both it is a quarter.
     assert stored.severity == "problem"
     assert stored.claims == (Claim("stable", 5.6),)
@@ -68,11 +68,40 @@ def test_the_only_client_needs_no_name() -> None:
 
 def test_time_without_calls_is_that_of_the_client() -> None:
     (seen,) = seen_by(client_bound.RULE, bound_each(of_client(2, "client"), NETWORK))
-    assert seen.seen == "No call was under way for 6.00 s, 60.0 % of the client's clock."
+    assert seen.seen == "No call was under way for 6.00 s, 60.0 % of the client's active time."
     assert seen.confidence == "certain"
     unplaced = of_client(2, "client", placed_share=0.0)
     (seen,) = seen_by(client_bound.RULE, bound_each(unplaced, NETWORK))
     assert seen.confidence == "possible"
+
+
+def test_a_client_that_was_there_for_a_moment_is_not_told_to_be_idle() -> None:
+    """What its clock holds before it came and after it went is nobody's time."""
+
+    active = verdict("persistence").causes
+    clock_s = 100 * WALL_S
+    outside = {"client": clock_s - WALL_S}
+    clock = tuple(
+        Cause(each.cause, time_s, time_s / clock_s)
+        for each in active
+        for time_s in (each.time_s + outside.get(each.cause, 0.0),)
+    )
+    brief = ClientVerdict(
+        client="10.0.0.2",
+        clock_s=clock_s,
+        waited_s=9.5,
+        active_s=WALL_S,
+        sentence="",
+        named=("persistence",),
+        storage="disk",
+        causes=clock,
+        active_causes=active,
+    )
+    found = bound_each(of_client(2, verdict=brief), *(of_client(3, "client"),) * 3)
+    (stored,) = seen_by(persistence_bound.RULE, found)
+    assert "60.0 % of the client's active time" in stored.seen
+    idle = seen_by(client_bound.RULE, found)
+    assert [each.about[0] for each in idle] == ["10.0.0.3"] * 3
 
 
 @pytest.mark.parametrize(("calls", "seen"), [(29, 0), (30, 1)])

@@ -65,7 +65,8 @@ class ClientVerdict(Record):
     active_s: float
     """From the begin of its first call to the end of its last, seconds."""
     sentence: str
-    """Its verdict with the numbers, in English."""
+    """Its verdict with the numbers, in English: of its clock, or, where it gives another time, of
+    that."""
     named: tuple[str, ...]
     """The causes that take the largest share, or a large one, of the time in which it was active,
     largest first, without mounting where the sentence tells that; `unknown` alone where that is
@@ -76,6 +77,10 @@ class ClientVerdict(Record):
     """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
     time budget, without what of `loss` and `locks` is in them, and what of the last it waited for
     a connection is in `waiting`; the others divide the rest of it."""
+    active_causes: tuple[Cause, ...]
+    """The same of the time in which it was active, largest first: from its first call to its last
+    reply, with what it asked for a connection after that, without mounting where the sentence tells
+    that."""
 
 
 class Verdict(Record):
@@ -108,6 +113,11 @@ class Verdict(Record):
     doubt: str | None = None
     """What of the time may not have passed, in a sentence, which `sentence` ends with: a pause of
     the capture of which nothing tells whether its clock was set forward; None without any."""
+
+    @property
+    def active_causes(self) -> tuple[Cause, ...]:
+        """Of the only client all parts are of the time in which it was active."""
+        return self.causes
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -345,25 +355,39 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     known = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
     unused = max(0.0, clock.active_s - clock.waited_s - known)
     wall = clock.budget.wall_s
-    if clock.active_s < ACTIVE_SHARE * wall:
-        told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
-    counted = causes
-    if noticed(clock.apart_s, clock.active_s):
+    other, whose = clock.active_s < ACTIVE_SHARE * wall, "its"
+    if other:
+        told += f" ({_active(clock)})"
+        whose = "that"
+    if mounting := noticed(clock.apart_s, clock.active_s):
         parts = _without_mounting(clock, parts)
-        counted = causes_of(_seen(evidence, parts))
         told += f". {_mounting(clock.apart_s)}"
-    named = named_of(causes_of(_seen(evidence, parts | {"client": unused})))
+        whose = "its"
+    active = causes_of(_seen(evidence, parts | {"client": unused}))
+    named = named_of(active)
+    counted = active if other else causes_of(_seen(evidence, parts)) if mounting else causes
     told_reasons = reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
         clock_s=wall,
         waited_s=clock.waited_s,
         active_s=clock.active_s,
-        sentence=f"{told}: its time went into {told_reasons}" if named else f"{told}. {NOTHING}",
+        sentence=f"{told}: {whose} time went into {told_reasons}"
+        if named
+        else f"{told}. {NOTHING}",
         named=named,
         storage=storage,
         causes=causes,
+        active_causes=active,
     )
+
+
+def _active(clock: ClientClock) -> str:
+    """The time in which it was active, in words: what shares are of where that is not its clock."""
+    told = f"{units.duration(clock.active_s)} from its first call to its last reply"
+    if vain_s := clock.idle.vain_s:
+        told += f", and {units.duration(vain_s)} of asking for a connection after it"
+    return told
 
 
 def _without_mounting(clock: ClientClock, parts: dict[str, float]) -> dict[str, float]:

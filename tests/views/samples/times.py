@@ -100,6 +100,7 @@ def bottlenecks(*clients: str) -> Bottleneck:
             named=one.named,
             storage=one.storage,
             causes=one.causes,
+            active_causes=one.causes,
         )
         for client in clients
     )

@@ -56,6 +56,7 @@ def _joined(group: Sequence[Said], alone: Cost, total_s: float) -> tuple[Said, S
     ordered = sorted(group, key=lambda each: (-(alone(each[1]) or 0.0), each[1].about))
     rule, first, _ = ordered[0]
     all_seen = [seen for _, seen, _ in ordered]
+    shares = [seen.client_share for seen in all_seen if seen.client_share is not None]
     subjects = tuple(Subject(seen.about, alone(seen), seen.calls) for seen in all_seen)
     joined = replace(
         first,
@@ -63,6 +64,7 @@ def _joined(group: Sequence[Said], alone: Cost, total_s: float) -> tuple[Said, S
         frames=_in_turn([seen.frames for seen in all_seen]),
         calls=_sum([seen.calls for seen in all_seen]),
         also=tuple(dict.fromkeys(name for seen in all_seen for name in seen.also)),
+        client_share=max(shares, default=None),
     )
     joined = replace(
         joined,

@@ -112,8 +112,8 @@ def full(material: Material) -> set[tuple[str, str]]:
 def active_s(material: Material, found: Bottleneck) -> float:
     """The time by which it is grave, seconds.
 
-    That is the whole time budget; of one of several clients the time from its first call to its
-    last reply, since others may have run for longer.
+    That is the whole time budget; of one of several clients the time in which it was active, since
+    others may have run for longer.
     """
     return sum(material.budget_rows().values()) if found.active_s is None else found.active_s
 

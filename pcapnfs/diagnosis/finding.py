@@ -103,6 +103,11 @@ class Observed(Record):
     part: str | None = None
     """The file systems that it is about, where one of several mounts is told from others; not
     escaped. None: all that they exchanged."""
+    waiting: tuple[str, ...] | None = None
+    """Addresses of the clients whose time it takes; None: of the client that it is about."""
+    client_share: float | None = None
+    """What it costs as a share of the time in which these were active, 0…1, by which it is judged,
+    too (`severity.by_client`); None where it is not."""
 
 
 class Rule(Record):
@@ -173,6 +178,11 @@ class Finding(Record):
     """Where the rule comes from."""
     general: bool = False
     """It speaks of time in general, whatever the cause, which other findings may say."""
+    client_share: float | None = None
+    """What it costs by itself as a share of the time in which its client was active, or those that
+    wait for it, 0…1, and of several alike the largest of these: the severity goes by that as well.
+    None where there is only one client, where it costs less than a second, where severity does not
+    go by cost, and where it is not known whose time it is."""
     cost_idle_s: float = 0.0
     """What of `cost_s` is time in which no call was under way (the row `client`), seconds: pauses
     that go with its calls."""

@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.finding import Finding, Rule
 from pcapnfs.diagnosis.pause import doubted
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.diagnosis.settle import settle
+from pcapnfs.diagnosis.severity import by_client
 from pcapnfs.diagnosis.thresholds import Threshold, Values, chosen
 from pcapnfs.record import Record
 
@@ -85,7 +86,9 @@ def judge_by(
     rules = tuple(rules)
     limits = chosen(thresholds()) if values is None else values
     rows = material.budget_rows()
-    told = [(rule, seen) for rule in rules for seen in rule.judge(material, limits)]
+    told = [
+        (rule, by_client(material, seen)) for rule in rules for seen in rule.judge(material, limits)
+    ]
     if material.trust.times_untold:
         told = [(rule, seen) for rule, seen in told if not (rule.of_times or seen.claims)]
     if material.trust.untold_pause_s is not None:

@@ -134,5 +134,6 @@ def _finding(
         also=tuple(dict.fromkeys((*seen.also, *also))),
         origin=rule.origin,
         general=rule.general,
+        client_share=seen.client_share,
         cost_idle_s=booked.idle_s,
     )

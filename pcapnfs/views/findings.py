@@ -50,6 +50,9 @@ AS_GRAVE = 0.5
 """Part of what is left to a finding on time in general that another problem must cost for its
 advice to come first."""
 
+OUTAGES = ("no_connection", "unanswered_calls")
+"""Rules that tell of a client that nobody answers: its programs stand still."""
+
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
 
@@ -116,25 +119,46 @@ def first_to_do(findings: Sequence[Finding]) -> list[str]:
 def _first(findings: Sequence[Finding]) -> Finding:
     """The gravest, unless another finding says what it only sums up, or programs fail.
 
-    The first is so where it speaks of time in general, others have claimed a part of what it costs,
-    and one of them more than is left to it, or, if that is a problem as well, half as much: what is
-    advised in general spares a part of the time, and what mends one cause spares all that it costs.
-    The second is so of problems that cost no time: who has no
-    room to write is not helped by faster storage.
+    They fail by problems that cost no time: who has no room to write is not helped by faster
+    storage. So it is with one of several clients that is cut off, whatever slows down the others.
+    The gravest only sums up where it speaks of time in general, others that are about the same
+    client have claimed a part of what it costs, and one of them more than is left to it, or, if
+    that is a problem as well, half as much: what is advised in general spares a part of the time,
+    and what mends one cause spares all that it costs.
     """
     gravest = findings[0]
     for found in findings:
         if found.severity == "problem" and found.cost_s is None and found.advice:
             return found
+    for found in findings:
+        outage = found.id in OUTAGES and found.client_share is not None
+        if outage and found.severity == "problem" and found.advice:
+            return found
     if not gravest.general or not _is_claimed(gravest):
         return gravest
-    others = [found for found in findings[1:] if found.severity != "note" and found.advice]
+    others = [
+        found
+        for found in findings[1:]
+        if found.severity != "note" and found.advice and _share_a_client(found, gravest)
+    ]
     causes = [found for found in others if found.severity == "problem" and not found.general]
     for among, share in ((causes, AS_GRAVE), (others, 1.0)):
         dearest = max(among, key=lambda found: found.cost_s or 0.0, default=None)
         if dearest and (dearest.cost_s or 0.0) > share * (gravest.cost_s or 0.0):
             return dearest
     return gravest
+
+
+def _share_a_client(one: Finding, other: Finding) -> bool:
+    """Whether both are about a client, as far as they say about which."""
+    first, second = _clients(one), _clients(other)
+    return not first or not second or bool(first & second)
+
+
+def _clients(found: Finding) -> set[str]:
+    """The clients that it is about; empty where it is about a server, or the whole capture."""
+    abouts = [subject.about for subject in found.alike] or [found.about]
+    return {about[0] for about in abouts if len(about) > 1}
 
 
 def _is_claimed(found: Finding) -> bool:
@@ -206,11 +230,22 @@ def costs(found: Finding) -> str:
     if found.cost_s is None or found.saving_s is None:
         return ""
     if shared(found):
-        return f"{units.duration(found.saving_s)}, all of it counted in other findings already"
+        alone = f"{units.duration(found.saving_s)}, all of it counted in other findings already"
+        return alone + _of_client(found)
     clause = f"{_own(found)} of the time{_idle(found)}"
     if _is_claimed(found):
         clause += f" ({units.duration(found.saving_s)} with what other findings count, too)"
-    return clause
+    return clause + _of_client(found)
+
+
+def _of_client(found: Finding) -> str:
+    """What it is of the time in which its client was active, where it is judged by that, too."""
+    if found.client_share is None:
+        return ""
+    share = units.share(found.client_share)
+    if found.alike:
+        return f"; up to {share} of a client's active time"
+    return f"; {share} of its client's active time"
 
 
 IDLE_SHARE = 0.1

@@ -221,6 +221,73 @@ def test_what_the_gravest_only_sums_up_is_not_to_do_first(
     assert first.startswith("To do first: Mount without noac.")
 
 
+@pytest.mark.parametrize(
+    ("about", "is_first"),
+    [
+        (("10.0.0.3", "10.0.0.1"), True),
+        (("10.0.0.9", "10.0.0.1"), False),
+        # About a server: it may be what that client waits for.
+        (("10.0.0.1",), True),
+        ((), True),
+    ],
+)
+def test_what_another_client_waits_for_is_not_what_the_gravest_sums_up(
+    about: tuple[str, ...], is_first: bool
+) -> None:
+    gravest = samples.findings().findings[0]
+    sum_of_all = replace(gravest, general=True, cost_s=6.0, cost_share=0.1, saving_s=24.0)
+    named = replace(
+        gravest, about=about, alike=(), cost_s=9.0, cost_share=0.15, advice=(Advice("Ask less."),)
+    )
+    (first,) = findings.first_to_do((sum_of_all, named))
+    assert first.startswith("To do first: Ask less.") is is_first
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity", "client_share", "is_first"),
+    [
+        ("no_connection", "problem", 0.67, True),
+        ("unanswered_calls", "problem", 0.3, True),
+        ("no_connection", "warning", 0.05, False),
+        # The only client: there is nobody else that it could be held against.
+        ("no_connection", "problem", None, False),
+        ("stalled_calls", "problem", 0.3, False),
+    ],
+)
+def test_a_client_that_nobody_answers_comes_before_what_slows_others_down(
+    rule: str, severity: Severity, client_share: float | None, is_first: bool
+) -> None:
+    gravest = samples.findings().findings[0]
+    cut_off = replace(
+        gravest,
+        id=rule,
+        severity=severity,
+        about=("10.0.0.9", "10.0.0.1"),
+        alike=(),
+        cost_s=1.0,
+        cost_share=0.01,
+        client_share=client_share,
+        advice=(Advice("Is the server up?"),),
+    )
+    first = findings.first_to_do((gravest, cut_off))[0]
+    assert (first == "To do first: Is the server up?") is is_first
+
+
+def test_what_it_is_of_one_clients_time_is_told_behind_the_cost() -> None:
+    several, one = samples.findings().findings[:2]
+    assert "active" not in findings.costs(one)
+    assert findings.costs(replace(one, client_share=0.463)) == (
+        "1.25 s, 2.1 % of the time; 46.3 % of its client's active time"
+    )
+    assert findings.costs(replace(several, client_share=0.5)).endswith(
+        "; up to 50.0 % of a client's active time"
+    )
+    claimed = replace(one, cost_s=0.0, cost_share=0.0, client_share=0.463)
+    assert findings.costs(claimed) == (
+        "1.25 s, all of it counted in other findings already; 46.3 % of its client's active time"
+    )
+
+
 def test_data_at_risk_come_first_and_what_costs_most_of_the_time_second() -> None:
     gravest = samples.findings().findings[0]
     risk = replace(gravest, cost_s=None, cost_share=None, saving_s=None)

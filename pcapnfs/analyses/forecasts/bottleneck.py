@@ -107,7 +107,8 @@ class Bottleneck(Record):
     """Addresses of the client and of its server, of several that with most of its calls; empty for
     all clients."""
     active_s: float | None = None
-    """From the client's first call to its last reply, seconds; None for all clients."""
+    """The time in which the client was active, seconds: from its first call to its last reply, and
+    what it asked for a connection in vain after that; None for all clients."""
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""
@@ -217,7 +218,7 @@ def _by_client(
             moved_bytes=mine.moved_bytes,
             client_s=clock.budget.client_s,
             about=(clock.client, servers[clock.client]),
-            active_s=clock.active_s,
+            active_s=clock.present_s,
             placed_share=clock.budget.placed_share,
             queue_s=clock.queue_s,
             stable=clock.stable,

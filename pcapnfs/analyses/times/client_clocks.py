@@ -141,6 +141,14 @@ class ClientClock(Record):
     """What its stable calls hold, and whether they waited for others."""
 
     @property
+    def present_s(self) -> float:
+        """The time in which it was active, seconds.
+
+        From its first call to its last reply, and what it asked for a connection in vain after it.
+        """
+        return self.active_s + self.idle.vain_s
+
+    @property
     def round_trip_calls(self) -> int:
         """Calls that each take a round trip: those of NFS, NFSACL and the lock manager."""
         return self.calls + self.lock_calls

@@ -97,7 +97,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if pair.calls.calls < values[LEAST.name]:
             continue
         claims = left_out(pair.calls, row="stable")
-        severity = by_cost(material, claims, sure=False)
+        severity = by_cost(material, claims, sure=False, clients=(pair.client,))
         if severity == "note":
             continue
         yield Observed(

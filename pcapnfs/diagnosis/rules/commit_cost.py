@@ -10,7 +10,7 @@ from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.mounted import CHECK
 from pcapnfs.diagnosis.rules import sync_mount
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import by_cost, costs
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 SHARE = Threshold(
-    "commit_cost.share", 0.01, "share", "what COMMITs take of the time budget beyond round trips",
+    "commit_cost.share", 0.01, "share", "what COMMITs take beyond round trips of the time budget, "
+    "or of the time in which their client was active",
     "default of this tool",
 )  # fmt: skip
 MEAN = Threshold(
@@ -33,7 +34,6 @@ MEAN = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
-    total = sum(material.budget_rows().values())
     own = bound.own(material)
     through = _told_as_through(material, values)
     for pair in material.commits:
@@ -41,7 +41,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         beyond = pair.time_s - pair.commits * (own(pair.client).rtt_s or 0.0)
         claims = (Claim("stable", max(0.0, beyond)),)
-        if beyond <= 0 or beyond < values[SHARE.name] * total:
+        if beyond <= 0 or not costs(material, (pair.client,), claims, values[SHARE.name]):
             continue
         slow = pair.mean_s >= values[MEAN.name]
         yield Observed(

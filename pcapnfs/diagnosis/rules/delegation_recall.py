@@ -87,6 +87,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=pair.frames,
             claims=claims,
             about=(pair.holder, pair.server),
+            waiting=pair.waiting,
         )
 
 

@@ -9,7 +9,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules import slow_mount
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import by_cost, costs
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -20,19 +20,19 @@ LEAST = Threshold(
     "reported", "default of this tool",
 )  # fmt: skip
 SHARE = Threshold(
-    "gss_contexts.share", 0.01, "share", "the same of the time budget; below, nothing is reported",
-    "default of this tool",
+    "gss_contexts.share", 0.01, "share", "the same of the time budget, or of the time in which "
+    "the client was active; below, nothing is reported", "default of this tool",
 )  # fmt: skip
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
-    total_s = sum(material.budget_rows().values())
     for pair in material.preliminaries:
-        time_s = sum(pair.time_s.values())
-        if pair.kind != "context" or time_s < max(values[LEAST.name], values[SHARE.name] * total_s):
+        if pair.kind != "context" or sum(pair.time_s.values()) < values[LEAST.name]:
             continue
         claims = by_row(pair.time_s)
+        if not costs(material, (pair.client,), claims, values[SHARE.name]):
+            continue
         # Once for a user and a ticket it is over soon; what servers forget has to be made again.
         again = pair.refused > 0
         yield Observed(

@@ -28,7 +28,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         spared = 1 - pair.databases / pair.made
         claims = (Claim("stable", pair.time_s * spared), Claim("client", pair.pause_s * spared))
-        severity = by_cost(material, claims)
+        severity = by_cost(material, claims, clients=(pair.client,))
         if severity == "note":
             continue
         yield Observed(

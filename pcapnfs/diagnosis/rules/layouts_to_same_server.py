@@ -42,6 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(pair.got)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="Layouts lead to the server that gives them: pNFS gains nothing",
             seen=f"{units.counted(pair.got.calls, 'call')} asked for a layout and nothing else, "
             f"{units.duration(pair.got.time_s / pair.got.calls)} each. All of the "

@@ -50,6 +50,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = _claims(owner) if waits else ()
         yield Observed(
             severity=by_cost(material, claims) if waits else "note",
+            at_most="problem" if waits else None,
             title="OPENs and CLOSEs of NFSv4.0 wait for one another"
             if waits
             else "OPENs of NFSv4.0 wait for one another",

@@ -44,6 +44,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = by_row(pair.time_s)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="RDMA packets were lost and sent again",
             seen=_seen(pair),
             why="An adapter takes nothing behind a packet that is missing: the sender goes back, "

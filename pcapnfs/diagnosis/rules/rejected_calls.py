@@ -43,6 +43,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         told = _told(pair)
         yield Observed(
             severity=_severity(pair, by_cost(material, claims, sure=False)),
+            at_most="warning",
             title=f"{pair.op}: {told.title}",
             seen=_seen(pair),
             why=told.why,

@@ -11,7 +11,7 @@ from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import by_cost, costs
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
-    "stalled_calls.share", 0.01, "share", "of the time budget that they took together; below, "
-    "nothing is reported unless one of them took long", "default of this tool",
+    "stalled_calls.share", 0.01, "share", "of the time budget, or of the time in which their "
+    "clients were active, that they took together; below, nothing is reported unless one of them "
+    "took long", "default of this tool",
 )  # fmt: skip
 LONG = Threshold(
     "stalled_calls.long", 5.0, "s", "what one of them took that is told however small its share is",
@@ -32,15 +33,15 @@ LONG = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
-    whole_s = sum(material.budget_rows().values())
     for told in material.stalled_calls:
         claims = by_row(told.time_s)
-        cost_s = sum(told.time_s.values())
-        if cost_s < values[SHARE.name] * whole_s and told.longest_s < values[LONG.name]:
+        much = costs(material, told.clients, claims, values[SHARE.name])
+        if not much and told.longest_s < values[LONG.name]:
             continue
         alone = len(told.clients) == 1
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title=f"One call stood still for {units.duration(told.longest_s)}"
             if told.calls == 1
             else f"{units.count(told.calls)} calls "
@@ -55,6 +56,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(*told.clients, told.server) if alone else (told.server,),
             calls=told.calls,
+            waiting=told.clients,
         )
 
 

@@ -66,7 +66,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         few = lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments
         few = few and not cut and not held
         claims = by_row(_time_s(pair, held))
-        by_its_cost = by_cost(material, claims)
+        by_its_cost = by_cost(material, claims, clients=(pair.client,))
         # Few are told where they took much, since the verdict names it, too. Of two clocks the rule
         # captured_twice speaks.
         if (few and (by_its_cost == "note" or not lost)) or by_another_clock(material, pair):
@@ -78,7 +78,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         grave = cut or lost >= values[GRAVE.name] * pair.segments
         yield Observed(
             severity=_severity(pair, by_its_cost, grave=grave),
-            at_most="warning" if few else "problem",
+            at_most=by_its_cost if few else "problem",
             title=_TITLES[case],
             seen=_seen(pair, vain, held, cut=cut),
             why=_WHYS[case],

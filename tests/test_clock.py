@@ -364,18 +364,32 @@ def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
             return found
 
     at = next(reply for _, reply, _ in calls(SAMPLE) if reply and reply > 700)
-    doubtful = told(without_timestamps(paused(tmp_path / "forward.pcap", at, 3600, awake="")))
+    doubtful = told(without_timestamps(paused(tmp_path / "forward.pcap", at, 29, awake="")))
     (largest,) = told(SAMPLE).named
     title = TITLES[largest]
-    assert doubtful.named == ("client",)
+    assert doubtful.named[0] == "client"
     assert doubtful.doubt is not None
     assert doubtful.sentence.endswith(doubtful.doubt)
     assert doubtful.doubt.startswith(
-        f"That counts 60 m 0 s before frame {at + 1} in which nothing was captured: if the clock "
+        f"That counts 29.0 s before frame {at + 1} in which nothing was captured: if the clock "
         "of the capturing host was set forward there, they did not pass, and the time went into "
         f"{title} "
     )
-    assert told(paused(tmp_path / "real.pcap", at, 3600, awake="cs")).doubt is None
+    assert told(paused(tmp_path / "real.pcap", at, 29, awake="cs")).doubt is None
+    # Within a call, which is not left out however long it is.
+    within = told(without_timestamps(paused(tmp_path / "call.pcap", at - 1, 3600, awake="")))
+    assert within.named == ("server",)
+    assert within.doubt is not None
+    assert within.doubt.startswith(f"That counts 60 m 0 s before frame {at} in which")
+    # A long one between calls is no part of what the verdict is about, whether it passed or not.
+    for awake in ("", "cs"):
+        longer = paused(tmp_path / "long.pcap", at, 3600, awake=awake)
+        long = told(longer if awake else without_timestamps(longer))
+        assert (long.named, long.doubt) == ((largest,), None)
+        assert long.sentence.startswith(
+            "Without 60 m 0 s in pauses of 30 s or more, the 28.6 s from the first call to the "
+            f"last reply went into {title} "
+        )
     # Before the first call: no part of what the verdict is about.
     first = min(call for call, _, _ in calls(SAMPLE) if call)
     early = told(without_timestamps(paused(tmp_path / "early.pcap", first - 1, 3600, awake="")))

@@ -32,20 +32,31 @@ LEAST = 30
 """Calls that a finding on time in general must rest on."""
 
 
+def of_each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
+    """What a cause takes of the only client's time, or of each of several, named or not.
+
+    Only where there are calls enough to speak of time in general, and most can be read.
+    """
+    if material.trust.mostly_unread:
+        return
+    for found in alone(material):
+        if found.verdict is not None and found.calls >= LEAST:
+            yield (
+                found,
+                next(part for part in found.verdict.active_causes if part.cause == cause),
+            )
+
+
 def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
     """Whose verdict names a cause, with what it takes: the only client, or each of several.
 
     Where the active times of all clients, added up, name it, also those that it takes half as much
-    of. Only where there are calls enough to speak of time in general, and most can be read.
+    of.
     """
-    if material.trust.mostly_unread:
-        return
     common = cause in _common(material.bottleneck.clients)
-    for found in alone(material):
-        if found.verdict is None or found.calls < LEAST:
-            continue
-        part = next(part for part in found.verdict.active_causes if part.cause == cause)
-        if cause in found.verdict.named or (common and (part.share or 0.0) >= COMMON_SHARE):
+    for found, part in of_each(material, cause):
+        named = found.verdict is not None and cause in found.verdict.named
+        if named or (common and (part.share or 0.0) >= COMMON_SHARE):
             yield found, part
 
 
@@ -54,15 +65,10 @@ def seconds(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]
 
     What nobody knows may be any cause: where that is most, none is told beside it.
     """
-    if material.trust.mostly_unread:
-        return
     named = {found.about for found, _ in each(material, cause)}
-    for found in alone(material):
-        if found.verdict is None or found.calls < LEAST or found.about in named:
+    for found, part in of_each(material, cause):
+        if found.about in named or found.verdict is None or "unknown" in found.verdict.named:
             continue
-        if "unknown" in found.verdict.named:
-            continue
-        part = next(part for part in found.verdict.active_causes if part.cause == cause)
         if (part.share or 0.0) >= SECOND_SHARE:
             yield found, part
 
@@ -113,14 +119,16 @@ def active_s(material: Material, found: Bottleneck) -> float:
     """The time by which it is grave, seconds.
 
     That is the whole time budget; of one of several clients the time in which it was active, since
-    others may have run for longer.
+    others may have run for longer, and of the only one as well where it made long pauses.
     """
     return sum(material.budget_rows().values()) if found.active_s is None else found.active_s
 
 
 def whose(found: Bottleneck) -> str:
     """What a share is of, in words; costs are parts of the time budget, which may be longer."""
-    return "the run" if not found.about else "the client's active time"
+    if found.about:
+        return "the client's active time"
+    return "the run without its long pauses" if found.away_s else "the run"
 
 
 def severity(

@@ -181,8 +181,8 @@ class Finding(Record):
     client_share: float | None = None
     """What it costs by itself as a share of the time in which its client was active, or those that
     wait for it, 0…1, and of several alike the largest of these: the severity goes by that as well.
-    None where there is only one client, where it costs less than a second, where severity does not
-    go by cost, and where it is not known whose time it is."""
+    None where there is only one client and it made no long pauses, where it costs less than a
+    second, where severity does not go by cost, and where it is not known whose time it is."""
     cost_idle_s: float = 0.0
     """What of `cost_s` is time in which no call was under way (the row `client`), seconds: pauses
     that go with its calls."""

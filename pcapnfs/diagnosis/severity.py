@@ -1,7 +1,7 @@
 """How grave a finding is by what it costs: the same shares for all rules.
 
-Of the time budget of all clients; where there are several, also of the time in which those were
-active that wait for it.
+Of the time budget of all clients; where there are several, or the only one made long pauses, also
+of the time in which those were active that wait for it.
 """
 
 from __future__ import annotations
@@ -61,12 +61,15 @@ def graver(one: Severity, other: Severity) -> Severity:
 
 
 def active_s(material: Material, clients: Iterable[str]) -> float | None:
-    """The time in which some of several clients were active, added up, seconds.
+    """The time in which these clients were active, added up, seconds.
 
-    None where that is not known of one of them, and where there is only one.
+    None where that is not known of one of them; of the only client unless it made long pauses.
     """
+    clients = tuple(dict.fromkeys(clients))
+    if not material.bottleneck.clients:
+        return material.bottleneck.active_s if clients else None
     known = {found.about[0]: found.active_s for found in material.bottleneck.clients}
-    times = [known.get(client) for client in dict.fromkeys(clients)]
+    times = [known.get(client) for client in clients]
     told = [time_s for time_s in times if time_s is not None]
     return sum(told) if told and len(told) == len(times) else None
 
@@ -94,8 +97,8 @@ def by_client(material: Material, seen: Observed) -> Observed:
     """What a rule saw, as grave as it is to the clients that wait for it, if that is graver.
 
     The time budget adds up the clocks of all clients: one that is cut off among twenty others costs
-    a twentieth of what it would cost alone, and no less to those who work there. Only where
-    severity goes by cost.
+    a twentieth of what it would cost alone, and no less to those who work there; so it is with a
+    minute of work in a quiet hour. Only where severity goes by cost.
     """
     share = share_of(material, _whose(seen), seen.claims)
     if seen.at_most is None or share is None:

@@ -302,6 +302,39 @@ def test_what_only_one_client_was_told_to_come_again_for_is_its_own() -> None:
     assert budgets[DISK].waiting_s == pytest.approx(0.8)
 
 
+def test_long_pauses_are_left_out_of_what_a_client_is_judged_by() -> None:
+    """Twice 1.2 s of work, a minute apart; the other client worked in the first of them."""
+    capture = meta(end_ns=START_NS + 62_500 * MILLISECOND)
+    again = list(calls_of(NETWORK, 6120, "GETATTR", 8, 120))
+    files = [file(1, "a")]
+    with trace_of(capture, calls=[*waits_for_network(), *again], files=files) as trace:
+        alone = model(trace).verdict
+    beside = [*waits_for_network(), *again, *waits_for_disk()]
+    with trace_of(capture, calls=beside, files=files) as trace:
+        both, measured = model(trace).verdict, measure(trace)
+    told = (
+        "went into round trips 80.1 % (240 calls at a round trip of 8.00 ms); the client itself "
+        "19.9 %."
+    )
+    assert alone is not None
+    assert alone.sentence == (
+        "Without 1 m 0 s in pauses of 30 s or more, the 2.40 s from the first call to the last "
+        f"reply {told}"
+    )
+    assert both is not None
+    assert both.clients[0].sentence == (
+        f"Of 2 clients {NETWORK} waited longest for calls, 1.92 s of 1 m 2 s (without 1 m 0 s in "
+        f"pauses of 30 s or more, 2.40 s from its first call to its last reply): that time {told}"
+    )
+    # Its clock holds the pause, as its budget does.
+    assert shares(both.clients[0])["client"] > 0.95
+    assert measured.clients is not None
+    first = measured.clients.each[0]
+    assert first.away_s == pytest.approx(60.002)
+    assert first.present_s == pytest.approx(2.396)
+    assert measured.away_s == 0.0, "several clients have no pause in common"
+
+
 def test_clients_beyond_the_third_are_added_up() -> None:
     many = [
         row for host in range(3, 8) for row in calls_of(f"10.0.0.{host}", 0, "GETATTR", host, 40)

@@ -39,6 +39,19 @@ def test_the_only_client_is_the_whole_capture() -> None:
     assert bound.active_s(found, told) == 10.0
 
 
+def test_the_only_clients_long_pauses_are_no_part_of_its_run() -> None:
+    """Half of the time in which it was active is a problem, however long the capture is."""
+    found = bound_by("persistence", active_s=11.0, away_s=180.0)
+    (told, _), *_ = bound.each(found, "persistence")
+    assert bound.active_s(found, told) == 11.0
+    (seen,) = seen_by(persistence_bound.RULE, found)
+    assert "60.0 % of the run without its long pauses" in seen.seen
+    assert seen.severity == "problem"
+    assert seen_by(persistence_bound.RULE, bound_by("persistence", active_s=12.0))[0].severity == (
+        "warning"
+    )
+
+
 def test_of_several_clients_each_is_told_of_what_is_its_own() -> None:
     found = bound_each(DISK, NETWORK)
     (stored,) = seen_by(persistence_bound.RULE, found)

@@ -9,7 +9,7 @@ import pytest
 from pcapnfs.analyses.wire.late_connections import LateConnections
 from pcapnfs.diagnosis.rules.client_bound import RULE
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.bottlenecks import bound_by, bound_each, of_client
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.test_captured_at_server import THERE
 from tests.diagnosis.test_rdma_loss import LOST
@@ -43,6 +43,34 @@ def test_what_rdma_lost_before_the_capture_may_be_in_it() -> None:
     assert "Packets of RDMA were lost" in seen.why
     (seen,) = seen_by(RULE, bound_by("client"))
     assert "lost" not in seen.why
+
+
+@pytest.mark.parametrize(("away_s", "told"), [(0.0, False), (3.5, False), (3.6, True)])
+def test_long_pauses_that_the_verdict_leaves_out_are_told_here(away_s: float, told: bool) -> None:
+    """Of 10 s of work half a second is without a call, with the pauses 30 % of all."""
+    found = bound_by("persistence", client_s=0.5 + away_s, unused_s=away_s, away_s=away_s)
+    assert found.bottleneck.verdict is not None
+    whole_s = sum(each.time_s for each in found.bottleneck.verdict.causes)
+    assert whole_s == pytest.approx(10.0)
+    seen = seen_by(RULE, found)
+    assert bool(seen) is told
+    if told:
+        assert seen[0].seen == (
+            "From the first call of NFS to the last reply, no call was under way for 4.10 s, "
+            "30.1 % of the run. 3.60 s of it are pauses of a second or more, in which perhaps "
+            "nothing was run at all: before the work began, or between two commands."
+        )
+
+
+def test_of_one_of_several_clients_long_pauses_are_told_beside_its_work() -> None:
+    paused = of_client(2, "persistence", away_s=90.0)
+    (seen,) = seen_by(RULE, bound_each(paused, of_client(3, "persistence")))
+    assert seen.about == paused.about
+    assert seen.seen == (
+        "From the client's first call to its last reply, no call was under way for 1 m 30 s, "
+        "90.5 % of that time. 1 m 30 s in pauses of 30 s or more are a part of it: perhaps nothing "
+        "was run then."
+    )
 
 
 def test_waiting_for_locks_is_told_apart() -> None:

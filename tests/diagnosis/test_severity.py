@@ -97,6 +97,15 @@ def test_nothing_changes_where_the_time_is_nobodys_in_particular() -> None:
     assert by_client(bound_by("client"), seen(5.0)) == seen(5.0)
 
 
+def test_what_is_little_of_a_quiet_hour_is_held_against_the_work_in_it() -> None:
+    """The only client, at work for 20 s of 200."""
+    quiet = bound_by("client", rows={"stable": 6.0}, active_s=20.0, away_s=180.0)
+    told = by_client(quiet, seen(2.0))
+    assert (told.severity, told.client_share) == ("problem", 0.1)
+    # A finding on a server says nothing of whose time it takes.
+    assert by_client(quiet, seen(2.0, ("10.0.0.1",))).client_share is None
+
+
 def test_of_several_that_wait_their_times_are_added_up() -> None:
     both = replace(seen(3.0, ("10.0.0.1",)), waiting=("10.0.0.2", "10.0.0.3"))
     told = by_client(among_many(), both)

@@ -26,6 +26,7 @@ from pcapnfs.analyses.servers import stalled_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.call_times import KindOfStable, mostly_resent
+from pcapnfs.analyses.times.long_pauses import long_enough
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.times.stable_calls import StableCalls
@@ -107,8 +108,9 @@ class Bottleneck(Record):
     """Addresses of the client and of its server, of several that with most of its calls; empty for
     all clients."""
     active_s: float | None = None
-    """The time in which the client was active, seconds: from its first call to its last reply, and
-    what it asked for a connection in vain after that; None for all clients."""
+    """The time in which the client was active, seconds: from its first call to its last reply
+    without `away_s`, and what it asked for a connection in vain after that; None for all clients,
+    and for the only one unless it is less than the capture by a pause of 30 s or more."""
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""
@@ -117,6 +119,9 @@ class Bottleneck(Record):
     seconds; 0 of one of several clients."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    away_s: float = 0.0
+    """Pauses of 30 s or more between the client's calls, in which it is not known to have waited
+    for anything, seconds; 0 for all of several clients."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""
     stable_writes: int = 0
@@ -168,6 +173,8 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         client_s=measured.client_s + measured.pauses_s,
         unused_s=measured.unused_s,
         queue_s=measured.queue_s,
+        active_s=_active_s(measured),
+        away_s=measured.away_s,
         stable=measured.stable,
         stable_writes=sum(each.writes for each in written.values()),
         stable_files=sum(each.files for each in written.values()),
@@ -175,6 +182,14 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         unknown_calls=measured.unknown_calls,
         clients=tuple(_by_client(trace, clocks, seen, written)),
     )
+
+
+def _active_s(measured: Measurement) -> float | None:
+    """Of the only client the time in which it was active, if the capture is longer by a pause."""
+    outside = measured.capture_s - measured.present_s
+    if measured.several > 1 or measured.lacking or not long_enough(outside):
+        return None
+    return measured.present_s
 
 
 def _clocks(measured: Measurement) -> list[ClientClock]:
@@ -221,6 +236,7 @@ def _by_client(
             active_s=clock.present_s,
             placed_share=clock.budget.placed_share,
             queue_s=clock.queue_s,
+            away_s=clock.away_s,
             stable=clock.stable,
             stable_writes=stored.writes,
             stable_files=stored.files,

@@ -23,6 +23,7 @@ from pcapnfs.analyses.times.call_times import (
     slow_s,
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
+from pcapnfs.analyses.times.long_pauses import long_enough
 from pcapnfs.analyses.times.spent import Spent, divided
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer, Lost
@@ -166,6 +167,9 @@ class Measurement(Record):
     """The time between calls, without pauses, seconds."""
     pauses_s: float
     """Gaps of a second or more between calls, together, seconds."""
+    long_pauses_s: float
+    """Those of them of 30 s or more, of the only client, if what lies between them is work
+    (`long_pauses`), likewise."""
     apart_s: float
     """For how long calls that mount and unmount were outstanding, added up, seconds: in none of the
     other times."""
@@ -238,6 +242,26 @@ class Measurement(Record):
         if self.lost.idle_s or self.unreached_s:
             return 0.0
         return max(0.0, self.pauses_s - self.locked.pauses_s)
+
+    @property
+    def away_s(self) -> float:
+        """The long pauses in which the only client is not known to have waited for anything, s.
+
+        0 of several clients, and where calls may have been under way that nobody saw.
+        """
+        if self.several > 1 or self.lacking or self.times_untold:
+            return 0.0
+        known_s = self.lost.idle_s + self.longer.idle_s + self.unreached_s + self.locked.pauses_s
+        return long_enough(self.long_pauses_s - known_s)
+
+    @property
+    def present_s(self) -> float:
+        """The time in which the only client was active, seconds.
+
+        From its first call to its last reply without these pauses, with mounting, and with what it
+        asked for a connection in vain after that.
+        """
+        return self.span_s - self.away_s + self.apart_s + self.vain_s
 
     @property
     def span_s(self) -> float:

@@ -37,6 +37,7 @@ from pcapnfs.analyses.servers.server_queue import (
     waits_by_client,
 )
 from pcapnfs.analyses.servers.stalled_calls import stood_still_by_client
+from pcapnfs.analyses.times import long_pauses as _pauses
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import stable_calls as _stable_calls
 from pcapnfs.analyses.times import storage_clock
@@ -192,6 +193,7 @@ def measure(
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
+        long_pauses_s=0.0 if several else _long_pauses_s(found, calls),
         apart_s=float(calls.apart_s.sum()),
         sums=sums,
         clients=clocks if several else None,
@@ -252,6 +254,13 @@ def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
         stood_still=stood_still_by_client(trace),
         loss_rates=loss_rates_by_client(trace),
     )
+
+
+def _long_pauses_s(found: Outstanding, calls: Timeline) -> float:
+    """The long pauses of the only client, seconds: not what lies between its mount and its work."""
+    intervals = found.intervals
+    between_s = float(calls.idle_s[calls.idle_s >= _pauses.LONG_PAUSE_S].sum())
+    return min(_pauses.long_pauses_s(intervals.begin, intervals.end), between_s)
 
 
 def _at_once(found: Outstanding, calls: Timeline) -> int:

@@ -23,6 +23,7 @@ from pcapnfs.analyses.forecasts.verdict_evidence import (
     storage_of,
     typical_share,
 )
+from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.times.call_times import BOUND
 from pcapnfs.analyses.times.idle_time import divided
 from pcapnfs.analyses.wire.loss_rate import holding
@@ -79,8 +80,8 @@ class ClientVerdict(Record):
     a connection is in `waiting`; the others divide the rest of it."""
     active_causes: tuple[Cause, ...]
     """The same of the time in which it was active, largest first: from its first call to its last
-    reply, with what it asked for a connection after that, without mounting where the sentence tells
-    that."""
+    reply without pauses of 30 s or more in which it waited for nothing known, with what it asked
+    for a connection after that, and without mounting where the sentence tells that."""
 
 
 class Verdict(Record):
@@ -101,7 +102,8 @@ class Verdict(Record):
     have stored data),
     `mixed` (most as from memory, some far slower); None where no call is stable."""
     causes: tuple[Cause, ...]
-    """All parts, largest first."""
+    """All parts, largest first; of the only client's run without pauses of 30 s or more in which it
+    waited for nothing known."""
     client: str | None = None
     """Address of the client whose clock this is; None where there is only one, and of a
     forecast, which takes all clients as one."""
@@ -199,10 +201,12 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 
 def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     """What the only client's run went into."""
-    told = measured.persist_s is not None
+    told, away = measured.persist_s is not None, measured.away_s
+    costs = measured.costs()
+    costs = replace(costs, pauses_s=max(0.0, costs.pauses_s - away))
     found = verdict(
         Evidence(
-            costs=measured.booked(measured.costs()),
+            costs=measured.booked(costs),
             # Calls overlap otherwise while their bytes move than on average.
             transfer_s=measured.moved_s * measured.concurrency,
             waiting_s=measured.postponed_s,
@@ -211,7 +215,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             cut_s=measured.lost.cut_s,
             arrival=measured.arrival,
             lost_idle_s=measured.lost.idle_s,
-            unused_s=measured.unused_s,
+            unused_s=max(0.0, measured.unused_s - away),
             longer_s=measured.longer.calls_s,
             longer_calls=measured.longer.calls,
             longer_idle_s=measured.longer.idle_s,
@@ -244,17 +248,24 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
 
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
-    apart = measured.apart_s
-    if not noticed(apart, apart + measured.span_s):
-        told_s = measured.span_s + measured.vain_s
-        if not found.named or told_s >= ACTIVE_SHARE * measured.capture_s:
-            return found
-        begin = f"The {units.duration(measured.span_s)} from the first call to the last reply"
+    apart, away, sentence = measured.apart_s, measured.away_s, found.sentence
+    worked = measured.span_s - away
+    mounting = noticed(apart, apart + worked)
+    brief = worked + measured.vain_s < ACTIVE_SHARE * measured.capture_s and not mounting
+    if found.named and (away or brief):
+        begin = f"{units.duration(worked)} from the first call to the last reply"
+        begin = f"Without {long_pauses.told(away)}, the {begin}" if away else f"The {begin}"
         if measured.vain_s:
-            begin += f", and {units.duration(measured.vain_s)} of asking for a connection after it,"
-        return replace(found, sentence=begin + found.sentence.removeprefix("The time"))
-    mounting = _mounting(apart, looked_up=measured.asked_in_vain)
-    return replace(found, sentence=f"{mounting}. {found.sentence}")
+            begin += f", and {_asking(measured.vain_s)},"
+        sentence = begin + sentence.removeprefix("The time")
+    if mounting:
+        sentence = f"{_mounting(apart, looked_up=measured.asked_in_vain)}. {sentence}"
+    return replace(found, sentence=sentence)
+
+
+def _asking(vain_s: float) -> str:
+    """What is added to a run."""
+    return f"{units.duration(vain_s)} of asking for a connection after it"
 
 
 def _mounting(apart_s: float, *, looked_up: bool = False) -> str:
@@ -266,10 +277,12 @@ def _mounting(apart_s: float, *, looked_up: bool = False) -> str:
 def _doubted(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict with what it counts that may not have passed: a pause of which nothing tells.
 
-    It is half of the capture or more. So it lies within any time that is as long, and in no other.
+    It is half of the capture or more. So it lies within any time that is as long, and in no other;
+    nor is it in one that is told without its long pauses.
     """
     pause_s, frame = measured.untold_pause_s, measured.untold_pause_frame
-    counted_s = found.clients[0].clock_s if found.clients else measured.span_s + measured.vain_s
+    clocks = measured.clients.each if measured.clients is not None else ()
+    counted_s = max((clock.present_s for clock in clocks[:TOLD]), default=measured.present_s)
     if pause_s is None or pause_s > counted_s:
         return found
     where = f" before frame {frame}" if frame is not None else ""
@@ -353,13 +366,14 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     causes = causes_of(_seen(evidence, parts))
     idle = clock.idle
     known = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
-    unused = max(0.0, clock.active_s - clock.waited_s - known)
+    away = clock.away_s
+    unused = max(0.0, clock.active_s - clock.waited_s - known - away)
     wall = clock.budget.wall_s
-    other, whose = clock.active_s < ACTIVE_SHARE * wall, "its"
+    other, whose = bool(away) or clock.active_s < ACTIVE_SHARE * wall, "its"
     if other:
         told += f" ({_active(clock)})"
         whose = "that"
-    if mounting := noticed(clock.apart_s, clock.active_s):
+    if mounting := noticed(clock.apart_s, clock.active_s - away):
         parts = _without_mounting(clock, parts)
         told += f". {_mounting(clock.apart_s)}"
         whose = "its"
@@ -384,9 +398,12 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
 
 def _active(clock: ClientClock) -> str:
     """The time in which it was active, in words: what shares are of where that is not its clock."""
-    told = f"{units.duration(clock.active_s)} from its first call to its last reply"
+    worked = clock.active_s - clock.away_s
+    told = f"{units.duration(worked)} from its first call to its last reply"
+    if clock.away_s:
+        told = f"without {long_pauses.told(clock.away_s)}, {told}"
     if vain_s := clock.idle.vain_s:
-        told += f", and {units.duration(vain_s)} of asking for a connection after it"
+        told += f", and {_asking(vain_s)}"
     return told
 
 

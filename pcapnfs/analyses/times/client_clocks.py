@@ -33,6 +33,7 @@ from pcapnfs.analyses.times.call_times import (
     stable_median_s,
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
+from pcapnfs.analyses.times.long_pauses import long_enough, long_pauses_s
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_calls
 from pcapnfs.analyses.wire.held_segments import AckWaits
@@ -126,6 +127,9 @@ class ClientClock(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    long_pauses_s: float = 0.0
+    """Its pauses of 30 s or more between calls, together, if what lies between them is work
+    (`long_pauses`), seconds."""
     turns: float = 0.0
     """Its calls, each by its share of the time for which it was outstanding: 1 where it was alone,
     a half beside another."""
@@ -144,9 +148,22 @@ class ClientClock(Record):
     def present_s(self) -> float:
         """The time in which it was active, seconds.
 
-        From its first call to its last reply, and what it asked for a connection in vain after it.
+        From its first call to its last reply without long pauses, and what it asked for a
+        connection in vain after that.
         """
-        return self.active_s + self.idle.vain_s
+        return self.active_s - self.away_s + self.idle.vain_s
+
+    @property
+    def away_s(self) -> float:
+        """The long pauses in which it is not known to have waited for anything, seconds.
+
+        0 where calls may have been under way that nobody saw.
+        """
+        if self.lacking or self.budget.untold:
+            return 0.0
+        idle = self.idle
+        known_s = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
+        return long_enough(self.long_pauses_s - known_s)
 
     @property
     def round_trip_calls(self) -> int:
@@ -338,6 +355,7 @@ def client_clocks(
     waited = booked.waited_ns.sum(axis=1) / NANOSECONDS
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
+    own_calls = by_group(calls.intervals.group, calls.intervals.groups)
     members = by_group(line.client, len(calls.clients))
     behind = line.behind()
     # Of clients that call at the same time, one may always be first.
@@ -396,6 +414,9 @@ def client_clocks(
                 lacking=lacking,
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
+                long_pauses_s=long_pauses_s(
+                    calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
+                ),
                 turns=float(booked.turns[place].sum()),
                 stable_turns=float(booked.turns[place, ROWS.index("stable")]),
                 loss_rates=known.loss_rates.get(client, ()),

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.verdict_evidence import is_paused
+from pcapnfs.analyses.forecasts.verdict import Cause
+from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE, is_paused
+from pcapnfs.analyses.times import long_pauses
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
-    from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
@@ -31,9 +32,29 @@ CONNECTING = 0.5
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
-    for found, cause in bound.each(material, "client"):
+    for found, cause in _idle(material):
         if _late_s(material, found) < CONNECTING * found.client_s:
             yield _observed(material, found, cause)
+
+
+def _idle(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
+    """Whose time it takes much of: the verdict's, with the long pauses that this leaves out."""
+    named = {found.about for found, _ in bound.each(material, "client")}
+    for found, cause in bound.of_each(material, "client"):
+        if not found.away_s:
+            if found.about in named:
+                yield found, cause
+            continue
+        whole_s = sum(each.time_s for each in _causes(found)) + found.away_s
+        idle_s = cause.time_s + found.away_s
+        share = idle_s / whole_s if whole_s else None
+        if found.about in named or (share or 0.0) >= LARGE_SHARE:
+            yield found, Cause("client", idle_s, share)
+
+
+def _causes(found: Bottleneck) -> tuple[Cause, ...]:
+    """All parts of the time in which it was active."""
+    return found.verdict.active_causes if found.verdict is not None else ()
 
 
 def _late_s(material: Material, found: Bottleneck) -> float:
@@ -127,10 +148,16 @@ def _lost(material: Material, found: Bottleneck) -> bool:
 
 
 def _seen(found: Bottleneck, cause: Cause) -> str:
-    idle = f"{units.duration(cause.time_s)}, {units.share(cause.share)} of {bound.whose(found)}"
-    beside = {part.cause: part.time_s for part in (found.verdict.causes if found.verdict else ())}
+    whose = "the run" if not found.about else "that time" if found.away_s else bound.whose(found)
+    idle = f"{units.duration(cause.time_s)}, {units.share(cause.share)} of {whose}"
+    beside = {part.cause: part.time_s for part in _causes(found)}
     if waited_s := beside.get("locks", 0.0):
         idle += f", without {units.duration(waited_s)} of waiting for locks"
+    if found.about and found.away_s:
+        return (
+            f"From the client's first call to its last reply, no call was under way for {idle}. "
+            f"{long_pauses.told(found.away_s)} are a part of it: perhaps nothing was run then."
+        )
     if found.about:
         return f"No call was under way for {idle}."
     # Not of the protocols beside it, which mount: `network` has these, too.

@@ -1,0 +1,69 @@
+"""Pauses of a client that are none that a run is judged by: nothing was run, or nobody waited.
+
+Takes when a client's calls were outstanding; gives its long pauses, if what lies between them is
+work. Whether the client waited for anything meanwhile, others say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import units
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Times = NDArray[np.int64]
+
+LONG_PAUSE_S = 30.0
+"""A pause of so many seconds lies between two commands, or two runs of a job: an hour of that
+beside a minute of work would make anything little. It is half of the time after which an idle
+client of NFSv4 renews its lease (Linux: 60 s), and longer than programs that are at work commonly
+go without a look at any file."""
+
+WORK_S = 1.0
+"""What lies between two such pauses is work from so many seconds on: users notice it. Less is a
+look at the mount from time to time (the renewal of a lease, a monitor that asks how full it
+is) …"""
+
+MOSTLY_WORK = 0.5
+"""… and the client is idle, not at work with pauses, where work is not so much of the rest."""
+
+
+def long_pauses_s(begin: Times, end: Times) -> float:
+    """The long pauses between a client's calls, together, seconds.
+
+    0 without any, and where most of the rest are looks at the mount.
+
+    Args:
+        begin: When each call began to be outstanding, ns.
+        end: When that ended, ns.
+    """
+    if not len(begin):
+        return 0.0
+    if (begin[1:] < begin[:-1]).any():
+        order = np.argsort(begin, kind="stable")
+        begin, end = begin[order], end[order]
+    reached = np.maximum.accumulate(end)
+    pauses_s = (begin[1:] - reached[:-1]) / NANOSECONDS
+    long = np.flatnonzero(pauses_s >= LONG_PAUSE_S)
+    first = begin[np.concatenate(([0], long + 1))]
+    last = reached[np.concatenate((long, [len(reached) - 1]))]
+    rest_s = (last - first) / NANOSECONDS
+    work_s = rest_s[rest_s >= WORK_S].sum()
+    if not len(long) or work_s < MOSTLY_WORK * rest_s.sum():
+        return 0.0
+    return float(pauses_s[long].sum())
+
+
+def long_enough(pauses_s: float) -> float:
+    """What is left of long pauses, seconds; 0 where that is not as long as one of them."""
+    return pauses_s if pauses_s >= LONG_PAUSE_S else 0.0
+
+
+def told(pauses_s: float) -> str:
+    """Long pauses in words."""
+    return f"{units.duration(pauses_s)} in pauses of {LONG_PAUSE_S:.0f} s or more"

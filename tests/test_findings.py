@@ -81,7 +81,7 @@ def test_the_verdict_and_the_findings_name_the_same(capture: Capture) -> None:
     shares = {
         GENERAL[part.cause]: part.share or 0.0
         for found in measured.clients or (measured,)
-        for part in (found.verdict.causes if found.verdict is not None else ())
+        for part in (found.verdict.active_causes if found.verdict is not None else ())
         if part.cause in GENERAL and part.cause not in _said_of(found)
     }
     assert beside <= {rule for rule, share in shares.items() if share >= SECOND_SHARE}
@@ -92,7 +92,8 @@ def _said_of(found: Bottleneck) -> set[str]:
     """The causes that findings are to name, of one client."""
     if found.verdict is None or found.calls < LEAST:
         return set()
-    return set(found.verdict.named)
+    # Long pauses, which the verdict leaves out, are the client's.
+    return {*found.verdict.named, *(("client",) if found.away_s else ())}
 
 
 ELSEWHERE = {

@@ -93,6 +93,16 @@ def costs(
     return _cost_s(claims) >= whole_s or (share_of(material, clients, claims) or 0.0) >= share
 
 
+def takes_much(material: Material, client: str, claims: Iterable[Claim]) -> bool:
+    """Whether calls cost a client enough to be told however few of its calls they are.
+
+    That is a second, and what makes a warning. Beside a job that sends many calls, those of another
+    are a small part of all, and take as long as alone.
+    """
+    claims = tuple(claims)
+    return _cost_s(claims) >= NOTICED_S and costs(material, (client,), claims, WARNING_SHARE)
+
+
 def by_client(material: Material, seen: Observed) -> Observed:
     """What a rule saw, as grave as it is to the clients that wait for it, if that is graver.
 

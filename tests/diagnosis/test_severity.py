@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.caching.acl_queries import AclQueries
+from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.locks.lock_calls import LockCalls
+from pcapnfs.analyses.namespace.voided_names import VoidedNames
 from pcapnfs.diagnosis.finding import Claim, Observed, Rule, Severity
 from pcapnfs.diagnosis.judging import judge_by
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules import (
+    acl_storm,
     attributes_apart,
     commit_cost,
     delegation_recall,
+    lock_calls,
     stalled_calls,
     tcp_loss,
+    voided_names,
 )
 from pcapnfs.diagnosis.severity import by_client, by_cost, costs, of_cost
-from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_by, bound_each, of_client
-from tests.diagnosis.material import seen_by
+from pcapnfs.record import Record, replace
+from tests.diagnosis.bottlenecks import bound_by, bound_each, clock, of_client
+from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.test_attributes_apart import MANY as APART
 from tests.diagnosis.test_commit_cost import MANY as COMMITTED
 from tests.diagnosis.test_delegation_recall import CALLED
+from tests.diagnosis.test_lock_calls import MANY as LOCKING
 from tests.diagnosis.test_stalled_calls import ONE
 from tests.diagnosis.test_tcp_loss import LOSSY
+from tests.diagnosis.test_voided_names import VOIDED
 
 PAIR = ("10.0.0.2", "10.0.0.1")
 
@@ -147,6 +156,42 @@ def test_what_is_silent_of_little_asks_the_same() -> None:
     assert not costs(many, (), claims, 0.01)
     # The budget of all still counts.
     assert costs(many, (), (Claim("stable", 2.0),), 0.01)
+
+
+STORM = AclQueries(*PAIR, 1000, Spared(60, 0.9, 0.6, (3, 5)), 0, NONE, 60, 0)
+LOCKED = replace(LOCKING, calls=1000, locking=Spared(60, 0.9, 0.6, (3, 5)))
+LOOKED_UP = replace(
+    VOIDED, calls=1000, asked=Spared(60, 2.0, 0.6, (3, 5)), kept=Spared(60, 0.9, 0.6, (3, 5))
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "field", "few"),
+    [
+        (acl_storm.RULE, "acl_queries", STORM),
+        (lock_calls.RULE, "lock_calls", LOCKED),
+        (voided_names.RULE, "voided_names", LOOKED_UP),
+    ],
+    ids=lambda value: value.id if isinstance(value, Rule) else "",
+)
+def test_few_of_the_calls_are_told_where_they_cost_much(
+    rule: Rule, field: str, few: AclQueries | LockCalls | VoidedNames
+) -> None:
+    """60 of 1,000 calls are less than a tenth; they cost 1.5 s."""
+
+    def told(found: Material, pair: Record) -> list[Severity]:
+        material = replace(found, **{field: (pair,)})  # type: ignore[arg-type]
+        return [each.severity for each in judge_by([rule], material).findings]
+
+    # A hundredth of the budget; of the time of its client; and neither.
+    assert told(replace(nothing(), time_budget=clock(unstable=9.0)), few)
+    assert told(among_many(150.0), few) == ["warning"]
+    assert told(among_many(151.0), few) == []
+    # Less than a second, or fewer than are worth a word.
+    brief = Spared(60, 0.5, 0.4, (3, 5))
+    field_of = {"acl_queries": "asked", "lock_calls": "locking", "voided_names": "kept"}
+    quick = replace(few, **{field_of[field]: brief})  # type: ignore[arg-type]
+    assert told(replace(nothing(), time_budget=clock(unstable=9.0)), quick) == []
 
 
 def test_rules_that_are_silent_of_little_tell_what_is_much_for_one_client() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import left_out
-from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.mounted import CHANGE
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import by_cost, takes_much
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
-    "acl_storm.share", 0.1, "share", "calls that fetch an ACL", "default of this tool"
+    "acl_storm.share",
+    0.1,
+    "share",
+    "calls that fetch an ACL; fewer are told where they cost a second and a hundredth of the time",
+    "default of this tool",
 )
 LEAST = Threshold(
     "acl_storm.least", 50, "calls", "that fetch an ACL, below which nothing is reported",
@@ -29,9 +33,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.acl_queries:
         asked = pair.asked
-        if not many(pair, values):
+        if not many(material, pair, values):
             continue
-        claims = left_out(asked, pair.listed)
+        claims = _claims(pair)
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
@@ -51,9 +55,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
-def many(pair: AclQueries, values: Values) -> bool:
+def many(material: Material, pair: AclQueries, values: Values) -> bool:
     """Whether a client fetches so many ACLs that it is told."""
-    return pair.asked.calls >= max(values[LEAST.name], values[SHARE.name] * pair.calls)
+    fetched = pair.asked.calls
+    return fetched >= values[LEAST.name] and (
+        fetched >= values[SHARE.name] * pair.calls
+        or takes_much(material, pair.client, _claims(pair))
+    )
+
+
+def _claims(pair: AclQueries) -> tuple[Claim, ...]:
+    """What they cost, with those for extended attributes."""
+    return left_out(pair.asked, pair.listed)
 
 
 def _seen(pair: AclQueries) -> str:

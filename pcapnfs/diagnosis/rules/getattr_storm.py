@@ -57,7 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     of_acls = {
         (each.client, each.server)
         for each in material.acl_queries
-        if acl_storm.many(each, values)
+        if acl_storm.many(material, each, values)
         and not each.changed
         and each.by_attribute < each.asked.calls
     }

@@ -10,7 +10,7 @@ from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.lock_contention import LOCAL
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import by_cost, takes_much
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ SHARE = Threshold(
     "lock_calls.share",
     0.1,
     "share",
-    "calls that lock, unlock, test or free",
+    "calls that lock, unlock, test or free; fewer are told where they cost a second and a "
+    "hundredth of the time",
     "default of this tool",
 )
 LEAST = Threshold(
@@ -37,9 +38,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.lock_calls:
         locking = pair.locking
-        if locking.calls < values[LEAST.name] or locking.calls < values[SHARE.name] * pair.calls:
-            continue
         claims = left_out(locking)
+        few = locking.calls < values[SHARE.name] * pair.calls
+        if locking.calls < values[LEAST.name] or (
+            few and not takes_much(material, pair.client, claims)
+        ):
+            continue
         sqlite = pair.sqlite >= MOSTLY * pair.locks
         yield Observed(
             severity=by_cost(material, claims),

@@ -11,7 +11,7 @@ from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules import no_name_cache
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import by_cost, takes_much
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
-    "voided_names.share", 0.1, "share", "calls that are such a LOOKUP", "default of this tool"
+    "voided_names.share",
+    0.1,
+    "share",
+    "calls that are such a LOOKUP; fewer are told where they cost "
+    "a second and a hundredth of the time",
+    "default of this tool",
 )
 LEAST = Threshold(
     "voided_names.least", 50, "calls",
@@ -38,13 +43,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     }
     for pair in material.voided_names:
         asked = pair.asked
+        claims = left_out(pair.kept)
+        few = asked.calls < values[SHARE.name] * pair.calls
         if (
             asked.calls < values[LEAST.name]
-            or asked.calls < values[SHARE.name] * pair.calls
+            or (few and not takes_much(material, pair.client, claims))
             or (pair.client, pair.server) in keeps_none
         ):
             continue
-        claims = left_out(pair.kept)
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",

@@ -394,6 +394,13 @@ def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
     first = min(call for call, _, _ in calls(SAMPLE) if call)
     early = told(without_timestamps(paused(tmp_path / "early.pcap", first - 1, 3600, awake="")))
     assert (early.named, early.doubt) == ((largest,), None)
+    # Within the first call of all, which looks for a port to mount by: that is told beside it.
+    asked = 4
+    mounting = told(without_timestamps(paused(tmp_path / "mount.pcap", asked, 3600, awake="")))
+    assert mounting.sentence.startswith(
+        "Mounting took 60 m 0 s, and is not counted in what follows"
+    )
+    assert (mounting.named, mounting.doubt) == ((largest,), None)
 
 
 def _pause(told: Trust) -> tuple[float | None, int | None]:

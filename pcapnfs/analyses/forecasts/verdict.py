@@ -282,7 +282,9 @@ def _doubted(measured: Measurement, found: Verdict) -> Verdict:
     """
     pause_s, frame = measured.untold_pause_s, measured.untold_pause_frame
     clocks = measured.clients.each if measured.clients is not None else ()
-    counted_s = max((clock.present_s for clock in clocks[:TOLD]), default=measured.present_s)
+    # What mounts is in the clock of each of several clients, and in no sentence on the only one.
+    alone_s = measured.present_s - measured.apart_s
+    counted_s = max((clock.present_s for clock in clocks[:TOLD]), default=alone_s)
     if pause_s is None or pause_s > counted_s:
         return found
     where = f" before frame {frame}" if frame is not None else ""

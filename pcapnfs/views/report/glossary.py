@@ -66,7 +66,9 @@ TERMS: dict[str, tuple[str, str]] = {
         "Finding, cost",
         "What a rule saw. Costs are seconds of the time budget; a second is booked to one finding "
         "only, so that they add up. Problem: it costs much of the time, or puts data at risk; "
-        "warning: it may, or costs some; note: worth knowing. Certain: the packets say so "
+        "warning: it may, or costs some; note: worth knowing. Of several clients, or beside long "
+        "pauses, the share of one client's active time counts, too: from its first call to its "
+        "last reply, without pauses of 30 s or more. Certain: the packets say so "
         "themselves; likely: they have no other common cause; possible: there is another one.",
     ),
     "file": (

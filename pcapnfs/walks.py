@@ -93,8 +93,9 @@ def held(moves: duckdb.DuckDBPyRelation, *, visit_s: float) -> Batch:
 
     Args:
         moves: `mount`, `file`, `moment`, `call`, `position`, `start`, `stop`, `reading`, `asked`,
-            `asked_at`, `valid`, `void`, as analyses/caching/cache.py says.
-        visit_s: Questions that are closer together are one visit, seconds.
+            `opened`, `asked_at`, `valid`, `void`, as analyses/caching/cache.py says.
+        visit_s: Questions so soon after the first of a visit are of that one, seconds; an OPEN
+            begins one.
 
     Raises:
         duckdb.Error: The database could not give the rows.

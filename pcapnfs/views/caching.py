@@ -196,7 +196,7 @@ def data_sentences(result: Cache) -> list[str]:
         told = f"{again} read again after somebody else's change"
         if result.bytes_saved:
             saved = units.size(result.bytes_saved)
-            told += f"; at most {saved} not read again, because the cache was valid"
+            told += f"; about {saved} not read again, because the cache was valid"
         lines.append(f"{told}.")
     if result.invalidations:
         lines.append(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import duckdb
 import pytest
@@ -233,35 +235,39 @@ def test_told(database: duckdb.DuckDBPyConnection, calls: Rows, rows: Rows) -> N
 MOVES = {
     "mount": "uinteger", "file": "uinteger", "position": "uinteger", "moment": "bigint",
     "start": "bigint", "stop": "bigint", "reading": "boolean", "asked": "boolean",
-    "asked_at": "bigint", "valid": "boolean", "void": "boolean",
+    "opened": "boolean", "asked_at": "bigint", "valid": "boolean", "void": "boolean",
 }  # fmt: skip
 
-HELD = f"""
-    with reached as (
-        select *, max(stop) over earlier as extent, lead(call) over around is null as last,
-               lead(asked) over around as then_asked, lead(asked_at) over around as then_asked_at
-        from moves
-        window around as (partition by mount, file order by moment, call, position),
-               earlier as (partition by mount, file order by moment, call, position
-                           rows between unbounded preceding and 1 preceding)
-    ),
-    voided as (
-        select *, last_value(case when void then extent end ignore nulls) over (
-                   partition by mount, file order by moment, call, position
-                   rows between unbounded preceding and 1 preceding) as void_extent
-        from reached
-    ),
-    summed as (
-        select mount, file,
-               coalesce(sum(greatest(0, least(stop, void_extent) - start))
-                   filter (reading and void_extent is not null), 0) as reread,
-               coalesce(sum(extent) filter (
-                   valid and (last or then_asked and then_asked_at - moment >= {SECOND})
-               ), 0) as saved
-        from voided group by mount, file
-    )
-    from summed where reread > 0 or saved > 0 order by all
-"""
+Held = tuple[int, int, int, int]
+
+
+def held_of(rows: Sequence[tuple[Any, ...]]) -> list[Held]:
+    """Of each mount and file what was read again and what was spared, by the definitions."""
+    objects: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
+    for call, (mount, file, position, moment, *what) in enumerate(rows):
+        objects[mount, file].append((moment, call, position, what))
+    found = []
+    for (mount, file), events in objects.items():
+        events.sort()
+        reread, visits = 0, list[list[int]]([[]])
+        extent = void_extent = first = None
+        for _, _, _, (start, stop, reading, asked, opened, asked_at, valid, void) in events:
+            if start is not None:
+                if reading and void_extent is not None:
+                    reread += max(0, min(stop, void_extent) - start)
+                extent = stop if extent is None else max(extent, stop)
+                visits[-1].append(0)
+                continue
+            if asked and (first is None or opened or asked_at - first >= SECOND):
+                first = asked_at
+                visits.append([])
+            visits[-1].append(extent or 0 if valid else 0)
+            if void and extent is not None:
+                void_extent = extent
+        saved = sum(visit[-1] for visit in visits if visit)
+        if reread or saved:
+            found.append((mount, file, reread, saved))
+    return sorted(found)
 
 
 @st.composite
@@ -271,19 +277,20 @@ def moves(draw: st.DrawFn) -> tuple[object, ...]:
     if draw(st.booleans()):
         start = draw(st.integers(0, 9))
         stop = start + draw(st.integers(1, 9))
-        return (*place, start, stop, draw(st.booleans()), False, None, False, False)
+        return (*place, start, stop, draw(st.booleans()), False, False, None, False, False)
     asked = draw(st.booleans())
+    opened = asked and draw(st.booleans())
     asked_at = moment - draw(st.integers(0, 2)) * SECOND // 2
     valid = asked and draw(st.booleans())
-    return (*place, None, None, False, asked, asked_at, valid, not valid)
+    return (*place, None, None, False, asked, opened, asked_at, valid, not valid)
 
 
 @FEW
 @given(st.lists(moves(), max_size=30))
-def test_held(database: duckdb.DuckDBPyConnection, rows: Rows) -> None:
+def test_held(database: duckdb.DuckDBPyConnection, rows: list[tuple[Any, ...]]) -> None:
     found = walks.held(fill(database, "moves", MOVES, rows), visit_s=1.0)
     database.register("walked", found)
-    assert database.sql("from walked order by all").fetchall() == database.sql(HELD).fetchall()
+    assert database.sql("from walked order by all").fetchall() == held_of(rows)
 
 
 STEPS = {

@@ -243,7 +243,7 @@ def test_why_handles_could_not_be_read_is_for_the_trust_to_say() -> None:
     ("reread", "saved", "told"),
     [
         (1 << 20, 0, "1.00 MiB read again after somebody else's change."),
-        (0, 1 << 20, "Nothing read again after somebody else's change; at most 1.00 MiB not read"),
+        (0, 1 << 20, "Nothing read again after somebody else's change; about 1.00 MiB not read"),
     ],
 )
 def test_no_bytes_are_told_in_words(reread: int, saved: int, told: str) -> None:

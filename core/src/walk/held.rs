@@ -26,13 +26,13 @@ struct Event {
 enum What {
     /// Data up to `stop`; where it was read, and not written, from `start` on.
     Moved { reading: bool, start: i64, stop: i64 },
-    /// What the client learnt: whether it had asked, that its cache was valid, or void.
-    Learnt { asked: bool, asked_at: i64, valid: bool, void: bool },
+    /// What the client learnt: whether it had asked, by an OPEN, that its cache was valid, or void.
+    Learnt { asked: bool, opened: bool, asked_at: i64, valid: bool, void: bool },
 }
 
 /// Gathers events, and walks over them.
 pub struct Holding {
-    /// Questions that are closer together are one visit, ns.
+    /// Questions that come sooner after the first of a visit are of that visit, ns; an OPEN begins one.
     visit: i64,
     events: Groups<Event>,
 }
@@ -44,8 +44,8 @@ impl Holding {
     }
 
     /// Adds rows: `mount`, `file`, `moment` (ns), `call`, `position`; of transfers `start` and `stop`
-    /// (bytes) and `reading`; of others, where `start` is NULL, `asked`, `asked_at` (ns), `valid`,
-    /// `void`.
+    /// (bytes) and `reading`; of others, where `start` is NULL, `asked`, `opened`, `asked_at` (ns),
+    /// `valid`, `void`.
     pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         let keys = whole::<UInt32Type>(batch, "mount")?.iter().zip(whole::<UInt32Type>(batch, "file")?);
         let places = whole::<Int64Type>(batch, "moment")?
@@ -58,17 +58,19 @@ impl Holding {
             .zip(flags(batch, "reading")?);
         let learnt = flags(batch, "asked")?
             .iter()
+            .zip(flags(batch, "opened")?)
             .zip(numbers::<Int64Type>(batch, "asked_at")?)
             .zip(flags(batch, "valid")?.iter().zip(flags(batch, "void")?));
         for (((mount, file), place), (moved, learnt)) in keys.zip(places).zip(moved.zip(learnt)) {
             let ((moment, call), position) = place;
             let ((start, stop), reading) = moved;
-            let ((asked, asked_at), (valid, void)) = learnt;
+            let (((asked, opened), asked_at), (valid, void)) = learnt;
             let is = |flag: Option<bool>| flag == Some(true);
             let what = match start.zip(stop) {
                 Some((start, stop)) => What::Moved { reading: is(reading), start, stop },
                 None => What::Learnt {
                     asked: is(asked),
+                    opened: is(opened),
                     asked_at: asked_at.unwrap_or(*moment),
                     valid: is(valid),
                     void: is(void),
@@ -114,32 +116,32 @@ fn walk(events: &[Event], visit: i64) -> (i64, i64) {
     // How far the client has read or written, and how far it had when its cache became void.
     let mut extent: Option<i64> = None;
     let mut void_extent: Option<i64> = None;
-    let nexts = events.iter().skip(1).map(Some).chain([None]);
-    for (event, next) in events.iter().zip(nexts) {
+    // When the visit began, and what it spares if no data move any more before the next one.
+    let mut begun: Option<i64> = None;
+    let mut spares = 0;
+    for event in events {
         match event.what {
             What::Moved { reading, start, stop } => {
                 if let Some(void) = void_extent.filter(|_| reading) {
                     reread = reread.saturating_add((stop.min(void) - start).max(0));
                 }
                 extent = extent.max(Some(stop));
+                spares = 0;
             }
-            What::Learnt { valid, void, .. } => {
-                if valid && next.is_none_or(|next| ends_visit(event, next, visit)) {
-                    saved = saved.saturating_add(extent.unwrap_or_default());
+            What::Learnt { asked, opened, asked_at, valid, void } => {
+                let next = |begun| opened || asked_at.saturating_sub(begun) >= visit;
+                if asked && begun.is_none_or(next) {
+                    saved = saved.saturating_add(spares);
+                    begun = Some(asked_at);
                 }
+                spares = if valid { extent.unwrap_or_default() } else { 0 };
                 if void {
                     void_extent = extent.or(void_extent);
                 }
             }
         }
     }
-    (reread, saved)
-}
-
-/// What comes next is a question of another visit.
-fn ends_visit(event: &Event, next: &Event, visit: i64) -> bool {
-    matches!(next.what, What::Learnt { asked: true, asked_at, .. }
-        if asked_at.saturating_sub(event.moment) >= visit)
+    (reread, saved.saturating_add(spares))
 }
 
 #[cfg(test)]
@@ -163,7 +165,11 @@ mod tests {
     }
 
     fn found(valid: bool, asked_at: i64) -> What {
-        What::Learnt { asked: true, asked_at: asked_at * SECOND, valid, void: !valid }
+        What::Learnt { asked: true, opened: false, asked_at: asked_at * SECOND, valid, void: !valid }
+    }
+
+    fn opened(asked_at: i64) -> What {
+        What::Learnt { asked: true, opened: true, asked_at: asked_at * SECOND, valid: true, void: false }
     }
 
     #[test]
@@ -178,5 +184,29 @@ mod tests {
         let data = (0, read(0, 100));
         assert_eq!(walked(&[data, (1, found(true, 1)), (2, found(true, 1)), (4, found(true, 4))]), (0, 200));
         assert_eq!(walked(&[data, (1, found(true, 1)), (2, read(0, 100))]), (0, 0));
+    }
+
+    #[test]
+    fn a_file_that_is_in_use_all_the_time_is_visited_over_and_over() {
+        let asks: Vec<(i64, What)> = (1..=9).map(|second| (second, found(true, second))).collect();
+        let events = [&[(0, read(0, 100))], &asks[..]].concat();
+        let walked = |visit: i64| {
+            let event = |(second, what): &(i64, What)| Event {
+                moment: second * SECOND,
+                call: 0,
+                position: 0,
+                what: *what,
+            };
+            walk(&events.iter().map(event).collect::<Vec<_>>(), visit * SECOND)
+        };
+        assert_eq!(walked(3), (0, 300), "at 1, 4 and 7 s");
+        assert_eq!(walked(1), (0, 900));
+    }
+
+    #[test]
+    fn each_open_is_a_visit() {
+        let data = (0, read(0, 100));
+        assert_eq!(walked(&[data, (1, opened(1)), (1, opened(1)), (1, found(true, 1))]), (0, 200));
+        assert_eq!(walked(&[data, (1, opened(1)), (1, opened(1)), (1, read(0, 100))]), (0, 100));
     }
 }

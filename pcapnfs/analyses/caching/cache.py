@@ -19,6 +19,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations
+from pcapnfs.analyses.caching.questions import FILE_FRESH_S
 from pcapnfs.analyses.caching.told import ASKS_CHANGE
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import traffic
@@ -30,6 +31,7 @@ from pcapnfs.analyses.mounts import mounts_apart as _mounts_apart
 from pcapnfs.analyses.mounts.mount_options import Mount
 from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import changed_directories, listings
+from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -198,8 +200,8 @@ class Cache(Record):
     else's change; None as above."""
     bytes_saved: int | None
     """Bytes that a client had read or written and did not read again, though it opened or
-    revalidated the file: one saving for each visit. An upper bound: a stat() looks like an open;
-    None as above."""
+    revalidated the file: one saving for each visit. An estimate: a stat() looks like an open of
+    NFSv3, and opens that the client answers itself are not in the capture; None as above."""
     intervals: tuple[Interval, ...]
     """How old the client's knowledge was when it asked again; empty where that is not known."""
     delegations: Delegations
@@ -248,7 +250,7 @@ def of_learned(
         cursor.execute(_ORPHANS)
         asked = _DOUBTED
     for rows in parts.of(
-        trace, cursor, _MOVES.format(learned=asked), by="mount, file", entries=True
+        trace, cursor, _MOVES.format(learned=asked, opened=_OPENED), by="mount, file", entries=True
     ):
         walks.put(cursor, "held", walks.held(rows, visit_s=TOGETHER_S))
     cursor.execute(_BY_FILE)
@@ -336,16 +338,25 @@ _MOVED = f"""
 
 _MOVES = """
     select mount, file, moment, call, position, start, stop, reading,
-           false as asked, null::bigint as asked_at, false as valid, false as void
+           false as asked, false as opened, null::bigint as asked_at, false as valid, false as void
     from moved
     union all
     select mount, file, reply_time, call, 0::uinteger, null, null, false,
-           question is not null, call_time,
+           question is not null, coalesce({opened}, false), call_time,
            question is not null and finding = 'unchanged'::finding, finding = 'other'::finding
     from {learned} as learned semi join moved using (mount, file)
     where question is not null or finding = 'other'::finding
 """
 """For files whose data a client read or wrote: what it moved, and what it learnt."""
+
+_OPENED = f"""
+    (question = 'open'::question
+     or question = 'getattr'::question
+        and call_time - known_time < {int(FILE_FRESH_S * NANOSECONDS)}
+        and mount in (select mount from calls where program = {NFS} and version = 3))
+"""
+"""SQL: a question that an open() asks. While a client of NFSv3 believes a file's attributes, a
+stat() asks nothing, but an open() does (close-to-open consistency)."""
 
 _ORPHANS = f"""
     create temp table orphans as

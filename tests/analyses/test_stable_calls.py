@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.times.stable_calls import (
     MANY,
     StableCalls,
@@ -79,3 +80,19 @@ def test_stable_operations_of_long_compounds_are_counted() -> None:
     assert found.operations == 1 + 14 / 3
     assert found.several
     assert not found.single
+
+
+def test_the_part_of_slow_calls_is_of_what_all_took_beyond_a_round_trip() -> None:
+    times = np.array([0.002] * 90 + [0.005] + [0.011] * 9)
+    none = np.zeros(100, np.bool_)
+    slow = SlowStorage(calls=9, time_s=0.09)
+    found = stable_calls(
+        times, none, none.astype(np.int16), 100, 0, ~none, rtt_s=0.001, slow=slow
+    )  # fmt: skip
+    whole = 0.09 + 0.004 + 0.09
+    assert found.slow == slow
+    assert found.slow_part == pytest.approx(0.09 / whole)
+    assert found.late_part == pytest.approx(0.094 / whole)
+    plain = stable_calls(np.full(3, 0.001), none[:3], np.zeros(3, np.int16), 3, 0, ~none[:3],
+                         rtt_s=0.001)  # fmt: skip
+    assert (plain.slow, plain.slow_part, plain.late_part) == (None, 0.0, 0.0)

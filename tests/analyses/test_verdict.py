@@ -7,6 +7,7 @@ import pytest
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict import Verdict, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence, storage_of
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.record import replace
@@ -482,3 +483,77 @@ def test_calls_that_are_all_as_slow_show_no_storage_that_was_slow_for_some() -> 
     assert told.storage == "memory"
     assert "some took far longer" not in told.sentence
     assert "persistence" not in told.named
+
+
+A_MINUTE = SlowStorage(
+    calls=100, time_s=3.0, while_ns=(1_800_000_000_000_000_000, 1_800_000_060_000_000_000)
+)
+"""A hundred calls that waited 30 ms each, within a minute."""
+
+QUICK = replace(
+    DISK,
+    costs=replace(DISK.costs, persist_s=0.001),
+    stable_s=0.00035,
+    small_s=0.0003,
+    stable=StableCalls(slow=A_MINUTE, slow_part=0.75, late_part=0.8),
+)
+"""4,000 stable calls, most as fast as small ones, of which these waited 3 of 4 seconds."""
+
+
+def test_a_minute_of_slow_storage_is_the_storages_however_many_calls_were_quick() -> None:
+    told = verdict(QUICK)
+    assert told.storage == "mixed"
+    assert told.named[0] == "persistence"
+    assert (
+        "100 of 4\u2009000 stable calls waited 30.0 ms each for storage, most of it from 08:00:00 "
+        "to 08:01:00 UTC, the others as fast as from memory)" in told.sentence
+    )
+    assert "answered as fast as from memory" not in told.sentence
+    # What others take beyond the median is not known to be.
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["persistence"] == pytest.approx(3.0 + 4000 * 0.00005)
+    assert times["server"] == pytest.approx(4.0 - 3.2)
+
+
+def test_slow_calls_that_are_scattered_are_told_as_such() -> None:
+    scattered = replace(A_MINUTE, while_ns=None)
+    told = verdict(replace(QUICK, stable=replace(QUICK.stable, slow=scattered)))
+    assert "for storage, which was slow now and then, or for some files, the others" in (
+        told.sentence
+    )
+
+
+def test_of_a_run_that_is_foretold_no_hour_is_told() -> None:
+    told = verdict(replace(QUICK, forecast=True))
+    assert told.storage == "mixed"
+    assert "4\u2009000 stable calls waited 1.00 ms each for storage: most were quick" in (
+        told.sentence
+    )
+
+
+@pytest.mark.parametrize(("part", "storage"), [(0.5, "mixed"), (0.49, "disk")])
+def test_where_others_wait_as_well_the_mean_must_be_that_of_slow_ones(
+    part: float, storage: str
+) -> None:
+    stable = replace(QUICK.stable, slow_part=part)
+    costs = replace(DISK.costs, persist_s=0.005)
+    told = verdict(replace(QUICK, costs=costs, stable_s=0.0011, stable=stable))
+    assert told.storage == storage
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["persistence"] == pytest.approx(20.0)
+    # 17 seconds of 3,900 others.
+    assert ("UTC, the others 4.36 ms each)" in told.sentence) is (storage == "mixed")
+
+
+@pytest.mark.parametrize(("late_part", "storage"), [(0.08, "mostly"), (0.06, "memory")])
+def test_not_all_are_as_fast_as_from_memory_where_some_took_as_long_as_a_disk_does(
+    late_part: float, storage: str
+) -> None:
+    """5 % of the 5.8 seconds that were waited: round trips of 1.8, and 4 of stable calls."""
+    told = verdict(replace(QUICK, stable=StableCalls(late_part=late_part)))
+    assert told.storage == storage
+    assert told.named[0] == "server"
+    assert ("Most stable calls are answered as fast as from memory" in told.sentence) is (
+        storage == "mostly"
+    )
+    assert ("Stable calls are answered as fast as" in told.sentence) is (storage == "memory")

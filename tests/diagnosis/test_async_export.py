@@ -85,3 +85,11 @@ def test_by_a_clock_of_milliseconds_nobody_knows_how_much_slower_they_are() -> N
     assert seen_by(RULE, fast)
     ticks = replace(fast, trust=replace(fast.trust, clock_tick_s=0.001))
     assert seen_by(RULE, ticks) == []
+
+
+@pytest.mark.parametrize("storage", ["mixed", "mostly"])
+def test_where_some_took_far_longer_only_most_are_as_fast(storage: str) -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips", **FAST, storage=storage))
+    assert seen.title.startswith("Most changes are answered as fast as from memory")
+    assert seen.seen.endswith("Some took as long as a disk does, or longer.")
+    assert any("exportfs" in str(advice) for advice in seen.advice)

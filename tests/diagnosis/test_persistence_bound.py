@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.warm_calls import WarmCalls
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.times.stable_calls import StableCalls
@@ -196,3 +197,54 @@ def test_calls_that_wait_for_one_another_may_wait_for_threads(
 ) -> None:
     (seen,) = seen_by(RULE, bound_by("persistence", stable=stable))
     assert ("threads" in seen.advice[1].action) is told
+
+
+A_MINUTE = StableCalls(
+    slow=SlowStorage(
+        calls=40, time_s=1.2, while_ns=(1_800_000_000_000_000_000, 1_800_000_060_000_000_000)
+    ),
+    slow_part=0.8,
+)
+
+
+def test_storage_that_was_slow_for_a_while_is_told_with_the_hour() -> None:
+    slow = bound_by("persistence", storage="mixed", stable=A_MINUTE, persist_s=0.00375)
+    (seen,) = seen_by(RULE, slow)
+    assert seen.title == (
+        "Much of the time goes into the server's storage, which was slow for a while"
+    )
+    assert seen.seen.startswith(
+        "40 of 400 stable calls took 30.0 ms longer than a small call, most of it from 08:00:00 to "
+        "08:01:00 UTC. All together took 3.75 ms each on average beyond the round trip of 1.00 ms: "
+    )
+    assert seen.seen.endswith("neither the path nor the server's processor was slow.")
+    assert "backup" in seen.advice[0].action
+    assert seen.confidence == "likely"
+
+
+def test_slow_calls_that_are_scattered_lead_to_their_files() -> None:
+    scattered = replace(A_MINUTE, slow=SlowStorage(40, 1.2))
+    (seen,) = seen_by(RULE, bound_by("persistence", storage="mixed", stable=scattered))
+    assert seen.title.endswith("which was slow for some calls")
+    assert "longer than a small call, scattered over time. All" in seen.seen
+    assert "perfile" in seen.advice[0].action
+    # Where it was slow for all there is nothing else to tell.
+    (seen,) = seen_by(RULE, bound_by("persistence", stable=A_MINUTE))
+    assert seen.title == "Much of the time goes into the server's storage"
+
+
+@pytest.mark.parametrize(
+    ("share", "storage", "told"),
+    [(0.08, "mixed", 1), (0.05, "mixed", 0), (0.08, "memory", 0)],
+    ids=["of what was waited for", "little of that", "not slow for some"],
+)
+def test_a_slow_minute_is_told_beside_a_long_pause(share: float, storage: str, told: int) -> None:
+    """Six seconds are the client's: of the others 0.8 of 4.3 are 15 % or more, 0.5 of 4 less."""
+    found = bound_beside(
+        "client", "persistence", share, storage=storage, stable=A_MINUTE, storage_s=10 * share
+    )
+    seen = seen_by(RULE, found)
+    assert len(seen) == told
+    for each in seen:
+        assert each.severity == "warning"
+        assert each.title.startswith("A part of the time goes")

@@ -30,12 +30,15 @@ from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
 from pcapnfs.analyses.mounts import logins as _logins
 from pcapnfs.analyses.mounts.logins import Logins, logins
 from pcapnfs.analyses.servers import server_queue as _server_queue
+from pcapnfs.analyses.servers import slow_storage as _slow_storage
 from pcapnfs.analyses.servers.server_queue import (
     may_stand,
     may_wait,
     stood_by_client,
     waits_by_client,
 )
+from pcapnfs.analyses.servers.slow_storage import slow_storage
+from pcapnfs.analyses.servers.slow_storage import together as slow_for_all
 from pcapnfs.analyses.servers.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.times import long_pauses as _pauses
 from pcapnfs.analyses.times import outstanding as _outstanding
@@ -87,6 +90,7 @@ READS = columns.together(
     _directions.READS,
     _sealing.READS,
     _server_queue.STOOD_READS,
+    _slow_storage.READS,
     _trust.READS,
     _untold.READS,
     _held_segments.READS,
@@ -215,6 +219,8 @@ def measure(
             int(calls.stable.sum()),
             sum(known.more_operations.values()),
             shows,
+            rtt_s=rtt,
+            slow=slow_for_all(known.slow_storage.values()),
         ),
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
@@ -240,6 +246,7 @@ def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: b
         ack_waits=ack_waits_by_client(trace),
         more_operations=more_operations(trace),
         arrivals=arrivals(trace),
+        slow_storage=slow_storage(trace),
     )
 
 

@@ -14,14 +14,13 @@ from pcapnfs import units
 from pcapnfs.analyses.captured.trust import NEARLY
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict_evidence import (
-    FROM_MEMORY,
     LARGE_SHARE,
     TITLES,
     Evidence,
     noticed,
     reasons,
     storage_of,
-    typical_share,
+    stored_share,
 )
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.times.call_times import BOUND
@@ -100,7 +99,8 @@ class Verdict(Record):
     write cache that survives a power failure), `data` (as from memory or nearly so, but what stores
     data waits), `names` (as from memory, but calls whose outcome is not known took longer: they may
     have stored data),
-    `mixed` (most as from memory, some far slower); None where no call is stable."""
+    `mixed` (most quick, and storage far slower for some), `mostly` (as from memory, but some took
+    as long as a disk does, for a reason that is not known); None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts, largest first; of the only client's run without pauses of 30 s or more in which it
     waited for nothing known."""
@@ -128,7 +128,7 @@ def verdict(evidence: Evidence) -> Verdict:
     transfer = costs.beyond_s and min(evidence.transfer_s / costs.concurrency, costs.beyond_s)
     waiting = evidence.waiting_s / costs.concurrency
     storage = storage_of(evidence)
-    persistence = costs.persistence_s * (typical_share(evidence) if storage in FROM_MEMORY else 1.0)
+    persistence = costs.persistence_s * stored_share(evidence, storage)
     evidence = _with_stable(evidence, costs.persistence_s - persistence)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
@@ -359,11 +359,10 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     evidence = _evidence(clock)
     storage = storage_of(evidence)
     parts = clock.causes()
-    if storage in FROM_MEMORY:
-        persistence = parts["persistence"] * typical_share(evidence)
-        evidence = _with_stable(evidence, parts["persistence"] - persistence)
-        parts["server"] += parts["persistence"] - persistence
-        parts["persistence"] = persistence
+    persistence = parts["persistence"] * stored_share(evidence, storage)
+    evidence = _with_stable(evidence, parts["persistence"] - persistence)
+    parts["server"] += parts["persistence"] - persistence
+    parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = causes_of(_seen(evidence, parts))
     idle = clock.idle

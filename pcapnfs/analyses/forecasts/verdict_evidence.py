@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits
@@ -142,12 +143,13 @@ STORAGE = {
     "nearly so",
     "names": "names and attributes are changed as fast as in memory, and whether data waits cannot "
     "be seen: the outcome of calls that took longer is not known",
-    "mixed": "most were as fast as from memory, and some took far longer: slow for a while, or for "
-    "some files",
+    "mixed": "most were quick, and some took far longer: slow for a while, or for some files",
+    "mostly": "as fast as from memory: an async export, or a log device or protected write cache; "
+    "why some took as long as a disk does, or longer, the capture does not tell",
 }
 """What stable calls look like, by its code."""
 
-FROM_MEMORY = ("memory", "names")
+FROM_MEMORY = ("memory", "mostly", "names")
 """Codes of those that usual stable calls are as fast as from memory: what the mean of others is
 beyond that is not the storage's."""
 
@@ -244,25 +246,66 @@ def storage_of(evidence: Evidence) -> str | None:
     if not costs.syncops_per_file or evidence.resent:
         return None
     if evidence.stable_s is not None:
-        small = _small_s(evidence)
-        more = evidence.stable_s - small + evidence.tick_s
-        fast = more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small
+        more = evidence.stable_s - _small_s(evidence) + evidence.tick_s
+        fast = is_fast(evidence)
         if fast and not evidence.stable.shown:
             return None
         if _waits_for_data(evidence) and (fast or _names_hardly(evidence, more)):
             return "data"
         if fast:
-            if _data_unseen(evidence):
-                return "names"
-            slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
-            # Where the usual ones were as slow, so were small calls, which need no storage.
-            some = evidence.stable_s - costs.rtt_s < costs.persist_s * USUAL
-            return "mixed" if slow and some else "memory"
+            return _usually_fast(evidence)
+        if evidence.stable.slow_part >= USUAL:
+            return "mixed"  # The mean is that of these.
     # The others hardly have a part in the mean.
     persist = costs.persist_s / (evidence.stable.shown or 1.0) / evidence.stable.operations
     if persist < ROTATION_S[0]:
         return "flash"
     return "disk" if persist <= ROTATION_S[1] else "slow"
+
+
+def is_fast(evidence: Evidence) -> bool:
+    """Whether usual stable calls take no longer than those that need no storage."""
+    if evidence.stable_s is None:
+        return False
+    small = _small_s(evidence)
+    more = evidence.stable_s - small + evidence.tick_s
+    return more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small
+
+
+def _usually_fast(evidence: Evidence) -> str:
+    """What storage looks like that usually answers as fast as memory: a key of `STORAGE`."""
+    costs = evidence.costs
+    if evidence.stable.slow_part or _on_average(evidence):
+        return "mixed" if evidence.stable.slow_part or not _data_unseen(evidence) else "names"
+    if _data_unseen(evidence):
+        return "names"
+    waiting_s = costs.round_trips_s + costs.persistence_s + costs.beyond_s
+    late_s = evidence.stable.late_part * costs.persistence_s
+    return "mostly" if late_s >= REST_SHARE * waiting_s else "memory"
+
+
+def _on_average(evidence: Evidence) -> bool:
+    """Whether stable calls that are usually fast wait on average as long as a disk takes."""
+    costs = evidence.costs
+    if evidence.stable_s is None or costs.persist_s < max(ROTATION_S[0], MIXED * costs.rtt_s):
+        return False
+    # Where the usual ones were as slow, so were small calls, which need no storage.
+    return evidence.stable_s - costs.rtt_s < costs.persist_s * USUAL
+
+
+def stored_share(evidence: Evidence, storage: str | None) -> float:
+    """The part of persistence, 0…1, that is the storage's; the rest is the server's.
+
+    Args:
+        evidence: What was measured.
+        storage: What the storage looks like, of `storage_of`.
+    """
+    if storage in FROM_MEMORY:
+        return _typical_share(evidence)
+    if storage != "mixed" or not is_fast(evidence) or _on_average(evidence):
+        return 1.0
+    # Others may have been slow as well, for a reason that is not known.
+    return min(1.0, _typical_share(evidence) + evidence.stable.slow_part)
 
 
 def _waits_for_data(evidence: Evidence) -> bool:
@@ -295,7 +338,7 @@ def _data_unseen(evidence: Evidence) -> bool:
     return evidence.data_s is None and evidence.unknown_s > stable_s
 
 
-def typical_share(evidence: Evidence) -> float:
+def _typical_share(evidence: Evidence) -> float:
     """The part of persistence, 0…1, that usual stable calls have.
 
     Where they are as fast as others, the mean is that of a few slow ones: a busy server or
@@ -349,6 +392,8 @@ def reasons(
     text += "."
     if storage == "memory":
         text += f" Stable calls are answered {STORAGE[storage]}."
+    if storage == "mostly":
+        text += f" Most stable calls are answered {STORAGE[storage]}."
     if storage == "names":
         text += f" {STORAGE[storage].capitalize()}."
     return text
@@ -361,8 +406,13 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
     stable = costs.files * costs.syncops_per_file
     only = "" if evidence.few is None else ", too few for more than this run"
     return {
-        "persistence": f"{units.counted(round(stable), 'stable call')} waited "
-        f"{units.duration(costs.persist_s)} each for storage"
+        "persistence": (
+            _slow_ones(evidence, storage, round(stable))
+            or (
+                f"{units.counted(round(stable), 'stable call')} waited "
+                f"{units.duration(costs.persist_s)} each for storage"
+            )
+        )
         + _on_storage(evidence, storage)
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
@@ -480,7 +530,39 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
     held = ""
     if evidence.stable.several:
         held = f", {evidence.stable.operations:.1f} stable operations in each"
+    if _slow_told(evidence, storage):
+        return held  # What was slow, and when, is told.
     return held + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else "")
+
+
+def _slow_told(evidence: Evidence, storage: str | None) -> SlowStorage | None:
+    """The calls for which storage was slow, where these are told: of a run that was measured."""
+    return None if storage != "mixed" or evidence.forecast else evidence.stable.slow
+
+
+def _slow_ones(evidence: Evidence, storage: str | None, stable: int) -> str:
+    """How many waited for storage that was slow for some, how long and when; empty where none."""
+    slow = _slow_told(evidence, storage)
+    if slow is None:
+        return ""
+    if is_fast(evidence):
+        others = "as fast as from memory"
+    else:
+        whole_s = stable * evidence.costs.persist_s
+        others_s = max(0.0, whole_s - slow.time_s) / max(1, stable - slow.calls)
+        others = f"{units.duration(others_s)} each"
+    return (
+        f"{units.count(slow.calls)} of {units.counted(stable, 'stable call')} waited "
+        f"{units.duration(slow.mean_s)} each for storage, {when_slow(slow)}, the others {others}"
+    )
+
+
+def when_slow(slow: SlowStorage) -> str:
+    """When storage was slow, in words."""
+    if slow.while_ns is None:
+        return "which was slow now and then, or for some files"
+    begin, end = map(units.clock, slow.while_ns)
+    return f"most of it from {begin} to {end} UTC"
 
 
 def _round_trip_queues(evidence: Evidence) -> bool:

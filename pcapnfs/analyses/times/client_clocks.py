@@ -17,6 +17,7 @@ from pcapnfs.analyses.asking.arrays import by_group, median, pieces
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured.traffic import OTHERS
 from pcapnfs.analyses.mounts.logins import Logins
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.budget import ROWS, Booked, Budget, budgets
 from pcapnfs.analyses.times.call_times import (
@@ -315,6 +316,8 @@ class ByClient(Record):
     """What a few of its calls stood still."""
     loss_rates: Mapping[str, tuple[LossRate, ...]] = {}
     """Its transfers that lost segments hold down."""
+    slow_storage: Mapping[str, SlowStorage] = {}
+    """Its stable calls for which storage was slow."""
 
 
 class ClientClocks(Record):
@@ -429,6 +432,8 @@ def client_clocks(
                     int(line.stable[mine].sum()),
                     known.more_operations.get(client, 0),
                     shows,
+                    rtt_s=rtt,
+                    slow=known.slow_storage.get(client),
                     untold=waited_for_others,
                 ),
             )

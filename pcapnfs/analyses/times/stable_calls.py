@@ -13,6 +13,8 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import distinct, median
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.servers.slow_storage import LEAST_NS, SlowStorage
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
@@ -45,10 +47,16 @@ class StableCalls(Record):
     waited_share: float | None = None
     """What those that came while others were under way took longer than the mean of their kind that
     did not, as a share of the time of all, 0…1; None where nothing tells that of half of them."""
-
     shown: float = 1.0
     """The part of those that show persistence whose time tells what the storage is, 0…1: without
     `call_times.UNSTORED`."""
+    late_part: float = 0.0
+    """What those that took as long as a disk does, or longer, beyond a round trip took beyond it,
+    for whatever reason: as a part of what all did, 0…1."""
+    slow: SlowStorage | None = None
+    """Those that waited for storage where their kind usually did not; None without any."""
+    slow_part: float = 0.0
+    """What these took longer, as a part of what all took beyond a round trip, 0…1."""
 
     @property
     def single(self) -> bool:
@@ -150,6 +158,8 @@ def stable_calls(
     more: int,
     shows: NDArray[np.bool_],
     *,
+    rtt_s: float | None = None,
+    slow: SlowStorage | None = None,
     untold: bool = True,
 ) -> StableCalls:
     """What some stable calls hold, and whether they waited for others.
@@ -161,11 +171,19 @@ def stable_calls(
         calls: All of them.
         more: Stable operations of theirs beyond one each.
         shows: Which of those that show persistence tell what the storage is.
+        rtt_s: The round trip, seconds; None when nothing tells.
+        slow: Those for which storage was slow; None without any.
         untold: Whether they waited for others, where too few came first to tell.
     """
+    beyond = service_s - (rtt_s or 0.0)
+    whole = max(0.0, float(beyond.sum()))
+    late = float(beyond[beyond >= LEAST_NS / NANOSECONDS].sum())
     return StableCalls(
         operations=1.0 + more / calls if calls else 1.0,
         crowded=crowded(service_s, behind, untold=untold),
         waited_share=waited_share(service_s, behind, operation),
         shown=float(shows.mean()) if len(shows) else 1.0,
+        late_part=min(1.0, late / whole) if whole else 0.0,
+        slow=slow,
+        slow_part=min(1.0, slow.time_s / whole) if slow and whole else 0.0,
     )

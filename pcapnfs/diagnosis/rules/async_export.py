@@ -138,7 +138,21 @@ _OF_ALL = _Told(
     _CHANGES,
 )
 
+_OF_MOST = _Told(
+    "Most changes are answered as fast as from memory: async export, or protected cache?",
+    " Some took as long as a disk does, or longer.",
+    "Beyond the way there and back, storing took next to nothing for most: no disk is that fast. "
+    "Either the server has a write cache that survives a power failure (NVRAM, battery, flash with "
+    "capacitors), which may have been full or off when others waited, and all is well; or it "
+    "answers before the data is safe (export option async, a disk cache that says so too early), "
+    "and what it has acknowledged is lost when it fails, without any client being told.",
+    _CHANGES,
+)
+"""Where not all are, whatever made the others wait."""
+
 _TOLD = {
+    "mixed": _OF_MOST,
+    "mostly": _OF_MOST,
     "data": _Told(
         "Names and attributes are changed as fast as in memory, though data waits",
         " Those that store data (COMMIT, stable WRITEs) took longer.",

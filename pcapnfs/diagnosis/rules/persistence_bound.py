@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.forecasts.verdict_evidence import when_slow
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.slow_service import busy
+from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.analyses.forecasts.verdict import Cause
+    from pcapnfs.analyses.servers.slow_storage import SlowStorage
     from pcapnfs.diagnosis.material import Material
 
 DIFFERENCE = Threshold(
@@ -40,8 +43,9 @@ STORAGE = {
     "data": "What stores data (COMMIT, stable WRITEs) waits; names and attributes are changed as "
     "fast as in memory, or nearly so.",
     "names": "Names and attributes are changed as fast as from memory.",
-    "mixed": "Most were as fast as from memory, and some took far longer: storage was slow for a "
-    "while, or for some files.",
+    "mixed": "Most were quick, and some took far longer: storage was slow for a while, or for some "
+    "files.",
+    "mostly": "Most were as fast as from memory.",
 }
 
 STREAMS = Advice(
@@ -133,12 +137,66 @@ WAITED = (
 """The same where others of their kind tell."""
 
 
+SLOWED = (
+    Advice(
+        "Find out what kept the server's storage busy, or made it slow, at that time: a backup, "
+        "snapshot, scrub, RAID rebuild or defragmentation; a write cache that was full, or off "
+        "while its battery was charged or tested; other users of the same disks (on the server "
+        "then: iostat -x, its log)."
+    ),
+)
+"""What comes first where storage was slow for a while, and else was not."""
+
+SCATTERED = (
+    Advice(
+        "Find out whose files these are, and what is behind them: pcapnfs perfile shows which took "
+        "longest, with --by directory or --by export added up. On the server, iostat -x shows "
+        "whether a device is slow now and then."
+    ),
+)
+"""The same where slow calls are scattered."""
+
+SHOWN_ALONE = (
+    "Most others of their kind were quick, and so were small calls, also those right before them, "
+    "which need no storage: neither the path nor the server's processor was slow."
+)
+"""Why it was the storage, where it was slow for some."""
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
+    told = set()
     for found, cause in bound.each(material, "persistence"):
+        told.add(found.about)
         yield from _storage(material, values, found, cause, named=True)
     for found, cause in bound.seconds(material, "persistence"):
+        told.add(found.about)
         yield from _storage(material, values, found, cause, named=False)
+    for found, cause in _beside_pauses(material):
+        if found.about not in told:
+            yield from _storage(material, values, found, cause, named=False)
+
+
+def _beside_pauses(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
+    """Those for which storage was slow for some calls, by a part of what was waited for.
+
+    What was slow for a minute is little of an hour in which the client mostly did nothing.
+    """
+    if material.trust.mostly_unread:
+        return
+    for found in bound.alone(material):
+        if found.verdict is None or found.calls < bound.LEAST or _slow(found) is None:
+            continue
+        cause = next(each for each in found.verdict.causes if each.cause == "persistence")
+        waited_s = sum(each.time_s for each in found.verdict.causes if each.cause != "client")
+        if cause.time_s >= bound.SECOND_SHARE * waited_s and "unknown" not in found.verdict.named:
+            yield found, cause
+
+
+def _slow(found: Bottleneck) -> SlowStorage | None:
+    """The calls for which storage was slow, where it was for some; None where it was for all."""
+    mixed = found.verdict is not None and found.verdict.storage == "mixed"
+    return found.stable.slow if mixed else None
 
 
 def _storage(
@@ -164,6 +222,11 @@ def _storage(
     queues = found.queue_s > found.rtt_s / 2
     advice: tuple[Advice, ...] = ADVICE if slow else ADVICE[1:3]
     severity = bound.severity(material, found, claims, large=slow)
+    some = _slow(found)
+    if some is not None:
+        advice = (*(SLOWED if some.while_ns else SCATTERED), *advice)
+        if severity == "warning" and not named:
+            severity = by_cost(material, claims, sure=False)
     pieces = _pieces(found)
     if pieces:
         instead = AT_ENDS if _at_ends(found) else AT_ONCE
@@ -172,11 +235,8 @@ def _storage(
         )
     yield Observed(
         severity="warning" if processor and severity == "problem" else severity,
-        title="Much of the time goes into the server's storage"
-        if named
-        else "A part of the time goes into the server's storage",
-        seen=f"{units.counted(found.stable_calls, 'stable call')} took "
-        f"{units.duration(found.persist_s)} each on average beyond the round trip of "
+        title=_title(some, named=named),
+        seen=f"{_took(found, some)} on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
         f"{bound.whose(found)}, by that mean.{_kinds(found)}"
         f"{pieces}{_operations(found)} {processor or _storage_like(found, queues=queues)}",
@@ -194,6 +254,27 @@ def _storage(
         frames=found.slowest,
         claims=claims,
         about=found.about,
+    )
+
+
+def _title(some: SlowStorage | None, *, named: bool) -> str:
+    """What is wrong."""
+    part = "Much of the time goes" if named else "A part of the time goes"
+    if some is None:
+        return f"{part} into the server's storage"
+    slow = "was slow for a while" if some.while_ns else "was slow for some calls"
+    return f"{part} into the server's storage, which {slow}"
+
+
+def _took(found: Bottleneck, some: SlowStorage | None) -> str:
+    """What stable calls took, and how much of that a part of them did."""
+    each = f"{units.duration(found.persist_s)} each"
+    if some is None:
+        return f"{units.counted(found.stable_calls, 'stable call')} took {each}"
+    when = "scattered over time" if some.while_ns is None else when_slow(some)
+    return (
+        f"{units.count(some.calls)} of {units.counted(found.stable_calls, 'stable call')} took "
+        f"{units.duration(some.mean_s)} longer than a small call, {when}. All together took {each}"
     )
 
 
@@ -225,6 +306,8 @@ def _storage_like(found: Bottleneck, *, queues: bool) -> str:
         return QUEUES
     if storage in DEPENDS and found.stable.crowded:
         return CROWDED
+    if _slow(found) and not found.stable.waits:
+        return SHOWN_ALONE
     return WAITED if storage in DEPENDS and found.stable.waits else STORAGE[storage]
 
 

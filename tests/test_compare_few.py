@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer
 from pcapnfs.comparison.causes import causes
-from pcapnfs.comparison.changed_storage import BEHIND_OTHERS, OR_THE_SERVER, THE_SERVER_TOO
+from pcapnfs.comparison.changed_storage import (
+    AS_USUAL,
+    BEHIND_OTHERS,
+    FOR_A_WHILE,
+    FOR_SOME,
+    OR_THE_SERVER,
+    THE_SERVER_TOO,
+)
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
@@ -285,3 +293,45 @@ def test_calls_that_wait_for_one_another_are_no_slower_storage() -> None:
     one = of(programs(1, took_ms=10, op="CREATE"))
     assert set(told(one, of(programs(4, took_ms=35, op="CREATE")))) == {"streams"}
     assert set(told(one, of(programs(4, took_ms=60, op="CREATE")))) == {"streams", "storage"}
+
+
+def slow_for(calls: int, *, alike: bool = True) -> Side:
+    """Storage that is usually quick, and was slow for so many calls of 120."""
+    rows = stored([0.5] * 120, [])
+    side = of(rows)
+    span = (START_NS, START_NS + 60_000 * MILLISECOND) if alike else None
+    slow = SlowStorage(calls=calls, time_s=0.03 * calls, while_ns=span)
+    stable = StableCalls(slow=slow, slow_part=0.9, late_part=0.9)
+    return replace(side, measured=replace(side.measured, stable=stable))
+
+
+def storage(before: Side, after: Side) -> list[tuple[str, str, str]]:
+    operations = operation_changes(before.times, after.times)
+    return [
+        (cause.before, cause.after, cause.confidence)
+        for cause in causes(before, after, operations)
+        if cause.subject == "storage"
+    ]
+
+
+def test_storage_that_was_slow_for_a_while_moves_no_median_and_is_told() -> None:
+    usual = of(stored([0.5] * 120, []))
+    assert storage(usual, slow_for(40)) == [(AS_USUAL, FOR_A_WHILE, "possible")]
+    assert storage(slow_for(100), usual) == [(FOR_A_WHILE, AS_USUAL, "likely")]
+    assert storage(usual, slow_for(40, alike=False)) == [(AS_USUAL, FOR_SOME, "possible")]
+
+
+def test_what_both_sides_show_did_not_change() -> None:
+    assert storage(slow_for(40), slow_for(90)) == []
+    # Nor does what took as long there for a reason that is not known: 10 ms a call here, 6 there.
+    late = of(stored([0.5] * 120, []))
+    measured = replace(late.measured, stable_mean_s=0.006, rtt_s=0.0, stable=StableCalls(
+        late_part=1.0))  # fmt: skip
+    assert storage(replace(late, measured=measured), slow_for(40)) == []
+    few = of(stored([0.5] * 9, []))
+    assert storage(few, slow_for(40)) == []
+
+
+def test_a_disk_that_is_slower_throughout_is_told_as_such() -> None:
+    (found,) = storage(of(stored([20.0] * 120, [])), slow_for(40))
+    assert found[0].startswith("slower")

@@ -14,6 +14,7 @@ import numpy as np
 
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
+from pcapnfs.analyses.forecasts.verdict_evidence import when_slow
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.across_versions import shared, stable, together
 from pcapnfs.comparison.cause import Cause, once, words
@@ -48,6 +49,15 @@ day; one that no longer waits for its disks is several times as fast."""
 SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
 """What storage may be; traffic cannot tell which of these."""
+
+AS_USUAL = "as usual throughout"
+"""What storage was where it was slow for some calls on the other side alone."""
+
+FOR_A_WHILE = "slow for a while: other work for its disks, or a write cache that was full or off"
+"""What it was there where these stand together in time …"""
+
+FOR_SOME = "slow for some calls: other files or disks, or other work for these now and then"
+"""… and where they do not."""
 
 FEWEST = 8
 """Stable calls on each side, below which nothing is said of storage: a few that were slow for
@@ -122,11 +132,12 @@ def storages(
         (first, second, operation_changes(stable(first.times), stable(second.times)))
         for _, first, second in clients
     ]
-    if not any(_tested(rows) for *_, rows in moved):
-        yield from _storage(before, after, operations)
-        return
-    names = (client for client, *_ in clients)
-    yield from once(zip(names, starmap(_storage, moved), strict=True), words)
+    if any(_tested(rows) for *_, rows in moved):
+        names = (client for client, *_ in clients)
+        found = list(once(zip(names, starmap(_storage, moved), strict=True), words))
+    else:
+        found = list(_storage(before, after, operations))
+    yield from found or _slow_for_some(before, after)
 
 
 def reads(
@@ -238,6 +249,36 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
         }
         said = "".join(words for words, held in doubts.items() if held)
         yield _stored(moved, direction, way, said)
+
+
+def _slow_for_some(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether storage was slow on one side for some calls, which move no median.
+
+    On the other, calls that took as long, for whatever reason, must have taken less by far.
+    """
+    for slow, other in ((before, after), (after, before)):
+        stable = slow.measured.stable
+        some = stable.slow
+        if some is None or other.measured.stable.slow is not None:
+            continue
+        if min(slow.measured.stable_calls, other.measured.stable_calls) < FEW_EACH:
+            continue
+        late_s = other.measured.stable.late_part * (other.measured.persist_s or 0.0)
+        if some.time_s / slow.measured.stable_calls < TIMES * late_s:
+            continue
+        was = FOR_A_WHILE if some.while_ns else FOR_SOME
+        when = f", {when_slow(some)}" if some.while_ns else ""
+        yield Cause(
+            "storage",
+            was if slow is before else AS_USUAL,
+            AS_USUAL if slow is before else was,
+            "likely" if some.calls >= MANY else "possible",
+            f"{units.count(some.calls)} of "
+            f"{units.counted(slow.measured.stable_calls, 'stable call')} "
+            f"{'before' if slow is before else 'after'} took {units.duration(some.mean_s)} longer "
+            f"than a small call{when}; most others of their kind were quick, and so were small "
+            "calls right before them",
+        )
 
 
 class _Way(Record):

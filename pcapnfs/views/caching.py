@@ -150,7 +150,7 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
                     ", though it asked for the unchanged directory between "
                     f"{units.count(mount.moves_asked)} of {units.counted(mount.moves, 'move')} "
                     "from one child to the next: programs that open directories do, or one of "
-                    "several mounts that nothing else tells apart"
+                    "several mounts that their calls do not tell apart"
                 )
         else:
             said = f"too little to judge attribute caching: {escape(mount.too_little)}"

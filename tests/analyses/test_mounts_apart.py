@@ -60,6 +60,20 @@ class Client:
                 self.call("GETATTR", child, **facts)
                 self.call("GETATTR", child, **facts)
 
+    def overlap(self, directory: int, **facts: object) -> None:
+        """Look at the files of a directory as several processes do that keep nothing.
+
+        They ask for it as often as they use it, though not by turns.
+        """
+        self.call("GETATTR", directory, **facts)
+        for child in range(directory + 1, directory + 1 + CHILDREN):
+            if child % 2:
+                self.call("GETATTR", directory, **facts)
+                self.call("GETATTR", directory, **facts)
+            self.call("ACCESS", child, directory, **facts)
+            for _ in range(3):
+                self.call("GETATTR", child, **facts)
+
     def write(self, target: int, piece: int, pieces: int, **facts: object) -> None:
         """Write a file in pieces."""
         for place in range(pieces):
@@ -162,6 +176,43 @@ def test_which_option_it_is_may_be_open() -> None:
         client.call("GETATTR", child)
     with client.trace() as trace:
         assert told(trace) == {"/one": [], "/two": ["acdirmin=0 or noac or actimeo=0"]}
+
+
+def test_what_several_processes_ask_for_is_told_of_its_export() -> None:
+    """Programs that open directories may do the same, but do so behind both exports."""
+    client = Client()
+    for _ in range(6):
+        client.walk(FIRST, asks=False)
+    client.overlap(SECOND)
+    client.overlap(SECOND)
+    with client.trace() as trace:
+        assert told(trace) == {"/one": [], "/two": ["noac or actimeo=0"]}
+        assert [
+            verdict.confidence for each in cache(trace).mounts for verdict in each.verdicts
+        ] == ["possible"]
+
+
+@pytest.mark.parametrize(
+    "system",
+    [{"export": "/one"}, {"export": "/one/two"}, {"export": "/"}, {"export": None}],
+    ids=["crossed into", "perhaps crossed into", "perhaps above it", "not known"],
+)
+def test_of_one_mount_what_the_other_file_system_shows_denies_it(system: dict[str, object]) -> None:
+    client = Client()
+    for _ in range(6):
+        client.walk(FIRST, asks=False)
+    client.overlap(SECOND)
+    client.overlap(SECOND)
+    with client.trace(**system, path="sub") as trace:
+        assert told(trace) == {None: []}
+
+
+def test_where_all_exports_are_asked_for_alike_they_are_one_mount() -> None:
+    client = Client()
+    client.overlap(FIRST)
+    client.overlap(SECOND)
+    with client.trace() as trace:
+        assert told(trace) == {None: ["noac or actimeo=0"]}
 
 
 def test_the_finding_speaks_of_that_part_alone() -> None:

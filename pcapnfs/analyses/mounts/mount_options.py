@@ -147,6 +147,16 @@ def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
                 yield kind, verdict
 
 
+def overlapping(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
+    """What is told of a client whose processes ask for directories side by side.
+
+    Programs that open directories again and again may do the same, so that it is never sure.
+    """
+    if _asks_overlapping(seen):
+        for verdict in _attribute_cache(seen):
+            yield "attributes", verdict
+
+
 def denies(seen: Evidence, kind: Kind, verdict: Verdict) -> bool:
     """Whether calls cannot have been sent with the options of a sure verdict.
 

@@ -28,6 +28,7 @@ from pcapnfs.analyses.mounts.mount_options import (
     Mount,
     denies,
     judged,
+    overlapping,
     sure,
 )
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW
@@ -66,6 +67,8 @@ class Unit(Record):
     """Number of the file system and mounted directory: the first file of it."""
     name: str
     """What it is called, without the version; not escaped."""
+    export: str | None
+    """The export, or mounted directory; None where the capture began too late for that."""
 
     @property
     def protocol(self) -> str:
@@ -219,6 +222,7 @@ def _units(trace: Trace, mixed: set[int]) -> list[Unit]:
             minor=integer(minor),
             system=integer(system),
             name=_name(export, top, major, alone=systems_of[export] == 1),
+            export=export,
         )
         for mount, version, minor, system, export, top, major in rows
         if units_of[mount] > 1
@@ -241,7 +245,7 @@ def _name(export: str | None, top: str, major: int, *, alone: bool) -> str:
 
 def _grouped(trace: Trace, shown: Mapping[Unit, Evidence]) -> Division | None:
     """Put together what shows the same options, apart from what cannot have them."""
-    keys = {unit: _options(seen, shown, unit.mount) for unit, seen in shown.items()}
+    keys = {unit: _options(unit, seen, shown) for unit, seen in shown.items()}
     divided = {unit.mount for unit, options in keys.items() if options}
     if not divided:
         return None
@@ -251,15 +255,28 @@ def _grouped(trace: Trace, shown: Mapping[Unit, Evidence]) -> Division | None:
     )
 
 
-def _options(seen: Evidence, shown: Mapping[Unit, Evidence], mount: int) -> tuple[str, ...]:
-    """The options of a unit that another one of its pair cannot have, by their titles."""
+def _options(unit: Unit, seen: Evidence, shown: Mapping[Unit, Evidence]) -> tuple[str, ...]:
+    """The options of a unit that another one of its pair cannot have, by their titles.
+
+    What programs may do as well is one only where the other was mounted by itself: where it may
+    have been crossed into, its options are those of the same mount, and it denies them for both.
+    """
+    ours = {other: seen for other, seen in shown.items() if other.mount == unit.mount}
+    elsewhere = {other: seen for other, seen in ours.items() if _mounted_apart(unit, other)}
     return tuple(
         verdict.title
-        for kind, verdict in sure(seen)
-        if any(
-            unit.mount == mount and denies(other, kind, verdict) for unit, other in shown.items()
-        )
+        for others, found in ((ours, sure(seen)), (elsewhere, overlapping(seen)))
+        for kind, verdict in found
+        if any(denies(other, kind, verdict) for other in others.values())
     )
+
+
+def _mounted_apart(one: Unit, other: Unit) -> bool:
+    """Whether two units are of different exports, of which none lies in the other."""
+    if one.export is None or other.export is None:
+        return False
+    first, second = (f"{export.rstrip('/')}/" for export in (one.export, other.export))
+    return not (first.startswith(second) or second.startswith(first))
 
 
 def _divided(trace: Trace, keys: Mapping[Unit, object]) -> Division:

@@ -56,8 +56,17 @@ def test_a_while_of_slow_storage_is_found_with_its_time() -> None:
     assert slow.calls == 40
     assert slow.time_s == pytest.approx(40 * 0.029)
     assert slow.mean_s == pytest.approx(0.029)
-    # Four fifths of it, the earliest stretch of those that are as short.
-    assert slow.while_ns == (sent_ns(80), sent_ns(111))
+    assert slow.while_ns == (sent_ns(80), sent_ns(119))
+
+
+def test_a_while_holds_what_is_slow_right_before_and_after() -> None:
+    slow = found(pairs([20, 75, *SLOW, 124, 150]))
+    assert slow is not None
+    assert slow.calls == 44
+    assert slow.while_ns == (sent_ns(80), sent_ns(119))
+    slow = found(pairs([76, *SLOW, 123]))
+    assert slow is not None
+    assert slow.while_ns == (sent_ns(76), sent_ns(123))
 
 
 def test_slow_calls_that_are_scattered_have_no_while() -> None:

@@ -515,6 +515,14 @@ def test_a_minute_of_slow_storage_is_the_storages_however_many_calls_were_quick(
     assert times["server"] == pytest.approx(4.0 - 3.2)
 
 
+def test_nor_does_a_long_mean_of_small_calls_hide_it() -> None:
+    """Small calls that queue make the round trip as long as the mean of stable ones."""
+    costs = replace(DISK.costs, rtt_s=0.0013, persist_s=0.0)
+    told = verdict(replace(QUICK, costs=costs, stable=replace(QUICK.stable, slow_part=0.0)))
+    assert told.storage == "mixed"
+    assert "as fast as from memory" not in told.sentence
+
+
 def test_slow_calls_that_are_scattered_are_told_as_such() -> None:
     scattered = replace(A_MINUTE, while_ns=None)
     told = verdict(replace(QUICK, stable=replace(QUICK.stable, slow=scattered)))

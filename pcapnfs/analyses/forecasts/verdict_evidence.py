@@ -275,10 +275,12 @@ def is_fast(evidence: Evidence) -> bool:
 def _usually_fast(evidence: Evidence) -> str:
     """What storage looks like that usually answers as fast as memory: a key of `STORAGE`."""
     costs = evidence.costs
-    if evidence.stable.slow_part or _on_average(evidence):
-        return "mixed" if evidence.stable.slow_part or not _data_unseen(evidence) else "names"
+    if evidence.stable.slow:
+        return "mixed"
     if _data_unseen(evidence):
         return "names"
+    if _on_average(evidence):
+        return "mixed"
     waiting_s = costs.round_trips_s + costs.persistence_s + costs.beyond_s
     late_s = evidence.stable.late_part * costs.persistence_s
     return "mostly" if late_s >= REST_SHARE * waiting_s else "memory"

@@ -89,6 +89,10 @@ longer …"""
 TOGETHER = 0.5
 """… has few like calls between them that were quick: at least this part of those in it is slow."""
 
+APART = 4
+"""A slow call that comes so many like calls or more behind another, with those in between quick, is
+none of the same while: of calls that are slow now and then few follow one another so soon."""
+
 
 class SlowStorage(Record):
     """Stable calls of one client, or of all, that waited for storage: others hardly did."""
@@ -98,8 +102,9 @@ class SlowStorage(Record):
     time_s: float
     """What they took longer than a small call, added up, seconds."""
     while_ns: tuple[int, int] | None = None
-    """From when until when most of that was, nanoseconds since 1970, where like calls that came
-    meanwhile were mostly slow: storage was slow for a while. None where they are scattered."""
+    """From when until when most of that was, nanoseconds since 1970, with the slow calls right
+    before and after, where like calls that came meanwhile were mostly slow: storage was slow for a
+    while. None where they are scattered."""
 
     @property
     def mean_s(self) -> float:
@@ -144,13 +149,28 @@ def _of_mount(
 ) -> SlowStorage:
     """What slow calls in order of time come to, each with its place among all like them."""
     begin, end = shortest(sent, longer)
-    meanwhile = int(place[end] - place[begin]) + 1
-    some = end - begin + 1 >= TOGETHER * meanwhile
+    some = end - begin + 1 >= TOGETHER * (place[end] - place[begin] + 1)
+    if some:
+        begin, end = _longest(place, begin, end)
     return SlowStorage(
         calls=len(sent),
         time_s=float(longer.sum()) / NANOSECONDS,
         while_ns=(int(sent[begin]), int(sent[end])) if some else None,
     )
+
+
+def _longest(place: NDArray[np.int64], begin: int, end: int) -> tuple[int, int]:
+    """A stretch of slow calls with what comes right before and after it.
+
+    Args:
+        place: The place of each slow call among all like them.
+        begin: The first of the stretch.
+        end: The last of it.
+    """
+    apart = np.flatnonzero(np.diff(place) > APART) + 1
+    before, after = apart[apart <= begin], apart[apart > end]
+    first = int(before[-1]) if len(before) else 0
+    return first, int(after[0]) - 1 if len(after) else len(place) - 1
 
 
 def shortest(times: NDArray[np.int64], weights: NDArray[np.int64]) -> tuple[int, int]:

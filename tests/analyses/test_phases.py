@@ -86,6 +86,40 @@ def test_a_script_falls_into_what_it_did() -> None:
     assert found[2].start == "2001-09-09T01:46:40.860000000Z"
 
 
+def one_after_the_other(pairs: int, slow_ms: float, client: Script) -> None:
+    """GETATTRs of a millisecond, and as many CREATEs that need storage."""
+    for _ in range(pairs):
+        client.does("GETATTR", times=1)
+        client.does("CREATE", times=1, srt_ms=slow_ms, stability="stable")
+
+
+@pytest.mark.parametrize(("pairs", "cut"), [(40, True), (29, False)])
+def test_a_while_of_slow_storage_is_a_phase_though_the_calls_are_the_same(
+    pairs: int, *, cut: bool
+) -> None:
+    client = Script()
+    one_after_the_other(60, 1.2, client)
+    one_after_the_other(pairs, 30, client)
+    one_after_the_other(60, 1.2, client)
+    with traced(client) as trace:
+        found = phases(trace)
+    calls = [phase.calls for phase in found]
+    # From the first slow call, before which a quick one is, to the last.
+    assert calls == ([121, 2 * pairs - 1, 120] if cut else [240 + 2 * pairs])
+    assert sum(phase.budget.stable_s for phase in found) == pytest.approx(0.144 + 0.03 * pairs)
+    if cut:
+        assert found[1].budget.stable_s == pytest.approx(1.2)
+
+
+def test_a_few_calls_before_a_while_of_slow_storage_are_no_phase() -> None:
+    client = Script()
+    one_after_the_other(7, 1.2, client)
+    one_after_the_other(40, 30, client)
+    one_after_the_other(60, 1.2, client)
+    with traced(client) as trace:
+        assert [phase.calls for phase in phases(trace)] == [94, 120]
+
+
 def test_what_takes_long_names_the_phase() -> None:
     rows = Script().does("SETATTR", times=5, srt_ms=20).does("GETATTR", "LOOKUP", times=20)
     with traced(rows) as trace:

@@ -23,6 +23,8 @@ from pcapnfs.analyses.asking.texts import position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import UNPLACED, known, untold
+from pcapnfs.analyses.servers import slow_storage as _slow_storage
+from pcapnfs.analyses.servers.slow_storage import SlowStorage, slow_storage
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times.budget import Budget, book, budgets
 from pcapnfs.analyses.times.client_calls import Clients
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _outstanding.READS,
     _objects.READS,
+    _slow_storage.READS,
     _untold.READS,
     columns.of(calls="call callback op file"),
 )
@@ -124,11 +127,18 @@ def begun(
     what = _What.of(trace)
     divided = Clients(found)
     number = {client: place for place, client in enumerate(found.clients)}
+    slow = slow_storage(trace)
     return tuple(
         phase
         for client in (found.clients if clients is None else clients)
-        for phase in _of_client(found, what, divided.client(number[client]))
+        for phase in _of_client(
+            found, what, divided.client(number[client]), slow.get(client, NOT_SLOW).while_ns
+        )
     )
+
+
+NOT_SLOW = SlowStorage(calls=0, time_s=0.0)
+"""Storage that was slow for no call."""
 
 
 class _What(Record):
@@ -172,11 +182,24 @@ class _What(Record):
         )
 
 
-def _of_client(calls: Outstanding, what: _What, client: Client) -> list[tuple[Phase, int]]:
-    """The phases of one client in order, each with its first call."""
+def _of_client(
+    calls: Outstanding, what: _What, client: Client, slow_ns: tuple[int, int] | None
+) -> list[tuple[Phase, int]]:
+    """The phases of one client in order, each with its first call.
+
+    Args:
+        calls: When calls were outstanding.
+        what: What each call was.
+        client: The calls of the client.
+        slow_ns: From when until when its storage was slow, ns since 1970; None where it was not.
+    """
     mine, begin, reached = client.places, client.begin, client.reached
     pauses = begin - np.concatenate(([0], reached))[:-1]
-    starts = _divided(begin, reached, mixture.changes(what.op[mine], pauses))
+    starts = mixture.changes(what.op[mine], pauses)
+    if slow_ns is not None and what.start_ns is not None:
+        first, last = (time - what.start_ns for time in slow_ns)
+        starts = _with_while(starts, begin, first, last)
+    starts = _divided(begin, reached, starts)
     told: list[tuple[Phase, int]] = []
     until = 0
     for start, following in zip(starts, [*starts[1:], len(mine)], strict=True):
@@ -191,6 +214,26 @@ def _of_client(calls: Outstanding, what: _What, client: Client) -> list[tuple[Ph
         told.append((phase, int(calls.call[members[0]])))
         until = last
     return told
+
+
+def _with_while(starts: list[int], begin: Places, first: int, last: int) -> list[int]:
+    """The places where phases start, and where storage began to be slow, and no longer was.
+
+    Not where one starts nearly there: a few calls are no phase.
+
+    Args:
+        starts: The places.
+        begin: When each call began, ns since the capture's start.
+        first: When the first slow call was sent, likewise.
+        last: When the last one was.
+    """
+    found = list(starts)
+    # The first may have been under way before its last byte was sent.
+    came = max(0, int(np.searchsorted(begin, first, "right")) - 1)
+    for edge in (came, int(np.searchsorted(begin, last, "right"))):
+        if min(abs(edge - start) for start in (*found, len(begin))) >= PAUSE_CALLS:
+            found.append(edge)
+    return sorted(found)
 
 
 def _divided(begin: Places, reached: Places, starts: list[int]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.servers.exports import Exports
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.warm_calls import WarmCalls
 from pcapnfs.analyses.times.call_times import KindOfStable
@@ -13,6 +14,7 @@ from pcapnfs.diagnosis.rules.persistence_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_slow_export import QUICK, SLOW
 
 
 def test_more_than_half_of_the_time_for_disks_is_a_problem() -> None:
@@ -231,6 +233,22 @@ def test_slow_calls_that_are_scattered_lead_to_their_files() -> None:
     # Where it was slow for all there is nothing else to tell.
     (seen,) = seen_by(RULE, bound_by("persistence", stable=A_MINUTE))
     assert seen.title == "Much of the time goes into the server's storage"
+
+
+def test_where_one_export_is_slower_that_comes_first() -> None:
+    scattered = replace(A_MINUTE, slow=SlowStorage(40, 1.2))
+    found = bound_by("persistence", storage="mixed", stable=scattered)
+    (seen,) = seen_by(RULE, replace(found, exports=Exports((SLOW, QUICK), 2)))
+    assert seen.severity == "note"
+    assert [each.action for each in seen.advice] == [
+        "See slow_export first: one export of that server is slower than another."
+    ]
+    # Not where both are alike, nor where storage was slow for all calls.
+    (seen,) = seen_by(RULE, replace(found, exports=Exports((QUICK, QUICK), 2)))
+    assert seen.severity == "problem"
+    everywhere = replace(bound_by("persistence"), exports=Exports((SLOW, QUICK), 2))
+    (seen,) = seen_by(RULE, everywhere)
+    assert seen.severity == "problem"
 
 
 @pytest.mark.parametrize(

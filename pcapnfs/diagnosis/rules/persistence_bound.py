@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_evidence import when_slow
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules import slow_export
 from pcapnfs.diagnosis.rules.slow_service import busy
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -156,6 +157,9 @@ SCATTERED = (
 )
 """The same where slow calls are scattered."""
 
+EXPORT = Advice("See slow_export first: one export of that server is slower than another.")
+"""What stands in place of all where that is told."""
+
 SHOWN_ALONE = (
     "Most others of their kind were quick, and so were small calls, also those right before them, "
     "which need no storage: neither the path nor the server's processor was slow."
@@ -193,6 +197,13 @@ def _beside_pauses(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
             yield found, cause
 
 
+def _of_an_export(material: Material, values: Values, found: Bottleneck) -> bool:
+    """Whether one export of the server is slower than another: then these calls are its."""
+    server = found.about[-1] if found.about else None
+    told = slow_export.judge(material, values)
+    return any(server is None or server in each.about for each in told)
+
+
 def _slow(found: Bottleneck) -> SlowStorage | None:
     """The calls for which storage was slow, where it was for some; None where it was for all."""
     mixed = found.verdict is not None and found.verdict.storage == "mixed"
@@ -223,7 +234,9 @@ def _storage(
     advice: tuple[Advice, ...] = ADVICE if slow else ADVICE[1:3]
     severity = bound.severity(material, found, claims, large=slow)
     some = _slow(found)
-    if some is not None:
+    if some is not None and _of_an_export(material, values, found):
+        severity, advice = "note", (EXPORT,)  # What is to be done stands there.
+    elif some is not None:
         advice = (*(SLOWED if some.while_ns else SCATTERED), *advice)
         if severity == "warning" and not named:
             severity = by_cost(material, claims, sure=False)

@@ -146,8 +146,26 @@ def test_calls_that_came_behind_others_may_have_waited_for_these() -> None:
         for place in SLOW
     ]
     assert found(pairs() + beside) is None
-    # A few of them.
-    slow = found(pairs(range(80, 125)) + beside[:9])
+    # A few of them, which waited as long as the others did meanwhile.
+    slow = found(pairs(range(80, 125)) + beside[15:24])
+    assert slow is not None
+    assert slow.calls == 45
+    # What waited longer than these did so in a queue.
+    late = {sent_ns(place) for place in range(95, 104)}
+    queued = [
+        {**row, "srt": 60 * MILLISECOND} if row["call_time"] in late else row
+        for row in pairs(range(80, 125))
+    ]
+    slow = found([*queued, *beside[15:24]])
+    assert slow is not None
+    assert slow.calls == 36
+    # Where slow ones are scattered nothing tells that of them.
+    scattered = [*range(0, 72, 2), *range(160, 169)]
+    beside = [
+        {**row, "call_time": sent_ns(place) - 1, "reply_time": sent_ns(place) + 35 * MILLISECOND}
+        for place, row in zip(range(160, 169), beside, strict=False)
+    ]
+    slow = found(pairs(scattered) + beside)
     assert slow is not None
     assert slow.calls == 36
 

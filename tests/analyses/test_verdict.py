@@ -523,6 +523,12 @@ def test_nor_does_a_long_mean_of_small_calls_hide_it() -> None:
     assert "as fast as from memory" not in told.sentence
 
 
+def test_what_waited_for_no_other_call_shows_it_whatever_others_waited_for() -> None:
+    beside = replace(QUICK.stable, crowded=True, waited_share=0.5)
+    told = verdict(replace(QUICK, stable=beside)).sentence
+    assert "UTC, the others as fast as from memory)" in told
+
+
 def test_slow_calls_that_are_scattered_are_told_as_such() -> None:
     scattered = replace(A_MINUTE, while_ns=None)
     told = verdict(replace(QUICK, stable=replace(QUICK.stable, slow=scattered)))

@@ -222,6 +222,10 @@ def test_storage_that_was_slow_for_a_while_is_told_with_the_hour() -> None:
     assert seen.seen.endswith("neither the path nor the server's processor was slow.")
     assert "backup" in seen.advice[0].action
     assert seen.confidence == "likely"
+    # Calls that waited for no other show it, whatever the others did.
+    beside = replace(A_MINUTE, crowded=True)
+    (seen,) = seen_by(RULE, bound_by("persistence", storage="mixed", stable=beside))
+    assert seen.seen.endswith("neither the path nor the server's processor was slow.")
 
 
 def test_slow_calls_that_are_scattered_lead_to_their_files() -> None:

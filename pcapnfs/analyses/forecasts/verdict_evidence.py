@@ -523,6 +523,8 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
     """What the storage looks like, or that calls queued for it, or for a thread."""
     if _round_trip_queues(evidence):
         return ", or until the server had done others: calls queue there"
+    if _slow_told(evidence, storage):
+        return ""  # When it was slow is told, and calls that waited for no other show it.
     if evidence.stable.crowded and storage in ("disk", "slow", "mixed"):
         return ", or until other calls were done, which were under way when most of them came"
     if evidence.stable.waits and storage in ("disk", "slow", "mixed"):
@@ -532,8 +534,6 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
     held = ""
     if evidence.stable.several:
         held = f", {evidence.stable.operations:.1f} stable operations in each"
-    if _slow_told(evidence, storage):
-        return held  # What was slow, and when, is told.
     return held + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else "")
 
 

@@ -13,13 +13,13 @@ long as data is large, as for `exports`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.arrays import distinct
+from pcapnfs.analyses.asking.arrays import distinct, median
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
@@ -34,6 +34,8 @@ from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
@@ -76,7 +78,11 @@ NEAR_NS = 1_000_000_000
 
 OFTENER = 2.0
 """Where calls that came behind others are slow so many times as often as those that did not, they
-waited for these: only the others count."""
+waited for these, and only the others count, unless most of these were slow meanwhile."""
+
+LONGER = 1.5
+"""Nor do they count where they waited so many times as long as those, in the median: for a queue as
+well."""
 
 MINOR = 0.05
 """Part of the time of all calls to a server that slow ones take there at least: less is not worth
@@ -138,25 +144,47 @@ def slow_storage(trace: Trace) -> dict[str, SlowStorage]:
     of, mounts = slow["mount"], traffic.mounts(trace)
     by_client: dict[str, list[SlowStorage]] = {}
     for mount in distinct(of).tolist():
-        mine = of == mount
-        found = _of_mount(slow["sent"][mine], slow["longer"][mine], slow["place"][mine])
+        found = _of_mount({name: values[of == mount] for name, values in slow.items()})
         by_client.setdefault(mounts[mount][0], []).append(found)
     return {client: one for client, each in by_client.items() if (one := together(each))}
 
 
-def _of_mount(
-    sent: NDArray[np.int64], longer: NDArray[np.int64], place: NDArray[np.int64]
-) -> SlowStorage:
-    """What slow calls in order of time come to, each with its place among all like them."""
-    begin, end = shortest(sent, longer)
-    some = end - begin + 1 >= TOGETHER * (place[end] - place[begin] + 1)
-    if some:
-        begin, end = _longest(place, begin, end)
+def _of_mount(slow: Mapping[str, NDArray[Any]]) -> SlowStorage:
+    """What the slow calls of one mount, in order of time, come to."""
+    sent, longer, behind = slow["sent"], slow["longer"], slow["behind"]
+    span = _while(sent[~behind], longer[~behind], slow["own_place"][~behind])
+    queued = bool(slow["queued"][0])
+    counted = np.full(len(sent), True)
+    if queued:
+        # Those that came behind others are slow for that; or as the rest is, while most of it was.
+        counted = ~behind if span is None else ~behind | (sent >= span[0]) & (sent <= span[1])
+    others = counted & behind
+    if others.any() and median(longer[others]) > LONGER * median(longer[~behind]):
+        counted = ~behind
+    elif not queued:
+        span = _while(sent, longer, slow["place"])
     return SlowStorage(
-        calls=len(sent),
-        time_s=float(longer.sum()) / NANOSECONDS,
-        while_ns=(int(sent[begin]), int(sent[end])) if some else None,
+        calls=int(counted.sum()),
+        time_s=float(longer[counted].sum()) / NANOSECONDS,
+        while_ns=span,
     )
+
+
+def _while(
+    sent: NDArray[np.int64], longer: NDArray[np.int64], place: NDArray[np.int64]
+) -> tuple[int, int] | None:
+    """From when until when most slow calls were sent; None where they are scattered.
+
+    Args:
+        sent: When each was sent, ascending.
+        longer: What it took longer.
+        place: Its place among all like them.
+    """
+    begin, end = shortest(sent, longer)
+    if end - begin + 1 < TOGETHER * (place[end] - place[begin] + 1):
+        return None
+    begin, end = _longest(place, begin, end)
+    return int(sent[begin]), int(sent[end])
 
 
 def _longest(place: NDArray[np.int64], begin: int, end: int) -> tuple[int, int]:
@@ -319,10 +347,12 @@ _SLOW = f"""
         where small_ones.lost <= {SELDOM} * stored_ones.lost and late <= {SELDOM}
     ),
     counted as (
-        select mount, call_time, call, slow, longer,
-               row_number() over (partition by mount order by call_time, call) as place
-        from told join proven using (mount) where not (queued and behind)
+        select mount, call_time, slow, longer, behind, queued,
+               row_number() over (partition by mount order by call_time, call) as place,
+               row_number() over (partition by mount, behind order by call_time, call) as own_place
+        from told join proven using (mount)
     )
-    select mount, call_time as sent, round(longer)::bigint as longer, place
+    select mount, call_time as sent, round(longer)::bigint as longer, behind, queued, place,
+           own_place
     from counted where slow order by mount, place
 """

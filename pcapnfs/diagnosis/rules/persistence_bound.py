@@ -317,10 +317,10 @@ def _storage_like(found: Bottleneck, *, queues: bool) -> str:
     storage = (found.verdict and found.verdict.storage) or "flash"
     if queues:
         return QUEUES
+    if _slow(found):
+        return SHOWN_ALONE
     if storage in DEPENDS and found.stable.crowded:
         return CROWDED
-    if _slow(found) and not found.stable.waits:
-        return SHOWN_ALONE
     return WAITED if storage in DEPENDS and found.stable.waits else STORAGE[storage]
 
 

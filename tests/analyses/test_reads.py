@@ -326,6 +326,12 @@ ASKED_ELSEWHERE = {
     ("transfer_runs", "operations", "attributes"),
     # With what a connection begins: where its handshake is not in the capture.
     ("beginnings", "calls", "op"),
+    # Whether small calls vary: likewise.
+    *(
+        (question, "calls", column)
+        for question in ("round_trip", "cut_off")
+        for column in ("op", "transmissions")
+    ),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.

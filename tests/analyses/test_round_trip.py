@@ -247,3 +247,51 @@ def test_an_ack_that_was_delayed_is_no_round_trip(least: int, told: tuple[float,
         calls=[call(number, "READ", 50 if number > 1 else 10) for number in range(1, 10)],
     )
     assert says(pair.server_side) == told
+
+
+def small(op: str, first: int, times_ms: list[float], count: int = 30) -> list[Row]:
+    """Small calls that take these times in turn."""
+    return [call(first + place, op, times_ms[place % len(times_ms)]) for place in range(count)]
+
+
+VARY_MS = [1.0, 4.0, 8.0, 10.0, 12.0, 16.0]
+LONGER_MS = [2.0, 8.0, 16.0, 20.0, 24.0, 32.0]
+
+
+@pytest.mark.parametrize(
+    ("seen", "calls", "told"),
+    [
+        # Neither handshake nor ACK: the quickest bound a path that varies as little as these, or as
+        ({}, small("GETATTR", 1, VARY_MS), (4_000, True)),
+        ({}, small("GETATTR", 1, [1.0, 1.9, 1.9]), (1_000, False)),
+        ({}, small("GETATTR", 1, [10.0, 12.0, 12.0]), (10_000, False)),
+        # one operation shows that mostly takes as long.
+        ({}, [*small("LOOKUP", 1, VARY_MS), *small("ACCESS", 31, [1.0, 1.2])], (1_000, False)),
+        # Where several vary, the one that takes least is the bound.
+        ({}, [*small("LOOKUP", 1, LONGER_MS), *small("CLOSE", 31, VARY_MS)], (4_000, True)),
+        # Few of each are looked at together,
+        ({}, [*small("CLOSE", 1, VARY_MS, 15), *small("ACCESS", 16, VARY_MS, 15)], (4_000, True)),
+        # and few of all tell nothing.
+        ({}, small("GETATTR", 1, VARY_MS, 29), (1_000, False)),
+        # READs may wait for disks.
+        ({}, [{**each, "op": "READ"} for each in small("READ", 1, VARY_MS)], (1_000, False)),
+        # One or two ACKs are as few, three and a handshake are not.
+        (acks("server", 9_000, 9_000, 2), small("GETATTR", 1, VARY_MS), (9_000, True)),
+        (acks("server", 9_000, 9_000, 3), small("GETATTR", 1, VARY_MS), (9_000, False)),
+        ({"syn_rtt": 9_000}, small("GETATTR", 1, VARY_MS), (9_000, False)),
+    ],
+)
+def test_small_calls_that_vary_tell_no_network(
+    seen: dict[str, object], calls: list[Row], told: tuple[float, bool]
+) -> None:
+    """A capture that began later; turns have the times of the calls."""
+    connection = tcp(1, **acks("client", 5, 9), **turns("server", 1_000, 1_000, 30), **seen)
+    if seen:
+        connection = {**connection, "server_turns": 0, "server_turn_min": None}
+        connection["server_turn_rtt"] = None
+    with trace_of(connections=[connection], calls=calls) as trace:
+        (pair,) = round_trips(trace).pairs
+        network_s = network_path(trace).way.rtt_s
+    half = pair.server_side
+    assert (half.rtt_s and round(half.rtt_s * 1e6), half.scatters) == told
+    assert network_s == (None if half.scatters else pytest.approx(half.rtt_s))

@@ -11,6 +11,7 @@ from pcapnfs.diagnosis.rules.async_export import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by, of_client
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.test_captured_at_server import THERE
 
 FAST: dict[str, Any] = {"usual_s": 0.0003, "stable_median_s": 0.00044, "stable_calls": 30}
 
@@ -61,6 +62,14 @@ def test_a_server_that_is_busy_otherwise_hides_what_it_stores(
     """A small call takes 43 ms: of a path of that length, or at the server."""
     far = FAST | {"usual_s": 0.043, "stable_median_s": 0.0431, "network_rtt_s": network_rtt_s}
     assert bool(seen_by(RULE, bound_by("round_trips", **far))) is told
+
+
+def test_small_calls_that_vary_hide_what_it_stores() -> None:
+    half = replace(THERE.pairs[0].server_side, scatters=True)
+    trips = replace(THERE, pairs=(replace(THERE.pairs[0], server_side=half),))
+    found = bound_by("round_trips", **FAST)
+    assert seen_by(RULE, replace(found, round_trips=THERE))
+    assert seen_by(RULE, replace(found, round_trips=trips)) == []
 
 
 def test_the_user_may_think_otherwise() -> None:

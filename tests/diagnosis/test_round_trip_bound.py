@@ -100,6 +100,8 @@ def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())
     assert seen.seen.endswith("Nothing shows which part of it is the network.")
     assert seen.title == "Much of the time goes into round trips"
+    assert seen.advice[0].action.startswith("Find out first which part of it is the network: ping")
+    assert not any(each.action.startswith("Run the job nearer") for each in seen.advice)
 
 
 def test_what_the_verdict_does_not_name_is_not_told() -> None:

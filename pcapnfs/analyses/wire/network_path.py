@@ -116,8 +116,10 @@ def _addition_s(pair: RoundTrip) -> float:
 def _rtt(pair: RoundTrip) -> float | None:
     """What the client waits for the network."""
     server = pair.server_side
-    # Where TCP tells nothing, there is only what servers took to answer: no round trip.
-    if server.rtt_s is None or (server.source == "gaps" and not server.turns):
+    # Where TCP tells nothing, there is only what servers took to answer: no round trip. Nor is that
+    # one where it varies, be it for the network or for the server.
+    bare = server.source == "gaps" and not server.turns
+    if server.rtt_s is None or bare or server.scatters:
         return _addition_s(pair) or None
     return _addition_s(pair) + server.rtt_s
 

@@ -7,8 +7,10 @@ source, and the vantage point that they tell.
 A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
 whichever is less. ACKs that came with data took longer by what the end did meanwhile: their 5th
 percentile is an upper bound. Where there is nothing else, the median gap between a reply and the
-client's next call is one, too (docs/definitions.md). Where the capture's clock was set, or times
-are damaged, what lay across that took no time, so that the quickest tells nothing there.
+client's next call is one, too (docs/definitions.md), and what the quickest calls took, unless small
+calls vary: then nothing tells the server's part from the network's. Where the capture's clock was
+set, or times are damaged, what lay across that took no time, so that the quickest tells nothing
+there.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
+from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -37,7 +41,8 @@ READS = columns.together(
     _clocks_apart.READS,
     traffic.READS,
     columns.of(
-        calls="call client server callback call_first_time reply_time srt",
+        calls="call client server callback op stability call_first_time reply_time srt "
+        "transmissions",
         connections="connection client server transport syn_rtt ack_rtt "
         "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
         "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
@@ -77,6 +82,10 @@ SCATTERED, SCATTER_NS = 1.25, 1_000_000
 """Where the 5th percentile of the turns is so many times the quickest, and so much longer, the path
 scatters: what few turns took is no bound of what it usually takes, but their lower quartile. Where
 the turns replace anything on paths that do not, it is a quarter of a millisecond longer at most."""
+
+FEW_ACKS = 2
+"""So many ACKs without data tell no path that varies from one that does not: where there is no
+handshake either, small calls are asked whether it may."""
 
 DELAY_NS = 30_000_000
 """An ACK that came this much later than the quickest turn was delayed, as one that came so much
@@ -127,6 +136,10 @@ class Half(Record):
     gap_s: float | None
     """Client's half: median time from the reply to such a call, seconds. Server's half: 5th
     percentile of the service time. None without any."""
+    scatters: bool = False
+    """Of the server's half: small calls take now more, now less, and TCP does not tell whether that
+    is the server or the network. `rtt_s` is then the lower quartile of the operation that takes
+    least, an upper bound; nothing tells which part of it is the network."""
 
 
 class RoundTrip(Record):
@@ -208,6 +221,29 @@ _CALLS = """
     from counted order by calls desc, client, server
 """
 
+# An operation that mostly takes as long shows a path that does not vary. Those of which there are
+# few are looked at together.
+_SPREAD = f"""
+    with answered as (
+        select client, server, srt,
+               if(count(*) over (partition by client, server, op) >= $least, op, null) as op
+        from calls
+        semi join (
+            select {given.rows("clients", "varchar")} as client,
+                   {given.rows("servers", "varchar")} as server
+        ) using (client, server)
+        where not callback and srt > 0 and stability = 'unstable' and transmissions = 1
+              and {among("op", SMALL_OPERATIONS)}
+    ),
+    spread as (
+        select client, server, quantile_disc(srt, [0.05, 0.25, 0.5]) as took
+        from answered group by client, server, op having count(*) >= $least
+    )
+    select client, server, min(took[2])
+    from spread group by client, server
+    having bool_and(took[3] >= {SCATTERED} * took[1] and took[3] - took[1] >= {SCATTER_NS})
+"""
+
 _GAPS = f"""
     with ordered as (
         select client, server, call_first_time, max(reply_time) over earlier as answered,
@@ -270,6 +306,11 @@ class _Evidence:
         return bool(self.handshakes or self.acks)
 
     @property
+    def shown(self) -> bool:
+        """Whether there is a handshake, or more than a few ACKs without data."""
+        return bool(self.handshakes) or sum(number for _, number in self.acks) > FEW_ACKS
+
+    @property
     def _scattered(self) -> bool:
         """Whether the quickest turns are far from one another: then they are lucky ones."""
         turn = _weighted_median(self.turns)
@@ -279,7 +320,12 @@ class _Evidence:
         return turn >= SCATTERED * least and turn - least >= SCATTER_NS
 
     def half(
-        self, gaps: int, gap: int | None, quickest: int | None = None, answer: int | None = None
+        self,
+        gaps: int,
+        gap: int | None,
+        quickest: int | None = None,
+        answer: int | None = None,
+        varying: int | None = None,
     ) -> Half:
         """Decide what the half is.
 
@@ -288,6 +334,7 @@ class _Evidence:
             gap: What they usually took, nanoseconds.
             quickest: A time that a round trip can hardly exceed, likewise.
             answer: The lower quartile of the times to the other end's answer, likewise.
+            varying: That of small calls where these vary and little else is known, likewise.
         """
         handshake = _lower_quartile(self.handshakes)
         ack = _weighted_median(self.acks)
@@ -306,6 +353,8 @@ class _Evidence:
             bound = answer
         if bound is not None and (rtt is None or bound < CLEARLY * rtt):
             rtt, source = bound, "gaps"
+        if varying is not None:
+            rtt, source = max(varying, rtt or 0), "gaps"
         least = min(self.least, default=None)
         if least is not None and quickest is not None:
             least = min(least, quickest)
@@ -321,6 +370,7 @@ class _Evidence:
             turn_s=seconds(turn),
             gaps=gaps,
             gap_s=seconds(gap),
+            scatters=varying is not None,
         )
 
 
@@ -344,11 +394,14 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     rows = trace.rows(_CALLS)
     apart, ticks = clocks_apart(trace).least_s is not None, clock(trace).tick_s is not None
     all_gaps = _gaps(trace, [pair for *pair, _, _, _, _ in rows if not client_sides[*pair].told])
+    varying = _varying(trace, [pair for *pair, _, _, _, _ in rows if not server_sides[*pair].shown])
     found = {}
     for client, server, calls, replies, reply, usual in rows:
         gaps, gap = all_gaps.get((client, server), (0, None))
         near_client = client_sides[client, server].half(gaps, gap)
-        near_server = server_sides[client, server].half(replies, reply, reply, usual)
+        near_server = server_sides[client, server].half(
+            replies, reply, reply, usual, varying.get((client, server))
+        )
         if apart or (ticks and _takes_no_time(near_client, near_server)):
             near_client, near_server = _untimed(near_client), _untimed(near_server)
         vantage, ratio = _vantage(client, server, near_client, near_server)
@@ -387,6 +440,21 @@ def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str],
     return {
         (client, server): (gaps, integer(gap))
         for client, server, gaps, gap in trace.rows(_GAPS, parameters)
+    }
+
+
+def _varying(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str], int]:
+    """Where small calls vary, the lower quartile of the operation that takes least, ns."""
+    if not pairs:
+        return {}
+    clients, servers = zip(*pairs, strict=True)
+    parameters: dict[str, object] = {
+        "clients": given.text(clients),
+        "servers": given.text(servers),
+        "least": LEAST_CALLS,
+    }
+    return {
+        (client, server): integer(took) for client, server, took in trace.rows(_SPREAD, parameters)
     }
 
 
@@ -429,6 +497,7 @@ def _untimed(half: Half) -> Half:
         ack_s=None,
         turn_s=None,
         gap_s=None,
+        scatters=False,
     )
 
 

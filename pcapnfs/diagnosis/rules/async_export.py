@@ -47,8 +47,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             and found.stable_median_s - found.usual_s + tick < values[DIFFERENCE.name]
             and found.usual_s - (found.network_rtt_s or found.usual_s)
             <= BUSY * values[DIFFERENCE.name]
+            and not _varies(material, found)
         ):
             yield _observed(found, found.usual_s, found.stable_median_s)
+
+
+def _varies(material: Material, found: Bottleneck) -> bool:
+    """Whether small calls vary, for the network or the server: that hides what it stores, too."""
+    return any(
+        pair.server_side.scatters
+        for pair in material.round_trips.pairs
+        if not found.about or pair.client in found.about
+    )
 
 
 def _shown(found: Bottleneck) -> int:

@@ -72,6 +72,13 @@ _AT_ONCE = Advice(
     "different files need not wait for one another."
 )
 
+_WHOSE = Advice(
+    "Find out first which part of it is the network: ping the server from the client while the "
+    "work runs, or have the capture begin before the mount, since a handshake of TCP shows it. If "
+    "it is the network, run the job nearer to the server; if not, look at the server's processor, "
+    "its power saving (C-states, governor) and its virtualisation."
+)
+
 AHEAD_BYTES = 131072
 """As far as Linux reads ahead since 5.4, unless it is told to read further (read_ahead_kb)."""
 
@@ -265,7 +272,9 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     first = (slow,) if (found.rtt_s or 0.0) > SKEWED * usual else ()
     # Of the median, too, where some slow calls make the mean: it is what most calls wait for.
     median = usual if found.usual_s is None else min(usual, found.usual_s)
-    if network is not None and network < median / 2:
+    if network is None:
+        return (*first, _WHOSE, *fewer)
+    if network < median / 2:
         return (*first, served, *fewer)
     return (*first, *fewer, nearer)
 

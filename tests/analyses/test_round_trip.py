@@ -295,3 +295,82 @@ def test_small_calls_that_vary_tell_no_network(
     half = pair.server_side
     assert (half.rtt_s and round(half.rtt_s * 1e6), half.scatters) == told
     assert network_s == (None if half.scatters else pytest.approx(half.rtt_s))
+
+
+LUCKY = {
+    "syn_rtt": 40,
+    "ack_rtt": 600,
+    **acks("client", 34, 4_700),
+    **turns("client", 34, 1_900),
+    **acks("server", 37, 54, 1),
+}
+"""Of a capture at the server, on a path to the client that varies."""
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, (4_700, "acks", "server")),
+        # A busy client's ACKs are late, but not its quickest calls.
+        (turns("client", 34, 1_100), (600, "handshake", "between")),
+        (acks("client", 34, 1_590), (600, "handshake", "between")),
+        (acks("client", 34, 4_700, 2), (600, "handshake", "between")),
+        # All ACKs were delayed.
+        (acks("client", 30_034, 44_000), (600, "handshake", "between")),
+    ],
+)
+def test_a_lucky_handshake_gives_way_to_what_acks_and_turns_show(
+    change: dict[str, int], told: tuple[float, str, str]
+) -> None:
+    pair = pair_of(tcp(1, **(LUCKY | change)))
+    assert (*says(pair.client_side), pair.vantage) == told
+    assert pair.client_side.lucky is (told[1] == "acks")
+    assert pair.addition_s == pytest.approx(told[0] * 1e-6)
+
+
+def test_several_handshakes_are_no_luck() -> None:
+    others = [tcp(number, syn_rtt=40, ack_rtt=600) for number in (2, 3)]
+    pair = pair_of(tcp(1, **LUCKY), *others)
+    assert (says(pair.client_side), pair.client_side.lucky) == ((600, "handshake"), False)
+
+
+def at_server(number: int, client: str, **columns: object) -> tuple[Row, list[Row]]:
+    """A connection of a client, and calls on it."""
+    calls = [call(10 * number + each, "GETATTR", 1, client=client) for each in range(3)]
+    return tcp(number, client=client, **columns), calls
+
+
+FAR = {"syn_rtt": 40, "ack_rtt": 5_000, **turns("client", 5_000, 5_000)}
+WEAK = {**acks("client", 60, 900, 2), **turns("client", 60, 1_000), **turns("server", 40, 50)}
+BETWEEN = {"syn_rtt": 40, "ack_rtt": 60, **acks("client", 60, 60, 9)}
+
+
+@pytest.mark.parametrize(
+    ("others", "one", "vantage"),
+    [
+        ([FAR, FAR], WEAK, "server"),
+        ([FAR, FAR], BETWEEN, "server"),
+        # One other may be anything, as may two of which one was captured elsewhere.
+        ([FAR], WEAK, "unknown"),
+        ([FAR, FAR, {"syn_rtt": 5_000, "ack_rtt": 40}], WEAK, "unknown"),
+        # What is known well, or not at all, stays.
+        ([FAR, FAR], {**BETWEEN, **acks("client", 60, 60, 10)}, "between"),
+        ([FAR, FAR], {**turns("client", 60, 70), **turns("server", 40, 50)}, "unknown"),
+        ([FAR, FAR], {"syn_rtt": 5_000, "ack_rtt": 40}, "client"),
+        ([FAR, FAR], {**WEAK, "transport": "RDMA"}, "unknown"),
+    ],
+)
+def test_a_client_that_shows_little_was_captured_where_the_others_of_its_server_were(
+    others: list[dict[str, object]], one: dict[str, object], vantage: str
+) -> None:
+    all_of_them = [
+        at_server(number, f"10.0.0.{number + 2}", **columns)
+        for number, columns in enumerate([one, *others], 1)
+    ]
+    with trace_of(
+        connections=[connection for connection, _ in all_of_them],
+        calls=[each for _, calls in all_of_them for each in calls],
+    ) as trace:
+        (pair,) = (pair for pair in round_trips(trace).pairs if pair.client == "10.0.0.3")
+    assert pair.vantage == vantage
+    assert pair.addition_s == (0.0 if vantage == "client" else pair.client_side.rtt_s)

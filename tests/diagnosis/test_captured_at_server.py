@@ -50,3 +50,13 @@ def test_the_addition_is_told() -> None:
 def test_elsewhere_there_is_nothing_to_say(vantage: str) -> None:
     there = replace(THERE, vantage=vantage)  # type: ignore[arg-type]
     assert seen_by(RULE, nothing(round_trips=there)) == []
+
+
+def test_of_a_path_that_varies_the_shortest_is_not_told() -> None:
+    """The handshake, and an ACK, met a short moment."""
+    varies = replace(
+        THERE.pairs[0].client_side, rtt_s=0.0047, source="acks", acks=9, ack_s=0.0047, least_s=3e-5
+    )
+    pair = replace(THERE.pairs[0], client_side=varies)
+    (seen,) = seen_by(RULE, nothing(round_trips=replace(THERE, pairs=(pair,))))
+    assert "and back it usually takes 4.70 ms, to server" in seen.seen

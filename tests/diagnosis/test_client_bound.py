@@ -130,6 +130,7 @@ VARYING = replace(
     rtt_s=0.0006,
     source="handshake",
     handshakes=1,
+    handshake_s=0.0006,
     acks=9,
     ack_s=0.0047,
 )
@@ -142,8 +143,10 @@ VARYING = replace(
         ({"handshakes": 3}, False),
         ({"acks": 2}, False),
         ({"ack_s": 0.0017}, False),
-        ({"rtt_s": 0.0003, "ack_s": 0.00099}, False),
-        ({"source": "acks"}, False),
+        ({"handshakes": 0, "handshake_s": None}, False),
+        ({"handshake_s": 0.0003, "ack_s": 0.00099}, False),
+        ({"source": "acks", "rtt_s": 0.0047}, True),
+        ({"source": "gaps"}, False),
     ],
     ids=str,
 )

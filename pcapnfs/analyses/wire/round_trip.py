@@ -5,12 +5,12 @@ round trip, between capture point and client and between capture point and serve
 source, and the vantage point that they tell.
 
 A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
-whichever is less. ACKs that came with data took longer by what the end did meanwhile: their 5th
-percentile is an upper bound. Where there is nothing else, the median gap between a reply and the
-client's next call is one, too (docs/definitions.md), and what the quickest calls took, unless small
-calls vary: then nothing tells the server's part from the network's. Where the capture's clock was
-set, or times are damaged, what lay across that took no time, so that the quickest tells nothing
-there.
+whichever is less, unless ACKs and turns show that a single handshake was a lucky one. ACKs that
+came with data took longer by what the end did meanwhile: their 5th percentile is an upper bound.
+Where there is nothing else, the median gap between a reply and the client's next call is one, too
+(docs/definitions.md), and what the quickest calls took, unless small calls vary: then nothing tells
+the server's part from the network's. Where the capture's clock was set, or times are damaged, what
+lay across that took no time, so that the quickest tells nothing there.
 """
 
 from __future__ import annotations
@@ -83,6 +83,26 @@ SCATTERED, SCATTER_NS = 1.25, 1_000_000
 scatters: what few turns took is no bound of what it usually takes, but their lower quartile. Where
 the turns replace anything on paths that do not, it is a quarter of a millisecond longer at most."""
 
+FEW_HANDSHAKES, SEVERAL_ACKS = 2, 3
+"""Handshakes up to which they may have met a short moment of a path that varies, and ACKs without
+data from which on they are held against them …"""
+
+TIMES_AS_LONG, LONGER_NS = 3, 1_000_000
+"""… where these, without delayed ones, took so many times as long (lower quartile), and so much
+longer. ACKs are late for an end that is busy as well, …"""
+
+TURNS_AS_LONG = 2
+"""… of which some turns are as quick as the handshake. That was a lucky one only where the 5th
+percentile of the turns is so many times as long, too."""
+
+WEAK_ACKS = 10
+"""With fewer ACKs without data, and as few handshakes, it is not known well that a capture was
+taken between client and server."""
+
+ALIKE = 2
+"""Clients that show that the capture was taken at their server, from which on one that shows less
+is taken to have been captured there as well."""
+
 FEW_ACKS = 2
 """So many ACKs without data tell no path that varies from one that does not: where there is no
 handshake either, small calls are asked whether it may."""
@@ -141,6 +161,12 @@ class Half(Record):
     is the server or the network. `rtt_s` is then the lower quartile of the operation that takes
     least, an upper bound; nothing tells which part of it is the network."""
 
+    @property
+    def lucky(self) -> bool:
+        """Whether the handshake met a short moment of a path that varies, so that ACKs tell it."""
+        told = self.source == "acks" and self.handshake_s is not None and self.rtt_s is not None
+        return told and (self.handshake_s or 0.0) < (self.rtt_s or 0.0)
+
 
 class RoundTrip(Record):
     """What lies between a client and a server."""
@@ -160,9 +186,11 @@ class RoundTrip(Record):
     path_s: float | None
     """Round trip of the whole path, seconds: both halves; None when one is not known."""
     vantage: Vantage
-    """Where the capture was taken; `unknown` where TCP does not show it."""
+    """Where the capture was taken; `unknown` where TCP does not show it. Of a client that shows it
+    weakly, what others of its server show."""
     ratio: float | None
-    """The longer half divided by the shorter, by their least times; None when one is not known."""
+    """The longer half divided by the shorter, by their least times (of one whose handshake was a
+    lucky one, by the 5th percentile of its turns); None when one is not known."""
     addition_s: float | None
     """What the client waited longer than the service time, seconds: 0 at the client, else the
     client's half; None when that is not known."""
@@ -319,6 +347,17 @@ class _Evidence:
         least = min(self.least_turns)
         return turn >= SCATTERED * least and turn - least >= SCATTER_NS
 
+    def _lucky(self, handshake: int, ack: float | None, turn: float | None) -> bool:
+        """Whether a handshake met a short moment of a path that varies, as ACKs and turns show."""
+        return (
+            ack is not None
+            and turn is not None
+            and len(self.handshakes) <= FEW_HANDSHAKES
+            and sum(number for _, number in self.prompt) >= SEVERAL_ACKS
+            and ack >= max(TIMES_AS_LONG * handshake, handshake + LONGER_NS)
+            and turn >= TURNS_AS_LONG * handshake
+        )
+
     def half(
         self,
         gaps: int,
@@ -341,7 +380,7 @@ class _Evidence:
         prompt = _weighted_median(self.prompt)
         turn = _weighted_median(self.turns)
         found: list[tuple[float, Source]] = []
-        if handshake is not None:
+        if handshake is not None and not self._lucky(handshake, prompt, turn):
             found.append((handshake, "handshake"))
         if prompt is not None:
             found.append((prompt, "acks"))
@@ -424,7 +463,42 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
             ratio=ratio,
             addition_s=0.0 if vantage == "client" else near_client.rtt_s,
         )
-    return found
+    return _taken_over(found, by_rdma)
+
+
+def _taken_over(
+    found: dict[tuple[str, str], RoundTrip], by_rdma: set[tuple[str, str]]
+) -> dict[tuple[str, str], RoundTrip]:
+    """The same, with the vantage point of their server's others for clients that show too little.
+
+    The way from the capture to the server is the same for all of its clients.
+    """
+    at_server: defaultdict[str, list[int]] = defaultdict(list)
+    placed: defaultdict[str, int] = defaultdict(int)
+    for pair in found.values():
+        if not _weak(pair):
+            placed[pair.server] += pair.calls
+            if pair.vantage == "server":
+                at_server[pair.server].append(pair.calls)
+    return {
+        key: replace(pair, vantage="server", addition_s=pair.client_side.rtt_s)
+        if _weak(pair)
+        and key not in by_rdma
+        and pair.client_side.source in ("handshake", "acks")
+        and (pair.path_s or 0.0) >= LOCAL_S
+        and pair.client != pair.server
+        and len(at_server[pair.server]) >= ALIKE
+        and sum(at_server[pair.server]) >= AGREED * placed[pair.server]
+        else pair
+        for key, pair in found.items()
+    }
+
+
+def _weak(pair: RoundTrip) -> bool:
+    """Whether little, or nothing, shows where a client and server were captured."""
+    half = pair.client_side
+    few = half.handshakes <= FEW_HANDSHAKES and half.acks < WEAK_ACKS
+    return pair.vantage == "unknown" or (pair.vantage == "between" and few)
 
 
 def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -462,7 +536,10 @@ def _vantage(
     client: str, server: str, client_side: Half, server_side: Half
 ) -> tuple[Vantage, float | None]:
     """Where the capture was taken, and how many times the longer half is the shorter one."""
-    to_client, to_server = client_side.least_s, server_side.least_s
+    # Of a path that varies, the shortest is a lucky one, too.
+    to_client, to_server = (
+        half.turn_s if half.lucky else half.least_s for half in (client_side, server_side)
+    )
     if to_client is None or to_server is None:
         return "unknown", None
     near, far = sorted((max(to_client, CLOCK_S), max(to_server, CLOCK_S)))

@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import Cause
 from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE, is_paused
 from pcapnfs.analyses.times import long_pauses
+from pcapnfs.analyses.wire.round_trip import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
@@ -18,13 +19,8 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
-HANDSHAKES, ACKS = 2, 3
-"""Handshakes up to which they may have met a short moment of a path that varies, and ACKs without
-data from which on they are held against them …"""
-
-TIMES, LONGER_S = 3, 0.001
-"""… where these took so many times as long, and so many seconds: those that the receiver delayed
-are not among them."""
+LONGER_S = 0.001
+"""ACKs that take less tell no path that varies."""
 
 CONNECTING = 0.5
 """The part of the time without a call from which on it was a connection that was missing."""
@@ -128,14 +124,14 @@ def _varies(material: Material, found: Bottleneck) -> str:
         if (
             (not found.about or pair.client in found.about)
             and pair.vantage != "client"
-            and half.source == "handshake"
-            and half.handshakes <= HANDSHAKES
-            and half.acks >= ACKS
-            and (half.ack_s or 0.0) >= max(TIMES * (half.rtt_s or 0.0), LONGER_S)
+            and half.source in ("handshake", "acks")
+            and 1 <= half.handshakes <= FEW_HANDSHAKES
+            and half.acks >= SEVERAL_ACKS
+            and (half.ack_s or 0.0) >= max(TIMES_AS_LONG * (half.handshake_s or 0.0), LONGER_S)
         ):
             return (
                 f" Between client and capture {units.counted(half.handshakes, 'handshake')} took "
-                f"{units.duration(half.rtt_s)}, but {units.counted(half.acks, 'ACK')} took "
+                f"{units.duration(half.handshake_s)}, but {units.counted(half.acks, 'ACK')} took "
                 f"{units.duration(half.ack_s)} (lower quartile): where the path varies so, a part "
                 "of it is the network's. A capture at the client tells."
             )

@@ -334,6 +334,12 @@ def test_several_handshakes_are_no_luck() -> None:
     assert (says(pair.client_side), pair.client_side.lucky) == ((600, "handshake"), False)
 
 
+def test_a_connection_with_another_way_makes_no_handshake_a_lucky_one() -> None:
+    near = tcp(1, syn_rtt=40, ack_rtt=600)
+    pair = pair_of(near, tcp(2, **(LUCKY | {"ack_rtt": 4_700})))
+    assert says(pair.client_side) == (600, "handshake")
+
+
 def at_server(number: int, client: str, **columns: object) -> tuple[Row, list[Row]]:
     """A connection of a client, and calls on it."""
     calls = [call(10 * number + each, "GETATTR", 1, client=client) for each in range(3)]

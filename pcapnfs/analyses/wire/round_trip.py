@@ -303,6 +303,8 @@ class _Evidence:
         self.steady = steady
         """No time is made shorter by a clock that was set."""
         self.handshakes: list[int] = []
+        # Those of them that met no short moment of a path that varies.
+        self.measures: list[int] = []
         self.acks: list[tuple[int, int]] = []
         # Those of them that were not delayed.
         self.prompt: list[tuple[int, int]] = []
@@ -318,6 +320,8 @@ class _Evidence:
         if handshake is not None and handshake >= 0:
             self.handshakes.append(handshake)
             self.least.append(handshake)
+            if not _lucky(handshake, values):
+                self.measures.append(handshake)
         if ack is not None and ack_min is not None:
             self.acks.append((ack, integer(acks)))
             if not _delayed(ack_min, turn_min):
@@ -347,17 +351,6 @@ class _Evidence:
         least = min(self.least_turns)
         return turn >= SCATTERED * least and turn - least >= SCATTER_NS
 
-    def _lucky(self, handshake: int, ack: float | None, turn: float | None) -> bool:
-        """Whether a handshake met a short moment of a path that varies, as ACKs and turns show."""
-        return (
-            ack is not None
-            and turn is not None
-            and len(self.handshakes) <= FEW_HANDSHAKES
-            and sum(number for _, number in self.prompt) >= SEVERAL_ACKS
-            and ack >= max(TIMES_AS_LONG * handshake, handshake + LONGER_NS)
-            and turn >= TURNS_AS_LONG * handshake
-        )
-
     def half(
         self,
         gaps: int,
@@ -380,8 +373,10 @@ class _Evidence:
         prompt = _weighted_median(self.prompt)
         turn = _weighted_median(self.turns)
         found: list[tuple[float, Source]] = []
-        if handshake is not None and not self._lucky(handshake, prompt, turn):
-            found.append((handshake, "handshake"))
+        few = len(self.handshakes) <= FEW_HANDSHAKES
+        measure = _lower_quartile(self.measures if few else self.handshakes)
+        if measure is not None:
+            found.append((measure, "handshake"))
         if prompt is not None:
             found.append((prompt, "acks"))
         rtt: float | None
@@ -589,6 +584,25 @@ def _common_vantage(pairs: Sequence[RoundTrip]) -> Vantage:
         if calls and calls >= AGREED * total:
             return vantage
     return "unknown"
+
+
+def _lucky(handshake: int, values: Sequence[int | None]) -> bool:
+    """Whether a handshake was quicker than ACKs and turns of its connection show the path to be.
+
+    Args:
+        handshake: What it took, nanoseconds.
+        values: The connection's columns from `…_acks` to `…_turn_rtt`.
+    """
+    acks, ack_min, ack, _, turn_min, turn = values
+    return (
+        ack is not None
+        and ack_min is not None
+        and turn is not None
+        and integer(acks) >= SEVERAL_ACKS
+        and not _delayed(ack_min, turn_min)
+        and ack >= max(TIMES_AS_LONG * handshake, handshake + LONGER_NS)
+        and turn >= TURNS_AS_LONG * handshake
+    )
 
 
 def _delayed(ack_min: int, turn_min: int | None) -> bool:

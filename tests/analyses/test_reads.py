@@ -97,6 +97,7 @@ from pcapnfs.analyses.wire import (
     loss_rate,
     lost_replies,
     network,
+    own_ways,
     rdma_losses,
     rdma_stalls,
     resent_calls,
@@ -227,6 +228,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             operations.operation_counts(trace),
         ),
     ),
+    "own_ways": (own_ways.READS, own_ways.longer_ns),
     "passed_on": (passed_on.READS, passed_on.passed_on),
     "patterns": (patterns.READS, patterns.patterns),
     "perfile": (perfile.READS, perfile.perfile),
@@ -332,6 +334,7 @@ ASKED_ELSEWHERE = {
         for question in ("round_trip", "cut_off")
         for column in ("op", "transmissions")
     ),
+    *(("own_ways", "calls", column) for column in ("call", "transmissions")),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.
@@ -541,6 +544,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (lost_replies, "any_again"),
     (not_found, "any_step"),
     (open_order, "any_opened"),
+    (own_ways, "any_of"),
     (passed_on, "any_other"),
     (put_behind, "any_place"),
     (readdir, "any_plain"),

@@ -1,13 +1,13 @@
 """How long servers take for calls that wait for no stable storage, by operation.
 
 Takes a trace; gives for each server and operation the service time, without the network's round
-trip between capture and server, nor the time for which a reply had to wait for those before it on
-its connection. Where nothing but a bound of the round trip is known, that much is left out: it may
-all be the network's. A call that the server had not received when it acknowledged less of it
-(`unreceived_time`) took no longer there than from that ACK to the reply. Calls sent again, those
-that stood still for lost segments or were under way while the path was longer, and calls that
-failed are left out; a LOOKUP that found nothing did not fail, for it takes what one takes that
-found something.
+trip between capture and server (that of the connection, where its way is longer than that of
+others), nor the time for which a reply had to wait for those before it on its connection. Where
+nothing but a bound of the round trip is known, that much is left out: it may all be the network's.
+A call that the server had not received when it acknowledged less of it (`unreceived_time`) took no
+longer there than from that ACK to the reply. Calls sent again, those that stood still for lost
+segments or were under way while the path was longer, and calls that failed are left out; a LOOKUP
+that found nothing did not fail, for it takes what one takes that found something.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace.not_found import NOENT
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
-from pcapnfs.analyses.wire import queued_replies, round_trip, slower_path, tcp_stalls
+from pcapnfs.analyses.wire import own_ways as _own_ways
+from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
+from pcapnfs.analyses.wire.own_ways import own_ways
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
@@ -33,13 +35,13 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     queued_replies.READS,
-    round_trip.READS,
+    _own_ways.READS,
     shares.READS,
     slower_path.READS,
     tcp_stalls.STALLED_READS,
     traffic.READS,
     columns.of(
-        calls="call mount server op stability call_frame call_time unreceived_time "
+        calls="call connection mount server op stability call_frame call_time unreceived_time "
         "reply_first_time srt transmissions status"
     ),
 )
@@ -156,7 +158,12 @@ def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
     longer = ""
     if slower_path.register(trace):
         longer = f"anti join (select {_late(trace)}) using (call)"
+    ways = own_ways(trace)
     sql = f"""
+        ways as (
+            select {given.rows("connections", "uinteger")} as connection,
+                   {given.rows("own", "bigint")} as own
+        ),
         halves as (
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("halves", "bigint")} as network,
@@ -165,16 +172,19 @@ def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
         queues as ({queued_replies.rows(trace)}),
         timed as (
             select call, server, op, stability, call_frame, share, srt,
-                   least(reply_first_time - call_time - coalesce(network, 0)
+                   least(reply_first_time - call_time - coalesce(own, network, 0)
                          - coalesce(queued, 0), reply_first_time - unreceived_time) as longest,
                    greatest(longest, 0) as took,
                    greatest(took - coalesce(scatter, 0), 0) as sure
             from calls join shares using (call) left join halves using (mount)
-                 left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
+                 left join ways using (connection) left join queues using (call)
+                 {longer} {tcp_stalls.left_out(trace)}
             where {shares.where(which)}
         )
     """
     return sql, {
+        "connections": given.text(way.connection for way in ways),
+        "own": given.text(way.rtt_ns for way in ways),
         "mounts": given.text(mounts),
         "halves": given.text(halves.get(pair, (0, 0))[0] for pair in mounts.values()),
         "scatters": given.text(halves.get(pair, (0, 0))[1] for pair in mounts.values()),

@@ -2,7 +2,8 @@
 
 Takes what TCP shows (round_trip.py); gives one round trip for the whole trace, that of the client
 and server with most calls, one for each client, and by client and server what the client waited
-beyond the capture.
+beyond the capture. Where connections of a client and server have ways of their own (own_ways.py),
+it is the mean over its calls.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
-from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire import own_ways
+from pcapnfs.analyses.wire.own_ways import longer_ns
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.wire.round_trip import RoundTrip
     from pcapnfs.trace import Trace
 
-READS = round_trip.READS
+READS = own_ways.READS
 """The columns that this reads."""
 
 
@@ -28,7 +30,8 @@ class Way(Record):
 
     rtt_s: float | None
     """The network's part of a call's time as the client sees it, seconds; None when TCP tells
-    nothing. At the client, its own half is not in it: that is over when the call is sent."""
+    nothing. At the client, its own half is not in it: that is over when the call is sent. Where
+    connections have ways of their own, the mean."""
     floor_s: float | None
     """The same with the least that TCP shows of the way from the capture to the server, seconds;
     None likewise."""
@@ -71,10 +74,10 @@ class NetworkPath(Record):
 
 def network_path(trace: Trace) -> NetworkPath:
     """Say how long the network takes, and what the capture does not show of it."""
-    trips = round_trips(trace)
+    trips, longer = round_trips(trace), longer_ns(trace)
     return NetworkPath(
-        way=_way(trips.pairs),
-        ways={client: _way(pairs) for client, pairs in _by_client(trips.pairs).items()},
+        way=_way(trips.pairs, longer),
+        ways={client: _way(pairs, longer) for client, pairs in _by_client(trips.pairs).items()},
         vantage=trips.vantage,
         added_ns={
             (pair.client, pair.server): round(pair.addition_s * NANOSECONDS)
@@ -92,12 +95,14 @@ def _by_client(pairs: Iterable[RoundTrip]) -> dict[str, list[RoundTrip]]:
     return found
 
 
-def _way(pairs: Iterable[RoundTrip]) -> Way:
+def _way(pairs: Iterable[RoundTrip], longer: Mapping[tuple[str, str], int]) -> Way:
     """What is known of the first of them of which anything is; they come with most calls first."""
-    pair = next((pair for pair in pairs if _rtt(pair) is not None), None)
+    known = ((pair, rtt_s) for pair in pairs if (rtt_s := _rtt(pair)) is not None)
+    pair, rtt_s = next(known, (None, 0.0))
     if pair is None:
         return NOTHING
-    return Way(rtt_s=_rtt(pair), floor_s=_floor(pair), source=_source(pair))
+    rtt_s += longer.get((pair.client, pair.server), 0) / NANOSECONDS
+    return Way(rtt_s=rtt_s, floor_s=_floor(pair), source=_source(pair))
 
 
 def _placed(pair: RoundTrip) -> bool:

@@ -1,0 +1,141 @@
+"""Connections whose way to the server is longer than that of others of the same client and server.
+
+Takes what TCP shows of each connection, and the round trip of client and server; gives the
+connections on which the network takes much longer, each with its own round trip. Addresses are not
+ways: behind one of a client there may be several hosts (NAT), links of equal length on paper (ECMP,
+bonds) are not equally long, and routes change from one mount to the next. The round trip of client
+and server is that of the shorter way, and what the longer one takes would be the server's.
+
+What counts is no single time: a handshake or ACKs without data tell the longer way, and none of
+thirty answers or more was quicker. On a path that varies, and at a server that is busy, some are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
+from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sized
+
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    round_trip.READS,
+    columns.of(
+        calls="connection client server callback op stability srt",
+        connections="connection transport client server syn_rtt server_acks server_ack_rtt "
+        "server_turns server_turn_min server_turn_rtt",
+    ),
+)
+"""The columns that the queries here read."""
+
+TIMES_AS_LONG, LONGER_NS = 2, 1_000_000
+"""The way of a connection is told where it is so many times that of client and server, and so much
+longer: more than a way through one building takes."""
+
+AGREED = 0.8
+"""Not even the quickest answer took less than this part of it."""
+
+
+class OwnWay(Record):
+    """A connection whose way is longer."""
+
+    connection: int
+    """Its number (table connections)."""
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    rtt_ns: int
+    """Its round trip between the capture point and the server, ns."""
+    longer_ns: int
+    """What that is longer than that of client and server, ns."""
+
+
+@once
+def own_ways(trace: Trace) -> tuple[OwnWay, ...]:
+    """Tell each such connection, by its number."""
+    usual = {
+        (pair.client, pair.server): round(pair.server_side.rtt_s * NANOSECONDS)
+        for pair in round_trips(trace).pairs
+        if pair.connections > 1 and pair.server_side.rtt_s is not None
+    }
+    if not any_of(usual):
+        return ()
+    found = []
+    for connection, client, server, syn, acks, ack, turns, least, turn in trace.each(_CONNECTIONS):
+        network = usual.get((client, server))
+        told = [time for time in (syn, ack if acks else None) if time is not None]
+        if network is None or turns < LEAST_CALLS or not told:
+            continue
+        own = min(told)
+        if own >= max(TIMES_AS_LONG * network, network + LONGER_NS) and least >= AGREED * own:
+            own = min(own, integer(turn))
+            found.append(OwnWay(connection, client, server, own, own - network))
+    return tuple(found)
+
+
+def any_of(found: Sized) -> bool:
+    """Whether there is anything to ask about."""
+    return len(found) > 0
+
+
+@once
+def longer_ns(trace: Trace) -> dict[tuple[str, str], int]:
+    """What the network takes longer than the round trip of client and server, by these.
+
+    That is the mean over the small calls, which show the round trip, or over all where there are
+    none: of what is no longer for any, nothing is told.
+    """
+    ways = own_ways(trace)
+    if not any_of(ways):
+        return {}
+    parameters: dict[str, object] = {
+        "connections": given.text(way.connection for way in ways),
+        "longer": given.text(way.longer_ns for way in ways),
+        "clients": given.text(way.client for way in ways),
+        "servers": given.text(way.server for way in ways),
+    }
+    return {
+        (client, server): integer(longer)
+        for client, server, longer in trace.rows(_MEANS, parameters)
+    }
+
+
+_CONNECTIONS = """
+    select connection, client, server, syn_rtt, server_acks, server_ack_rtt,
+           server_turns, server_turn_min, server_turn_rtt
+    from connections
+    where transport = 'TCP' and server_turn_min is not null
+    order by connection
+"""
+
+_MEANS = f"""
+    with ways as (
+        select {given.rows("connections", "uinteger")} as connection,
+               {given.rows("longer", "bigint")} as longer
+    ),
+    pairs as (
+        select distinct {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server
+    ),
+    answered as (
+        select client, server, coalesce(longer, 0) as longer,
+               stability = 'unstable' and {among("op", SMALL_OPERATIONS)} as small
+        from calls semi join pairs using (client, server) left join ways using (connection)
+        where not callback and srt is not null
+    )
+    select client, server,
+           coalesce(avg(longer) filter (small), avg(longer))::bigint
+    from answered group by client, server order by client, server
+"""

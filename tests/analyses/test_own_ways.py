@@ -1,0 +1,88 @@
+"""Connections with a longer way than others of the same client and server, written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pcapnfs.analyses.servers.server_times import server_times
+from pcapnfs.analyses.wire.network_path import network_path
+from pcapnfs.analyses.wire.own_ways import longer_ns, own_ways
+from tests.analyses.test_round_trip import acks, tcp, turns
+from tests.unit.rows import Row, call, trace_of
+
+PAIR = ("10.0.0.2", "10.0.0.1")
+
+NEAR = tcp(1, syn_rtt=2_000, ack_rtt=20, **turns("server", 2_010, 2_050, 90))
+FAR: Row = {"syn_rtt": 10_500, **acks("server", 9_900, 10_000), **turns("server", 10_050, 10_100)}
+"""Of a second connection, over which most calls go; times in microseconds, as all here."""
+
+
+def far(**change: Any) -> Row:  # noqa: ANN401  # columns of any type
+    return tcp(2, ack_rtt=20, **{**FAR, "server_turns": 30, **change})
+
+
+def calls(near: int = 10, beyond: int = 30) -> list[Row]:
+    """Small calls of which each takes the server 0.3 ms, and READs on the longer way."""
+    return [
+        *(call(number, "GETATTR", 2.3, connection=1) for number in range(1, near + 1)),
+        *(call(100 + number, "GETATTR", 10.3, connection=2) for number in range(beyond)),
+        *(call(200 + number, "READ", 10.5, connection=2, stability="read") for number in range(40)),
+    ]
+
+
+def test_each_connection_has_its_own_way() -> None:
+    with trace_of(connections=[NEAR, far()], calls=calls()) as trace:
+        (way,) = own_ways(trace)
+        longer = longer_ns(trace)
+        path = network_path(trace)
+        times = {each.op: each for each in server_times(trace)}
+    assert (way.connection, way.client, way.server) == (2, *PAIR)
+    assert (way.rtt_ns, way.longer_ns) == (10_000_000, 8_000_000)
+    # Of 40 small calls 30 have it.
+    assert longer == {PAIR: 6_000_000}
+    assert path.rtt_s == path.ways[PAIR[0]].rtt_s == pytest.approx(0.008)
+    assert times["GETATTR"].mean_s == pytest.approx(0.0003)
+    assert times["READ"].mean_s == pytest.approx(0.0005)
+
+
+def test_without_small_calls_all_of_them_count() -> None:
+    with trace_of(connections=[NEAR, far()], calls=calls(0, 0)) as trace:
+        assert longer_ns(trace) == {PAIR: 8_000_000}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # A single answer was quicker: the path varies, became longer, or the server is busy.
+        turns("server", 7_900, 10_100, 30),
+        {"server_turns": 29},
+        # Neither handshake nor ACK: the server may take as long for all that is asked there.
+        {"syn_rtt": None, "server_acks": 0, "server_ack_min": None, "server_ack_rtt": None},
+        # Less than twice, and less than a millisecond more.
+        {"syn_rtt": 3_900, **acks("server", 3_900, 3_900), **turns("server", 3_900, 3_900, 30)},
+        {"client": "10.0.0.3"},
+        {"transport": "RDMA"},
+    ],
+)
+def test_what_may_be_the_servers_is_no_way(change: dict[str, Any]) -> None:
+    with trace_of(connections=[NEAR, far(**change)], calls=calls()) as trace:
+        assert own_ways(trace) == ()
+        assert longer_ns(trace) == {}
+
+
+def test_a_handshake_alone_is_enough_with_the_answers() -> None:
+    alone = {"server_acks": 0, "server_ack_min": None, "server_ack_rtt": None}
+    with trace_of(connections=[NEAR, far(**alone)], calls=calls()) as trace:
+        (way,) = own_ways(trace)
+    # It was late; the answers were not.
+    assert way.rtt_ns == 10_100_000
+
+
+def test_a_near_way_is_as_far_as_a_millisecond() -> None:
+    near = tcp(1, syn_rtt=100, ack_rtt=20)
+    for own, told in ((1_000, 0), (1_200, 1)):
+        other = far(syn_rtt=own, **acks("server", own, own), **turns("server", own, own, 30))
+        with trace_of(connections=[near, other], calls=calls()) as trace:
+            assert len(own_ways(trace)) == told

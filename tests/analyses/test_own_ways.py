@@ -58,8 +58,6 @@ def test_without_small_calls_all_of_them_count() -> None:
         # A single answer was quicker: the path varies, became longer, or the server is busy.
         turns("server", 7_900, 10_100, 30),
         {"server_turns": 29},
-        # Neither handshake nor ACK: the server may take as long for all that is asked there.
-        {"syn_rtt": None, "server_acks": 0, "server_ack_min": None, "server_ack_rtt": None},
         # Less than twice, and less than a millisecond more.
         {"syn_rtt": 3_900, **acks("server", 3_900, 3_900), **turns("server", 3_900, 3_900, 30)},
         {"client": "10.0.0.3"},
@@ -72,6 +70,38 @@ def test_what_may_be_the_servers_is_no_way(change: dict[str, Any]) -> None:
         assert longer_ns(trace) == {}
 
 
+UNTOLD = {"syn_rtt": None, "server_acks": 0, "server_ack_min": None, "server_ack_rtt": None}
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "changes", "told"),
+    [
+        ([10.0, 10.3], {}, [10_000_000]),
+        # One was quicker than eight tenths of what nearly all took;
+        ([10.0, *[12.6] * 29], {}, []),
+        ([10.0, *[12.4] * 29], {}, [12_400_000]),
+        # READs, and stable calls, may wait for a disk.
+        ([10.0], {"op": "READ", "stability": "read"}, []),
+        ([10.0], {"stability": "stable"}, []),
+        ([10.0], {"transmissions": 2}, []),
+    ],
+)
+def test_without_handshake_and_acks_small_calls_tell_it(
+    times_ms: list[float], changes: Row, told: list[int]
+) -> None:
+    asked = [
+        {**call(number, "GETATTR", times_ms[number % len(times_ms)], connection=2), **changes}
+        for number in range(1, 31)
+    ]
+    with trace_of(connections=[NEAR, far(**UNTOLD)], calls=asked) as trace:
+        assert [way.rtt_ns for way in own_ways(trace)] == told
+
+
+def test_few_small_calls_tell_no_way() -> None:
+    with trace_of(connections=[NEAR, far(**UNTOLD)], calls=calls(10, 29)) as trace:
+        assert own_ways(trace) == ()
+
+
 def test_a_handshake_alone_is_enough_with_the_answers() -> None:
     alone = {"server_acks": 0, "server_ack_min": None, "server_ack_rtt": None}
     with trace_of(connections=[NEAR, far(**alone)], calls=calls()) as trace:
@@ -81,7 +111,7 @@ def test_a_handshake_alone_is_enough_with_the_answers() -> None:
 
 
 def test_a_near_way_is_as_far_as_a_millisecond() -> None:
-    near = tcp(1, syn_rtt=100, ack_rtt=20)
+    near = tcp(1, syn_rtt=100, ack_rtt=20, **turns("server", 100, 100, 90))
     for own, told in ((1_000, 0), (1_200, 1)):
         other = far(syn_rtt=own, **acks("server", own, own), **turns("server", own, own, 30))
         with trace_of(connections=[near, other], calls=calls()) as trace:

@@ -334,7 +334,7 @@ ASKED_ELSEWHERE = {
         for question in ("round_trip", "cut_off")
         for column in ("op", "transmissions")
     ),
-    *(("own_ways", "calls", column) for column in ("call", "transmissions")),
+    ("own_ways", "calls", "call"),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.

@@ -8,6 +8,8 @@ and server is that of the shorter way, and what the longer one takes would be th
 
 What counts is no single time: a handshake or ACKs without data tell the longer way, and none of
 thirty answers or more was quicker. On a path that varies, and at a server that is busy, some are.
+Of a connection that was captured without either, as in the middle, small calls tell it: none of
+thirty or more was quicker than nearly all of them. READs and stable calls may wait for a disk.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Collection, Iterable, Sized
 
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     round_trip.READS,
     columns.of(
-        calls="connection client server callback op stability srt",
+        calls="connection client server callback op stability srt transmissions",
         connections="connection transport client server syn_rtt server_acks server_ack_rtt "
         "server_turns server_turn_min server_turn_rtt",
     ),
@@ -45,6 +47,10 @@ longer: more than a way through one building takes."""
 
 AGREED = 0.8
 """Not even the quickest answer took less than this part of it."""
+
+QUICK = 0.05
+"""The quantile of small calls that is a connection's round trip where nothing else tells it: that
+by which a half is bounded where TCP shows nothing."""
 
 
 class OwnWay(Record):
@@ -72,17 +78,35 @@ def own_ways(trace: Trace) -> tuple[OwnWay, ...]:
     }
     if not any_of(usual):
         return ()
-    found = []
+    found, untold = [], {}
     for connection, client, server, syn, acks, ack, turns, least, turn in trace.each(_CONNECTIONS):
         network = usual.get((client, server))
-        told = [time for time in (syn, ack if acks else None) if time is not None]
-        if network is None or turns < LEAST_CALLS or not told:
+        if network is None or turns < LEAST_CALLS or not _longer(least / AGREED, network):
             continue
-        own = min(told)
-        if own >= max(TIMES_AS_LONG * network, network + LONGER_NS) and least >= AGREED * own:
+        told = [time for time in (syn, ack if acks else None) if time is not None]
+        if not told:
+            untold[connection] = client, server, network
+        elif _longer(own := min(told), network) and least >= AGREED * own:
             own = min(own, integer(turn))
             found.append(OwnWay(connection, client, server, own, own - network))
-    return tuple(found)
+    for connection, least, own in _by_calls(trace, untold):
+        client, server, network = untold[connection]
+        if _longer(own, network) and least >= AGREED * own:
+            found.append(OwnWay(connection, client, server, own, own - network))
+    return tuple(sorted(found, key=lambda way: way.connection))
+
+
+def _longer(own: float, network: int) -> bool:
+    """Whether a round trip is so much longer than that of client and server."""
+    return own >= max(TIMES_AS_LONG * network, network + LONGER_NS)
+
+
+def _by_calls(trace: Trace, connections: Collection[int]) -> Iterable[tuple[int, int, int]]:
+    """Those with small calls enough, the least that one took, and what few took less than, ns."""
+    if not any_of(connections):
+        return ()
+    parameters = {"connections": given.text(connections), "least": LEAST_CALLS}
+    return trace.rows(_SMALL_CALLS, parameters)
 
 
 def any_of(found: Sized) -> bool:
@@ -118,6 +142,15 @@ _CONNECTIONS = """
     from connections
     where transport = 'TCP' and server_turn_min is not null
     order by connection
+"""
+
+_SMALL_CALLS = f"""
+    select connection, min(srt), quantile_disc(srt, {QUICK})
+    from calls
+    semi join (select {given.rows("connections", "uinteger")} as connection) using (connection)
+    where not callback and srt > 0 and stability = 'unstable' and transmissions = 1
+          and {among("op", SMALL_OPERATIONS)}
+    group by connection having count(*) >= $least order by connection
 """
 
 _MEANS = f"""

@@ -253,8 +253,7 @@ _CALLS = """
 # few are looked at together.
 _SPREAD = f"""
     with answered as (
-        select client, server, srt,
-               if(count(*) over (partition by client, server, op) >= $least, op, null) as op
+        select client, server, op, srt
         from calls
         semi join (
             select {given.rows("clients", "varchar")} as client,
@@ -263,9 +262,14 @@ _SPREAD = f"""
         where not callback and srt > 0 and stability = 'unstable' and transmissions = 1
               and {among("op", SMALL_OPERATIONS)}
     ),
+    several as (
+        select client, server, op, op as own
+        from answered group by client, server, op having count(*) >= $least
+    ),
     spread as (
         select client, server, quantile_disc(srt, [0.05, 0.25, 0.5]) as took
-        from answered group by client, server, op having count(*) >= $least
+        from answered left join several using (client, server, op)
+        group by client, server, own having count(*) >= $least
     )
     select client, server, min(took[2])
     from spread group by client, server

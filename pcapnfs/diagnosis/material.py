@@ -69,6 +69,7 @@ from pcapnfs.analyses.wire import cut_off as _cut_off
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
+from pcapnfs.analyses.wire import own_ways as _own_ways
 from pcapnfs.analyses.wire import rdma_losses as _rdma_losses
 from pcapnfs.analyses.wire import resent_calls as _resent_calls
 from pcapnfs.analyses.wire import round_trip as _round_trip
@@ -117,6 +118,7 @@ READS = columns.together(
     _mount_outcomes.READS,
     _not_found.READS,
     _open_order.READS,
+    _own_ways.READS,
     _passed_on.READS,
     _preliminaries.READS,
     _questions.READS,
@@ -184,6 +186,7 @@ class Material(Record):
     names_again: tuple[_names_again.NamesAgain, ...]
     not_found: tuple[_not_found.NotFound, ...]
     open_order: tuple[_open_order.OpenOrder, ...]
+    own_ways: tuple[_own_ways.OwnWay, ...]
     passed_on: tuple[_passed_on.PassedOn, ...]
     preliminaries: tuple[_preliminaries.Preliminaries, ...]
     questions: tuple[_questions.Questions, ...]
@@ -325,6 +328,7 @@ def complete(
     mount_outcomes = ask(_mount_outcomes.mount_outcomes)
     not_found = ask(_not_found.not_found)
     open_order = ask(_open_order.open_order)
+    own_ways = ask(_own_ways.own_ways)
     passed_on = ask(_passed_on.passed_on)
     preliminaries = ask(_preliminaries.preliminaries)
     rdma_losses = ask(_rdma_losses.rdma_losses)
@@ -389,6 +393,7 @@ def complete(
         names_again=of_files.names_again,
         not_found=not_found(),
         open_order=open_order(),
+        own_ways=own_ways(),
         passed_on=passed_on(),
         preliminaries=preliminaries(),
         questions=of_files.questions,

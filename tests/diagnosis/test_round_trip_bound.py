@@ -10,6 +10,7 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.wire.caps import Caps, Pair
+from pcapnfs.analyses.wire.own_ways import OwnWay
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
@@ -201,6 +202,23 @@ def test_where_the_networks_round_trips_vary_the_rest_may_be_its_own(
     trips = replace(THERE, pairs=(pair,))
     (seen,) = seen_by(RULE, replace(found, round_trips=trips))
     assert ("and perhaps all: its own round trips vary" in seen.seen) is varies
+
+
+def test_connections_with_a_longer_way_are_told() -> None:
+    """What the network takes is the mean over these and the others."""
+    ways = tuple(
+        OwnWay(port, 900 + port, "10.0.0.2", "10.0.0.1", own, own - 2_000_000)
+        for port, own in ((1, 5_000_000), (2, 10_000_000))
+    )
+    found = bound_by("round_trips", **FAR)
+    for told, text in (
+        (ways[:1], "the connection from port 901 the network takes 5.00 ms, on others 2.00 ms."),
+        (ways, "the connections from port 901 and 902 the network takes up to 10.0 ms, on others "),
+    ):
+        (seen,) = seen_by(RULE, replace(found, own_ways=told))
+        assert f" That is a mean: on {text}" in seen.seen
+    (seen,) = seen_by(RULE, found)
+    assert "That is a mean" not in seen.seen
 
 
 @pytest.mark.parametrize(

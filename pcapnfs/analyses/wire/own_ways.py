@@ -35,8 +35,8 @@ READS = columns.together(
     round_trip.READS,
     columns.of(
         calls="connection client server callback op stability srt transmissions",
-        connections="connection transport client server syn_rtt server_acks server_ack_rtt "
-        "server_turns server_turn_min server_turn_rtt",
+        connections="connection transport client client_port server syn_rtt server_acks "
+        "server_ack_rtt server_turns server_turn_min server_turn_rtt",
     ),
 )
 """The columns that the queries here read."""
@@ -58,6 +58,8 @@ class OwnWay(Record):
 
     connection: int
     """Its number (table connections)."""
+    port: int
+    """The client's port."""
     client: str
     """Address of the client."""
     server: str
@@ -79,20 +81,21 @@ def own_ways(trace: Trace) -> tuple[OwnWay, ...]:
     if not any_of(usual):
         return ()
     found, untold = [], {}
-    for connection, client, server, syn, acks, ack, turns, least, turn in trace.each(_CONNECTIONS):
+    for connection, port, client, server, syn, *values in trace.each(_CONNECTIONS):
+        acks, ack, turns, least, turn = values
         network = usual.get((client, server))
         if network is None or turns < LEAST_CALLS or not _longer(least / AGREED, network):
             continue
         told = [time for time in (syn, ack if acks else None) if time is not None]
         if not told:
-            untold[connection] = client, server, network
+            untold[connection] = port, client, server, network
         elif _longer(own := min(told), network) and least >= AGREED * own:
             own = min(own, integer(turn))
-            found.append(OwnWay(connection, client, server, own, own - network))
+            found.append(OwnWay(connection, port, client, server, own, own - network))
     for connection, least, own in _by_calls(trace, untold):
-        client, server, network = untold[connection]
+        port, client, server, network = untold[connection]
         if _longer(own, network) and least >= AGREED * own:
-            found.append(OwnWay(connection, client, server, own, own - network))
+            found.append(OwnWay(connection, port, client, server, own, own - network))
     return tuple(sorted(found, key=lambda way: way.connection))
 
 
@@ -137,7 +140,7 @@ def longer_ns(trace: Trace) -> dict[tuple[str, str], int]:
 
 
 _CONNECTIONS = """
-    select connection, client, server, syn_rtt, server_acks, server_ack_rtt,
+    select connection, client_port, client, server, syn_rtt, server_acks, server_ack_rtt,
            server_turns, server_turn_min, server_turn_rtt
     from connections
     where transport = 'TCP' and server_turn_min is not null

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
 from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
-from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import replace
@@ -47,6 +48,9 @@ FILES = 30
 
 READING = 0.5
 """The part of the calls from which on it is READs of files in order that wait."""
+
+NAMED = 4
+"""Ports that are named; a finding is no list."""
 
 COSTS = " Only the network's part counts as its cost."
 """What the cost beside the verdict's share is."""
@@ -155,11 +159,16 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
 def _network(material: Material, found: Bottleneck) -> str:
     if found.network_rtt_s is None or found.rtt_s is None:
         return " Nothing shows which part of it is the network."
+    return _part(material, found, found.rtt_s, found.network_rtt_s) + _ways(material, found)
+
+
+def _part(material: Material, found: Bottleneck, rtt_s: float, network_rtt_s: float) -> str:
+    """Which part of the round trip is the network's."""
     usual = _usual_s(found)
-    network = units.duration(min(found.network_rtt_s, usual))
+    network = units.duration(min(network_rtt_s, usual))
     # Where what is left cannot be seen beside it, the server has no part worth a word.
     alone = network == units.duration(usual)
-    if found.rtt_s > SKEWED * usual:
+    if rtt_s > SKEWED * usual:
         parts = f"of which the network takes {network} and the server the rest"
         return (
             f" That is the mean; the median is {units.duration(usual)}, "
@@ -167,12 +176,31 @@ def _network(material: Material, found: Bottleneck) -> str:
         )
     if alone:
         return " The network takes all of it."
-    if _varies(material, found, usual - found.network_rtt_s):
+    if _varies(material, found, usual - network_rtt_s):
         return (
             f" The network takes {network} of it, and perhaps all: its own round trips vary by "
             "more than the rest."
         )
     return f" The network takes {network} of it, the server the rest."
+
+
+def _ways(material: Material, found: Bottleneck) -> str:
+    """That the network takes longer on some connections, so that its part is a mean."""
+    ways = [
+        way
+        for way in material.own_ways
+        if not found.about or (way.client, way.server) == found.about
+    ]
+    if not ways:
+        return ""
+    longest = max(ways, key=lambda way: way.longer_ns)
+    ports = wording.listed([str(way.port) for way in ways], NAMED)
+    on, up_to = ("connection", "") if len(ways) == 1 else ("connections", "up to ")
+    others_s = (longest.rtt_ns - longest.longer_ns) / NANOSECONDS
+    return (
+        f" That is a mean: on the {on} from port {ports} the network takes {up_to}"
+        f"{units.duration(longest.rtt_ns / NANOSECONDS)}, on others {units.duration(others_s)}."
+    )
 
 
 def _varies(material: Material, found: Bottleneck, rest_s: float) -> bool:

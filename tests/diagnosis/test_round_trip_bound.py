@@ -105,6 +105,23 @@ def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     assert not any(each.action.startswith("Run the job nearer") for each in seen.advice)
 
 
+@pytest.mark.parametrize(
+    ("change", "severity"),
+    [
+        ({}, "warning"),
+        ({"usual_s": 0.0009}, "note"),
+        ({"rtt_s": 0.0009, "usual_s": 0.0009}, "note"),
+    ],
+)
+def test_round_trips_that_are_long_are_told_whoever_takes_them(
+    change: dict[str, Any], severity: str
+) -> None:
+    """But not those that a few calls make long."""
+    unknown = {"rtt_s": 0.0114, "usual_s": 0.0117, "network_rtt_s": None, "network_s": ()}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **(unknown | change)))
+    assert (seen.severity, seen.claims) == (severity, ())
+
+
 def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("persistence", **FAR)) == []
 

@@ -136,6 +136,9 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and (
         network_s >= values[SHARE.name] * total
     )
+    if found.network_rtt_s is None:
+        # Whoever takes it, the server or the network: neither should.
+        far = _usual_s(found) > values[NETWORK.name] and (cause.share or 0.0) >= values[SHARE.name]
     return Observed(
         severity=bound.severity(material, found, claims, large=far),
         title="Much of the time goes into round trips"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.wire.network_path import network_path
-from pcapnfs.analyses.wire.round_trip import READS, RoundTrips, round_trips
+from pcapnfs.analyses.wire.network_path import READS, network_path
+from pcapnfs.analyses.wire.round_trip import RoundTrips, round_trips
 from pcapnfs.synth.builder import damage
 from pcapnfs.synth.builder.capture import Capture as Made
 from pcapnfs.synth.simulation.options import Options

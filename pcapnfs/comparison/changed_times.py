@@ -14,7 +14,7 @@ import numpy as np
 
 from pcapnfs import units
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
-from pcapnfs.analyses.wire.round_trip import SCATTERED
+from pcapnfs.analyses.wire.half import SCATTERED
 from pcapnfs.comparison.cause import Cause, Confidence, once
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.mounts.sessions import Session
     from pcapnfs.analyses.times.concurrency import Concurrency, Moment
+    from pcapnfs.analyses.wire.half import Half
     from pcapnfs.analyses.wire.loss_rate import LossRate
     from pcapnfs.analyses.wire.network import Loss, Network, Path
-    from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
+    from pcapnfs.analyses.wire.round_trip import RoundTrip
     from pcapnfs.analyses.wire.slower_path import SlowerPath
 
 VANTAGES = {

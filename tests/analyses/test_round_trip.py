@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.wire.half import Half
 from pcapnfs.analyses.wire.network_path import network_path
-from pcapnfs.analyses.wire.round_trip import Half, RoundTrip, round_trips
+from pcapnfs.analyses.wire.round_trip import RoundTrip, round_trips
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 US = 1_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.wire.round_trip import Half, RoundTrip, RoundTrips
+from pcapnfs.analyses.wire.half import Half
+from pcapnfs.analyses.wire.round_trip import RoundTrip, RoundTrips
 from pcapnfs.diagnosis.rules.captured_at_server import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by

@@ -30,7 +30,7 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.wire.round_trip import Half
+    from pcapnfs.analyses.wire.half import Half
     from pcapnfs.trace import Trace
 
 READS = columns.together(

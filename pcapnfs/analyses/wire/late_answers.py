@@ -38,6 +38,7 @@ from pcapnfs.record import Record, replace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pcapnfs.analyses.wire.half import Half
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -266,7 +267,7 @@ def _late(
     server: str,
     side: Side,
     rows: list[tuple[int, ...]],
-    half: round_trip.Half,
+    half: Half,
 ) -> LateAnswers | None:
     """What the connections of a client and a server show of one half; None if it is nothing."""
     usual_s = half.rtt_s

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence, Sized
     from typing import Any
 
-    from pcapnfs.analyses.wire.round_trip import Half, RoundTrip
+    from pcapnfs.analyses.wire.half import Half
+    from pcapnfs.analyses.wire.round_trip import RoundTrip
     from pcapnfs.trace import Trace
 
 READS = columns.together(

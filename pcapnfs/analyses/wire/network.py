@@ -26,8 +26,9 @@ from pcapnfs.analyses.times.concurrency import NOBODY, Concurrency, Moment, conc
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire.half import Source
 from pcapnfs.analyses.wire.loss_rate import LossRate, loss_rates
-from pcapnfs.analyses.wire.round_trip import RoundTrip, Source, Vantage, round_trips
+from pcapnfs.analyses.wire.round_trip import RoundTrip, Vantage, round_trips
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record

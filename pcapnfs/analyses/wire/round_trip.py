@@ -2,28 +2,20 @@
 
 Takes what TCP shows of each connection; gives for each client and server the two halves of the
 round trip, between capture point and client and between capture point and server, each with its
-source, and the vantage point that they tell.
-
-A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
-whichever is less, unless ACKs and turns show that a single handshake was a lucky one. ACKs that
-came with data took longer by what the end did meanwhile: their 5th percentile is an upper bound.
-Where there is nothing else, the median gap between a reply and the client's next call is one, too
-(docs/definitions.md), and what the quickest calls took, unless small calls vary: then nothing tells
-the server's part from the network's. Where the capture's clock was set, or times are damaged, what
-lay across that took no time, so that the quickest tells nothing there.
+source (half.py), and the vantage point that they tell.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
@@ -31,6 +23,15 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
+from pcapnfs.analyses.wire.half import (
+    FEW_HANDSHAKES,
+    SCATTER_NS,
+    SCATTERED,
+    Evidence,
+    Half,
+    Source,
+    weighted_median,
+)
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -49,10 +50,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-Source = Literal["handshake", "acks", "gaps", "none"]
-"""What a half of the round trip rests on. Gaps are an upper bound: an ACK, or a next message, that
-came after the end had done something else."""
 
 Vantage = Literal["client", "server", "between", "unknown"]
 """Where the capture was taken."""
@@ -74,27 +71,6 @@ LOCAL_S = 50e-6
 """Below this, both halves together are no network but what processors take: nothing tells where
 the capture was taken."""
 
-CLEARLY = 0.8
-"""An upper bound replaces what handshakes and ACKs tell when it is less than this part of it: they
-were then few, and late."""
-
-SCATTERED, SCATTER_NS = 1.25, 1_000_000
-"""Where the 5th percentile of the turns is so many times the quickest, and so much longer, the path
-scatters: what few turns took is no bound of what it usually takes, but their lower quartile. Where
-the turns replace anything on paths that do not, it is a quarter of a millisecond longer at most."""
-
-FEW_HANDSHAKES, SEVERAL_ACKS = 2, 3
-"""Handshakes up to which they may have met a short moment of a path that varies, and ACKs without
-data from which on they are held against them …"""
-
-TIMES_AS_LONG, LONGER_NS = 3, 1_000_000
-"""… where these, without delayed ones, took so many times as long (lower quartile), and so much
-longer. ACKs are late for an end that is busy as well, …"""
-
-TURNS_AS_LONG = 2
-"""… of which some turns are as quick as the handshake. That was a lucky one only where the 5th
-percentile of the turns is so many times as long, too."""
-
 WEAK_ACKS = 10
 """With fewer ACKs without data, and as few handshakes, it is not known well that a capture was
 taken between client and server."""
@@ -102,14 +78,6 @@ taken between client and server."""
 ALIKE = 2
 """Clients that show that the capture was taken at their server, from which on one that shows less
 is taken to have been captured there as well."""
-
-FEW_ACKS = 2
-"""So many ACKs without data tell no path that varies from one that does not: where there is no
-handshake either, small calls are asked whether it may."""
-
-DELAY_NS = 30_000_000
-"""An ACK that came this much later than the quickest turn was delayed, as one that came so much
-later than the quickest ACK (`DELAY_NS` in core/src/stream/timing.rs)."""
 
 SURE_TURNS = 5
 """Gaps from which a vantage point may be told where TCP shows neither handshake nor clean ACKs: the
@@ -121,51 +89,6 @@ GAP_LIMIT_NS = 500_000_000
 AGREED = 0.9
 """Share of the calls that must have been captured at one vantage point for the whole capture to
 have one."""
-
-
-class Half(Record):
-    """The round trip between the capture point and one end."""
-
-    rtt_s: float | None
-    """A usual round trip, seconds; None when nothing tells, as where the clocks of the two
-    directions are apart."""
-    source: Source
-    """What it rests on; `gaps` is an upper bound."""
-    least_s: float | None
-    """The shortest time that TCP shows, seconds, by which the vantage point is told; of the
-    server's half not more than `gap_s`. Where the capture's clock was set, or times are damaged,
-    the usual one. None when TCP shows none."""
-    handshakes: int
-    """TCP handshakes that were timed."""
-    handshake_s: float | None
-    """Lower quartile of their times, seconds; None without any."""
-    acks: int
-    """ACKs without data that were timed."""
-    ack_s: float | None
-    """Lower quartile of the times from data to ACK, without delayed ones, seconds; None without
-    any. Of several connections, the median of theirs by number of ACKs."""
-    turns: int
-    """ACKs with data that were timed: the client's next call, or the server's reply."""
-    turn_s: float | None
-    """5th percentile of their times, seconds; None without any. Of several connections, the median
-    of theirs by number of turns."""
-    gaps: int
-    """Client's half: calls that were sent when no other was under way, at most half a second after
-    the last reply; looked for where there is neither handshake nor ACK. Server's half: calls with a
-    reply."""
-    gap_s: float | None
-    """Client's half: median time from the reply to such a call, seconds. Server's half: 5th
-    percentile of the service time. None without any."""
-    scatters: bool = False
-    """Of the server's half: small calls take now more, now less, and TCP does not tell whether that
-    is the server or the network. `rtt_s` is then the lower quartile of the operation that takes
-    least, an upper bound; nothing tells which part of it is the network."""
-
-    @property
-    def lucky(self) -> bool:
-        """Whether the handshake met a short moment of a path that varies, so that ACKs tell it."""
-        told = self.source == "acks" and self.handshake_s is not None and self.rtt_s is not None
-        return told and (self.handshake_s or 0.0) < (self.rtt_s or 0.0)
 
 
 class RoundTrip(Record):
@@ -217,7 +140,7 @@ def round_trips(trace: Trace) -> RoundTrips:
     longest = max(_halves(pairs[0]), key=lambda half: half.rtt_s or 0.0) if pairs else None
     return RoundTrips(
         pairs=pairs,
-        path_s=_weighted_median((pair.path_s, pair.calls) for pair in pairs),
+        path_s=weighted_median((pair.path_s, pair.calls) for pair in pairs),
         vantage=_common_vantage(pairs),
         source=longest.source if longest else "none",
     )
@@ -300,127 +223,15 @@ _GAPS = f"""
 """
 
 
-class _Evidence:
-    """What the connections of one client and server show of one half."""
-
-    def __init__(self, *, steady: bool) -> None:
-        self.steady = steady
-        """No time is made shorter by a clock that was set."""
-        self.handshakes: list[int] = []
-        # Those of them that met no short moment of a path that varies.
-        self.measures: list[int] = []
-        self.acks: list[tuple[int, int]] = []
-        # Those of them that were not delayed.
-        self.prompt: list[tuple[int, int]] = []
-        self.turns: list[tuple[int, int]] = []
-        self.least_turns: list[int] = []
-        self.least: list[int] = []
-
-    def add(self, handshake: int | None, values: Sequence[int | None]) -> None:
-        """Take one connection's handshake, and its columns from `…_acks` to `…_turn_rtt`."""
-        acks, ack_min, ack, turns, turn_min, turn = values
-        if not self.steady:
-            ack_min, turn_min = ack, turn
-        if handshake is not None and handshake >= 0:
-            self.handshakes.append(handshake)
-            self.least.append(handshake)
-            if not _lucky(handshake, values):
-                self.measures.append(handshake)
-        if ack is not None and ack_min is not None:
-            self.acks.append((ack, integer(acks)))
-            if not _delayed(ack_min, turn_min):
-                self.prompt.append(self.acks[-1])
-            self.least.append(ack_min)
-        if turn is not None and turn_min is not None:
-            self.turns.append((turn, integer(turns)))
-            self.least_turns.append(turn_min)
-            self.least.append(turn_min)
-
-    @property
-    def told(self) -> bool:
-        """Whether there is a handshake or an ACK without data."""
-        return bool(self.handshakes or self.acks)
-
-    @property
-    def shown(self) -> bool:
-        """Whether there is a handshake, or more than a few ACKs without data."""
-        return bool(self.handshakes) or sum(number for _, number in self.acks) > FEW_ACKS
-
-    @property
-    def _scattered(self) -> bool:
-        """Whether the quickest turns are far from one another: then they are lucky ones."""
-        turn = _weighted_median(self.turns)
-        if turn is None:
-            return False
-        least = min(self.least_turns)
-        return turn >= SCATTERED * least and turn - least >= SCATTER_NS
-
-    def half(
-        self,
-        gaps: int,
-        gap: int | None,
-        quickest: int | None = None,
-        answer: int | None = None,
-        varying: int | None = None,
-    ) -> Half:
-        """Decide what the half is.
-
-        Args:
-            gaps: Gaps, or answers.
-            gap: What they usually took, nanoseconds.
-            quickest: A time that a round trip can hardly exceed, likewise.
-            answer: The lower quartile of the times to the other end's answer, likewise.
-            varying: That of small calls where these vary and little else is known, likewise.
-        """
-        handshake = _lower_quartile(self.handshakes)
-        ack = _weighted_median(self.acks)
-        prompt = _weighted_median(self.prompt)
-        turn = _weighted_median(self.turns)
-        found: list[tuple[float, Source]] = []
-        few = len(self.handshakes) <= FEW_HANDSHAKES
-        measure = _lower_quartile(self.measures if few else self.handshakes)
-        if measure is not None:
-            found.append((measure, "handshake"))
-        if prompt is not None:
-            found.append((prompt, "acks"))
-        rtt: float | None
-        source: Source
-        rtt, source = min(found, default=(None, "none"))
-        bound = turn if self.told or gap is None else gap
-        if rtt is not None and self._scattered:
-            bound = answer
-        if bound is not None and (rtt is None or bound < CLEARLY * rtt):
-            rtt, source = bound, "gaps"
-        if varying is not None:
-            rtt, source = max(varying, rtt or 0), "gaps"
-        least = min(self.least, default=None)
-        if least is not None and quickest is not None:
-            least = min(least, quickest)
-        return Half(
-            rtt_s=seconds(rtt),
-            source=source,
-            least_s=seconds(least),
-            handshakes=len(self.handshakes),
-            handshake_s=seconds(handshake),
-            acks=sum(number for _, number in self.acks),
-            ack_s=seconds(ack),
-            turns=sum(number for _, number in self.turns),
-            turn_s=seconds(turn),
-            gaps=gaps,
-            gap_s=seconds(gap),
-            scatters=varying is not None,
-        )
-
-
 @once
 def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     """The round trip of each client and server, most calls first."""
     steady = not any(
         file.set_back or file.set_forward or file.mistimed_packets for file in trace.meta.files
     )
-    new = partial(_Evidence, steady=steady)
-    client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(new)
-    server_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(new)
+    new = partial(Evidence, steady=steady)
+    client_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(new)
+    server_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(new)
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
     by_rdma: set[tuple[str, str]] = set()
     for client, server, syn, ack, *values, rdma in trace.each(_CONNECTIONS):
@@ -588,42 +399,3 @@ def _common_vantage(pairs: Sequence[RoundTrip]) -> Vantage:
         if calls and calls >= AGREED * total:
             return vantage
     return "unknown"
-
-
-def _lucky(handshake: int, values: Sequence[int | None]) -> bool:
-    """Whether a handshake was quicker than ACKs and turns of its connection show the path to be.
-
-    Args:
-        handshake: What it took, nanoseconds.
-        values: The connection's columns from `…_acks` to `…_turn_rtt`.
-    """
-    acks, ack_min, ack, _, turn_min, turn = values
-    return (
-        ack is not None
-        and ack_min is not None
-        and turn is not None
-        and integer(acks) >= SEVERAL_ACKS
-        and not _delayed(ack_min, turn_min)
-        and ack >= max(TIMES_AS_LONG * handshake, handshake + LONGER_NS)
-        and turn >= TURNS_AS_LONG * handshake
-    )
-
-
-def _delayed(ack_min: int, turn_min: int | None) -> bool:
-    """Whether even the quickest ACK was delayed, as the quickest turn shows."""
-    return turn_min is not None and ack_min >= turn_min + DELAY_NS
-
-
-def _lower_quartile(values: Sequence[int]) -> int | None:
-    return sorted(values)[(len(values) - 1) // 4] if values else None
-
-
-def _weighted_median(weighted: Iterable[tuple[float | None, int]]) -> float | None:
-    """The value up to which half of the weight lies; None without any."""
-    known = sorted((value, weight) for value, weight in weighted if value is not None)
-    left = sum(weight for _, weight in known) / 2
-    for value, weight in known:
-        left -= weight
-        if left <= 0:
-            return value
-    return None

@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.wire.round_trip import Half
+    from pcapnfs.analyses.wire.half import Half
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 

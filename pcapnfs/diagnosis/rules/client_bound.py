@@ -9,7 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import Cause
 from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE, is_paused
 from pcapnfs.analyses.times import long_pauses
-from pcapnfs.analyses.wire.round_trip import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
+from pcapnfs.analyses.wire.half import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 

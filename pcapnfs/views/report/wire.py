@@ -10,8 +10,8 @@ from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Section, quoted
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.wire.half import Half
     from pcapnfs.analyses.wire.network import Network, Path
-    from pcapnfs.analyses.wire.round_trip import Half
     from pcapnfs.report import Report
 
 

@@ -318,6 +318,11 @@ LUCKY = {
         (acks("client", 34, 4_700, 2), (600, "handshake", "between")),
         # All ACKs were delayed.
         (acks("client", 30_034, 44_000), (600, "handshake", "between")),
+        # The client is busy at times, and its kernel answers a handshake as soon as can be.
+        (
+            acks("client", 250, 4_700) | turns("client", 250, 1_900),
+            (600, "handshake", "server"),
+        ),
     ],
 )
 def test_a_lucky_handshake_gives_way_to_what_acks_and_turns_show(
@@ -327,6 +332,19 @@ def test_a_lucky_handshake_gives_way_to_what_acks_and_turns_show(
     assert (*says(pair.client_side), pair.vantage) == told
     assert pair.client_side.lucky is (told[1] == "acks")
     assert pair.addition_s == pytest.approx(told[0] * 1e-6)
+
+
+def test_a_server_whose_acks_are_late_is_no_path_that_varies() -> None:
+    """It has other work, and other clients."""
+    busy = {"syn_rtt": 600, **acks("server", 34, 4_700), **turns("server", 34, 1_900)}
+    pair = pair_of(tcp(1, ack_rtt=20, **busy))
+    assert (says(pair.server_side), pair.server_side.lucky) == ((600, "handshake"), False)
+
+
+def test_by_a_clock_that_was_set_no_handshake_is_a_lucky_one() -> None:
+    with trace_of(meta(set_back=1), connections=[tcp(1, **LUCKY)], calls=CALLS) as trace:
+        (pair,) = round_trips(trace).pairs
+    assert says(pair.client_side) == (600, "handshake")
 
 
 def test_several_handshakes_are_no_luck() -> None:

@@ -11,6 +11,7 @@ from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.wire.caps import Caps, Pair
 from pcapnfs.analyses.wire.own_ways import OwnWay
+from pcapnfs.analyses.wire.round_trip import Vantage
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
@@ -219,6 +220,28 @@ def test_where_the_networks_round_trips_vary_the_rest_may_be_its_own(
     trips = replace(THERE, pairs=(pair,))
     (seen,) = seen_by(RULE, replace(found, round_trips=trips))
     assert ("and perhaps all: its own round trips vary" in seen.seen) is varies
+
+
+@pytest.mark.parametrize(
+    ("change", "vantage", "told"),
+    [
+        # ACKs are preferred to a handshake, or are few;
+        ({"handshake_s": 0.0006}, "server", "likely"),
+        ({"handshakes": 0, "handshake_s": None, "acks": 2}, "server", "likely"),
+        ({"handshakes": 0, "handshake_s": None, "acks": 3}, "server", "certain"),
+        ({"source": "handshake"}, "server", "certain"),
+        # at the client they are in no call.
+        ({"handshake_s": 0.0006}, "client", "certain"),
+    ],
+)
+def test_acks_of_a_busy_client_may_be_late(
+    change: dict[str, Any], vantage: Vantage, told: str
+) -> None:
+    half = replace(THERE.pairs[0].client_side, source="acks", rtt_s=0.0047, handshake_s=0.005)
+    pair = replace(THERE.pairs[0], client_side=replace(half, **change), vantage=vantage)
+    found = replace(bound_by("round_trips", **FAR), round_trips=replace(THERE, pairs=(pair,)))
+    (seen,) = seen_by(RULE, found)
+    assert seen.confidence == told
 
 
 def test_connections_with_a_longer_way_are_told() -> None:

@@ -43,7 +43,11 @@ longer. ACKs are late for an end that is busy as well, …"""
 
 TURNS_AS_LONG = 2
 """… of which some turns are as quick as the handshake. That was a lucky one only where the 5th
-percentile of the turns is so many times as long, too."""
+percentile of the turns is so many times as long, too, …"""
+
+VARIES = 2.5
+"""… and where it was so many times the quickest answer itself: that an end is busy shows in what
+its programs do, and hardly in how its kernel answers a handshake."""
 
 FEW_ACKS = 2
 """So many ACKs without data tell no path that varies from one that does not: where there is no
@@ -102,9 +106,11 @@ class Half(Record):
 class Evidence:
     """What the connections of one client and server show of one half."""
 
-    def __init__(self, *, steady: bool) -> None:
+    def __init__(self, *, steady: bool, to_client: bool) -> None:
         self.steady = steady
         """No time is made shorter by a clock that was set."""
+        self.to_client = to_client
+        """It is the client's half. A server's ACKs may be late for all that other clients ask."""
         self.handshakes: list[int] = []
         # Those of them that met no short moment of a path that varies.
         self.measures: list[int] = []
@@ -123,7 +129,7 @@ class Evidence:
         if handshake is not None and handshake >= 0:
             self.handshakes.append(handshake)
             self.least.append(handshake)
-            if not _lucky(handshake, values):
+            if not (self.steady and self.to_client and _lucky(handshake, values)):
                 self.measures.append(handshake)
         if ack is not None and ack_min is not None:
             self.acks.append((ack, integer(acks)))
@@ -219,14 +225,14 @@ def _lucky(handshake: int, values: Sequence[int | None]) -> bool:
         values: The connection's columns from `…_acks` to `…_turn_rtt`.
     """
     acks, ack_min, ack, _, turn_min, turn = values
+    if ack is None or ack_min is None or turn is None or turn_min is None:
+        return False
     return (
-        ack is not None
-        and ack_min is not None
-        and turn is not None
-        and integer(acks) >= SEVERAL_ACKS
+        integer(acks) >= SEVERAL_ACKS
         and not _delayed(ack_min, turn_min)
         and ack >= max(TIMES_AS_LONG * handshake, handshake + LONGER_NS)
         and turn >= TURNS_AS_LONG * handshake
+        and handshake >= VARIES * min(ack_min, turn_min)
     )
 
 

@@ -229,9 +229,12 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     steady = not any(
         file.set_back or file.set_forward or file.mistimed_packets for file in trace.meta.files
     )
-    new = partial(Evidence, steady=steady)
-    client_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(new)
-    server_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(new)
+    client_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(
+        partial(Evidence, steady=steady, to_client=True)
+    )
+    server_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(
+        partial(Evidence, steady=steady, to_client=False)
+    )
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
     by_rdma: set[tuple[str, str]] = set()
     for client, server, syn, ack, *values, rdma in trace.each(_CONNECTIONS):
@@ -347,9 +350,8 @@ def _vantage(
 ) -> tuple[Vantage, float | None]:
     """Where the capture was taken, and how many times the longer half is the shorter one."""
     # Of a path that varies, the shortest is a lucky one, too.
-    to_client, to_server = (
-        half.turn_s if half.lucky else half.least_s for half in (client_side, server_side)
-    )
+    to_client = client_side.turn_s if client_side.lucky else client_side.least_s
+    to_server = server_side.least_s
     if to_client is None or to_server is None:
         return "unknown", None
     near, far = sorted((max(to_client, CLOCK_S), max(to_server, CLOCK_S)))

@@ -10,6 +10,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
 from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
+from pcapnfs.analyses.wire.half import FEW_ACKS
 from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -151,11 +152,30 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         why="A program that does one thing after the other waits for each call; what it takes is "
         "the number of calls times the round trip, however fast disks and links are.",
         advice=_advice(material, found),
-        confidence="certain" if found.network_rtt_s is not None else "likely",
+        confidence="certain"
+        if found.network_rtt_s is not None and not _by_late_acks(material, found)
+        else "likely",
         data=bound.data(found),
         frames=found.small,
         claims=claims,
         about=found.about,
+    )
+
+
+def _by_late_acks(material: Material, found: Bottleneck) -> bool:
+    """Whether the way to the client rests on ACKs that may be late for the client in part.
+
+    They are preferred to a handshake, or they are few, and there is none.
+    """
+    halves = (
+        pair.client_side
+        for pair in material.round_trips.pairs
+        if pair.vantage != "client"
+        and (not found.about or (pair.client, pair.server) == found.about)
+    )
+    return any(
+        half.lucky or (half.source == "acks" and not half.handshakes and half.acks <= FEW_ACKS)
+        for half in halves
     )
 
 

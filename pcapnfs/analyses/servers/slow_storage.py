@@ -232,10 +232,15 @@ def _left_out(trace: Trace) -> str:
     return left_out
 
 
+_LIKE_THESE = (
+    f"({among('op', (*NAMES, 'REMOVE'))} or op = 'WRITE' and call_bytes <= {SMALL_WRITE_BYTES})"
+)
+"""SQL: operations that can be meant; of REMOVE those of small files are."""
+
 _ANY = f"""
     with stored as (
         select mount, srt from calls
-        where not callback and stability = 'stable' and srt is not null
+        where not callback and stability = 'stable' and srt is not null and {_LIKE_THESE}
     ),
     usual as (
         select mount, median(srt) as usual from stored
@@ -243,7 +248,8 @@ _ANY = f"""
     ),
     slow as (
         select mount, sum(srt::double) as longer
-        from stored join usual using (mount) where srt >= usual + {USUAL * LEAST_NS}
+        from stored join usual using (mount)
+        where srt >= greatest({LEAST_NS}, usual + {USUAL * LEAST_NS})
         group by mount having count(*) >= {LEAST_CALLS}
     ),
     whole as (

@@ -35,6 +35,8 @@ from pcapnfs.analyses.wire.half import (
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -316,33 +318,25 @@ def _weak(pair: RoundTrip) -> bool:
 
 def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str], tuple[int, int]]:
     """How many gaps between reply and next call, and their median, nanoseconds."""
-    if not pairs:
-        return {}
-    clients, servers = zip(*pairs, strict=True)
-    parameters: dict[str, object] = {
-        "clients": given.text(clients),
-        "servers": given.text(servers),
-        "limit": GAP_LIMIT_NS,
-    }
-    return {
-        (client, server): (gaps, integer(gap))
-        for client, server, gaps, gap in trace.rows(_GAPS, parameters)
-    }
+    rows = _of_pairs(trace, _GAPS, pairs, limit=GAP_LIMIT_NS)
+    return {(client, server): (gaps, integer(gap)) for client, server, gaps, gap in rows}
 
 
 def _varying(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str], int]:
     """Where small calls vary, the lower quartile of the operation that takes least, ns."""
+    rows = _of_pairs(trace, _SPREAD, pairs, least=LEAST_CALLS)
+    return {(client, server): integer(took) for client, server, took in rows}
+
+
+def _of_pairs(
+    trace: Trace, query: str, pairs: Sequence[Sequence[str]], **parameters: object
+) -> list[tuple[Any, ...]]:
+    """Rows of a query about some clients and servers; none without any of these."""
     if not pairs:
-        return {}
+        return []
     clients, servers = zip(*pairs, strict=True)
-    parameters: dict[str, object] = {
-        "clients": given.text(clients),
-        "servers": given.text(servers),
-        "least": LEAST_CALLS,
-    }
-    return {
-        (client, server): integer(took) for client, server, took in trace.rows(_SPREAD, parameters)
-    }
+    named = {"clients": given.text(clients), "servers": given.text(servers)}
+    return trace.rows(query, {**named, **parameters})
 
 
 def _vantage(

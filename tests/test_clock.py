@@ -18,7 +18,7 @@ import pcapnfs
 from pcapnfs import summary
 from pcapnfs.analyses.captured.trust import Trust, trust
 from pcapnfs.analyses.forecasts.verdict import Verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
 from pcapnfs.diagnosis.judging import findings
 from pcapnfs.meta import Meta
 from pcapnfs.redaction import redact

@@ -14,7 +14,7 @@ import numpy as np
 
 from pcapnfs import units
 from pcapnfs.analyses.data.moves import READ_OPERATIONS
-from pcapnfs.analyses.forecasts.verdict_evidence import when_slow
+from pcapnfs.analyses.forecasts.verdict_reasons import when_slow
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.across_versions import shared, stable, together
 from pcapnfs.comparison.cause import Cause, once, words

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.text import escape, some
 from pcapnfs.views.changed_figures import signed

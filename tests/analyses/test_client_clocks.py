@@ -13,7 +13,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.verdict import ClientVerdict, Verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
 from pcapnfs.analyses.times.budget import Budget
 from pcapnfs.analyses.times.time_budget import time_budget
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of

@@ -6,7 +6,8 @@ import pytest
 
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict import Verdict, verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES, Evidence, storage_of
+from pcapnfs.analyses.forecasts.verdict_evidence import Evidence, storage_of
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire.held_segments import AckWaits

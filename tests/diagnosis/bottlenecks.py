@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
 from pcapnfs.analyses.forecasts.verdict import Cause, Verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
 from pcapnfs.analyses.times.budget import ROWS, Budget
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.times.time_budget import TimeBudget

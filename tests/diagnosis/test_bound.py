@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.forecasts.verdict import Cause, ClientVerdict
-from pcapnfs.analyses.forecasts.verdict_evidence import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules import client_bound, persistence_bound, round_trip_bound

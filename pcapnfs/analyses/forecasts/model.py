@@ -36,7 +36,8 @@ from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, holdout_error, single_s
 from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
 from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
-from pcapnfs.analyses.forecasts.verdict_evidence import Evidence, is_paused
+from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
+from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
 from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace.listing_costs import listing_costs

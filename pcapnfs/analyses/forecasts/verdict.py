@@ -15,13 +15,12 @@ from pcapnfs.analyses.captured.trust import NEARLY
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.forecasts.verdict_evidence import (
     LARGE_SHARE,
-    TITLES,
     Evidence,
     noticed,
-    reasons,
     storage_of,
     stored_share,
 )
+from pcapnfs.analyses.forecasts.verdict_reasons import TITLES, reasons
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.times.call_times import BOUND
 from pcapnfs.analyses.times.idle_time import divided

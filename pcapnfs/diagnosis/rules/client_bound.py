@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import Cause
-from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE, is_paused
+from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE
+from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.wire.half import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
 from pcapnfs.diagnosis import bound

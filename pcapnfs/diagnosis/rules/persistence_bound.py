@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.verdict_evidence import when_slow
+from pcapnfs.analyses.forecasts.verdict_reasons import when_slow
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules import slow_export

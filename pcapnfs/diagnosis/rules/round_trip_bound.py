@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
-from pcapnfs.analyses.forecasts.verdict_evidence import SKEWED
+from pcapnfs.analyses.forecasts.verdict_reasons import SKEWED
 from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.analyses.wire.half import FEW_ACKS

@@ -1,0 +1,363 @@
+"""The sentence of a verdict: the causes by name, each with the numbers that carry it.
+
+Takes the causes of some time and what carries a verdict on it; gives words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.analyses.forecasts.verdict_evidence import (
+    REST_SHARE,
+    STORAGE,
+    Evidence,
+    is_fast,
+    noticed,
+)
+from pcapnfs.analyses.servers.slow_storage import SlowStorage
+from pcapnfs.analyses.wire.loss_rate import LossRate
+from pcapnfs.analyses.wire.tcp_stalls import Resent
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.verdict import Cause
+
+SKEWED = 2.0
+"""Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
+
+MOSTLY_LOGIN = 0.9
+"""From this part of the server's time on, logging in is told alone."""
+
+MOSTLY_SERVED = 0.9
+"""Of what the server took longer for, the largest rows are named up to this part."""
+
+SERVED = {
+    "stable": "some stable calls",
+    "unstable": "lookups, listings and the like",
+    "unstable_write": "unstable writes",
+    "read": "reads",
+    "state": "calls that mount or log in",
+}
+"""What calls are called of which the server took longer, by row of the time budget."""
+
+LOSSES: Mapping[Resent, str] = {
+    "late": "late segments",
+    "arrived": "segments sent again",
+    "lost": "lost segments",
+    "rdma": "lost packets",
+}
+"""What `loss` is called, by whether these had arrived before."""
+
+TITLES = {
+    "persistence": "persistence",
+    "round_trips": "round trips",
+    "transfer": "transfer",
+    "waiting": "waiting for the server",
+    "path": "a longer path",
+    "loss": LOSSES["lost"],
+    "locks": "waiting for locks",
+    "server": "the server",
+    "unknown": "calls of unknown outcome",
+    "client": "the client itself",
+}
+"""What the causes are called, by their codes."""
+
+FULL = "a full link"
+"""What `path` is called where the clients' own data made it longer."""
+
+QUEUE = "queueing at the server"
+"""What `server` is called where calls mostly waited there for others."""
+
+SLOW = "round trips to a slow server"
+"""What `round_trips` is called where the network takes less than half of them, and the server at
+least `SLOW_S`."""
+
+SLOW_S = 0.001
+"""A server that has the time answers what needs no storage sooner, seconds."""
+
+AS_LONG = 0.5
+"""What a slow server takes for a small call, as a part of what stable calls take beyond a round
+trip: from here on it is not told what the storage looks like."""
+
+UNSEEN = "time without a known call"
+"""What `unknown` is called where the capture lacks much."""
+
+PAUSED = 0.1
+"""The part of the client's own time from which on its pauses are told."""
+
+
+def is_paused(pauses_s: float, own_s: float) -> bool:
+    """Whether pauses are enough of the client's own time to be told, both in seconds."""
+    return pauses_s > 0 and pauses_s >= PAUSED * own_s
+
+
+def reasons(
+    evidence: Evidence,
+    causes: tuple[Cause, ...],
+    named: tuple[str, ...],
+    storage: str | None,
+    *,
+    always: bool = False,
+) -> str:
+    """The causes that are named with what carries them, and the others with their shares.
+
+    Args:
+        evidence: Where the numbers are from.
+        causes: All of them, largest first.
+        named: Those that are named.
+        storage: What the storage looks like, of `storage_of`.
+        always: The largest of the others but the client is told, however small it is.
+    """
+    details = _details(evidence, storage) | {
+        "server": _served(evidence, causes),
+        "client": _idle(evidence, causes),
+    }
+    titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
+    titles |= {"path": FULL} if evidence.full else {}
+    titles |= {"loss": LOSSES[_arrival(evidence)]}
+    titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
+    shares = {each.cause: each.share for each in causes}
+    whose = titles | ({"round_trips": SLOW} if _slow(evidence) else {})
+    told = [f"{whose[name]} {units.share(shares[name])} ({details[name]})" for name in named]
+    others = [each for each in causes if each.cause not in named]
+    waits = [each for each in others if each.cause != "client" and each.time_s > 0]
+    least = waits[:1] if always and set(named) == {"client"} else []
+    rest = [
+        f"{titles[each.cause]} {units.share(each.share)}"
+        for each in others
+        if (each.share or 0.0) >= REST_SHARE or each in least
+    ]
+    text = "what the capture does not tell: " if named == ("unknown",) else ""
+    text += " and ".join(told)
+    text += f"; {', '.join(rest)}" if rest else ""
+    text += "."
+    if storage == "memory":
+        text += f" Stable calls are answered {STORAGE[storage]}."
+    if storage == "mostly":
+        text += f" Most stable calls are answered {STORAGE[storage]}."
+    if storage == "names":
+        text += f" {STORAGE[storage].capitalize()}."
+    return text
+
+
+def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
+    """What carries each cause."""
+    costs = evidence.costs
+    calls = costs.files * costs.all_rpcs_per_file
+    stable = costs.files * costs.syncops_per_file
+    only = "" if evidence.few is None else ", too few for more than this run"
+    return {
+        "persistence": (
+            _slow_ones(evidence, storage, round(stable))
+            or (
+                f"{units.counted(round(stable), 'stable call')} waited "
+                f"{units.duration(costs.persist_s)} each for storage"
+            )
+        )
+        + _on_storage(evidence, storage)
+        + only,
+        "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
+        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}"
+        f"{_of_network(evidence)}",
+        "transfer": "data on the wire" + _held_down(evidence.held_down),
+        "waiting": f"{units.counted(round(stable), 'stable call')} took "
+        f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
+        "again before they were answered"
+        if evidence.resent and costs.persist_s
+        else "the server was not ready, was not reached, or did not answer",
+        "path": f"{units.counted(evidence.longer_calls, 'call')} took "
+        f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
+        if evidence.longer_calls
+        else "for a while a round trip took longer than otherwise",
+        "loss": _lost(evidence),
+        "locks": "refused at first; no call was under way meanwhile",
+        "unknown": "the capture lacks packets, or parts that were cut off: calls may be under way "
+        "where none is in it"
+        if evidence.lacking
+        else "no reply, or one that cannot be read",
+    }
+
+
+def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the client's own time is: pauses are perhaps those of whoever sits before it."""
+    client = next((each.time_s for each in causes if each.cause == "client"), 0.0)
+    if not is_paused(evidence.unused_s, client):
+        return "no call under way"
+    unused = units.duration(evidence.unused_s)
+    return f"no call under way, {unused} of it in pauses of a second or more"
+
+
+def _lost(evidence: Evidence) -> str:
+    """What calls stood still for while TCP sent again."""
+    if evidence.arrival == "rdma":
+        return "calls stood still until RDMA sent a packet again"
+    if _is_cut(evidence):
+        return "the path let nothing through: calls stood still until TCP's next try"
+    if _arrival(evidence) == "late":
+        return "calls stood still for longer than TCP's retransmission timer, and nothing was lost"
+    return "calls stood still until TCP's retransmission timer ran out"
+
+
+def _is_cut(evidence: Evidence) -> bool:
+    return evidence.cut_s > evidence.lost_s / 2
+
+
+def _arrival(evidence: Evidence) -> Resent:
+    return "lost" if evidence.arrival != "rdma" and _is_cut(evidence) else evidence.arrival
+
+
+def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the server took longer than a round trip for."""
+    other = f"{_what(evidence.served_s)} took longer than a round trip"
+    server = _server_s(causes)
+    still_s, many = evidence.stood_still.calls_s, evidence.stood_still.calls
+    if many and still_s / evidence.costs.concurrency >= server / 2:
+        each = " each" if many > 1 else ""
+        return (
+            f"{units.counted(many, 'call')} stood still for {units.duration(still_s / many)}{each}"
+        )
+    waits = evidence.ack_waits
+    if waits.calls and waits.time_s >= server / 2:
+        return (
+            f"{units.counted(waits.calls, 'call')} waited about {units.duration(waits.timer_s)} "
+            "each since it sent nothing until an ACK came that the client delayed"
+        )
+    if _queues(evidence, causes):
+        return f"calls waited {units.duration(evidence.queue_s)} each until others were answered"
+    if not noticed(evidence.login_s, server):
+        return other
+    login = f"logging in to it took {units.duration(evidence.login_s)}"
+    return login if evidence.login_s >= MOSTLY_LOGIN * server else f"{login}; {other}"
+
+
+def _what(served_s: Mapping[str, float]) -> str:
+    """What calls these are, mostly."""
+    whole = sum(served_s.values())
+    told: list[str] = []
+    so_far = 0.0
+    for row, took in sorted(served_s.items(), key=lambda each: -each[1]):
+        if took <= 0 or so_far >= MOSTLY_SERVED * whole:
+            break
+        told.append(SERVED[row])
+        so_far += took
+    if not told:
+        return "reads, listings, and what else"
+    *before, last = told
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _held_down(rate: LossRate | None) -> str:
+    """That TCP moves them no faster where so much is lost."""
+    if rate is None:
+        return ""
+    each = " on each connection" if rate.connections > 1 else ""
+    return (
+        f", at {units.size(rate.bytes_per_s)} a second{each}: about what TCP comes to where "
+        f"{units.share(rate.lost_share)} of the segments are lost and a round trip takes "
+        f"{units.duration(rate.rtt_s)}"
+    )
+
+
+def _on_storage(evidence: Evidence, storage: str | None) -> str:
+    """What the storage looks like, or that calls queued for it, or for a thread."""
+    if _round_trip_queues(evidence):
+        return ", or until the server had done others: calls queue there"
+    if _slow_told(evidence, storage):
+        return ""  # When it was slow is told, and calls that waited for no other show it.
+    if evidence.stable.crowded and storage in ("disk", "slow", "mixed"):
+        return ", or until other calls were done, which were under way when most of them came"
+    if evidence.stable.waits and storage in ("disk", "slow", "mixed"):
+        return ", or until other calls were done, behind which some of them came"
+    if _slow(evidence) and _served_usually_s(evidence) >= AS_LONG * evidence.costs.persist_s:
+        return ", or for what small calls, too, wait for at that server"
+    held = ""
+    if evidence.stable.several:
+        held = f", {evidence.stable.operations:.1f} stable operations in each"
+    return held + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else "")
+
+
+def _slow_told(evidence: Evidence, storage: str | None) -> SlowStorage | None:
+    """The calls for which storage was slow, where these are told: of a run that was measured."""
+    return None if storage != "mixed" or evidence.forecast else evidence.stable.slow
+
+
+def _slow_ones(evidence: Evidence, storage: str | None, stable: int) -> str:
+    """How many waited for storage that was slow for some, how long and when; empty where none."""
+    slow = _slow_told(evidence, storage)
+    if slow is None:
+        return ""
+    if is_fast(evidence):
+        others = "as fast as from memory"
+    else:
+        whole_s = stable * evidence.costs.persist_s
+        others_s = max(0.0, whole_s - slow.time_s) / max(1, stable - slow.calls)
+        others = f"{units.duration(others_s)} each"
+    return (
+        f"{units.count(slow.calls)} of {units.counted(stable, 'stable call')} waited "
+        f"{units.duration(slow.mean_s)} each for storage, {when_slow(slow)}, the others {others}"
+    )
+
+
+def when_slow(slow: SlowStorage) -> str:
+    """When storage was slow, in words."""
+    if slow.while_ns is None:
+        return "which was slow now and then, or for some files"
+    begin, end = map(units.clock, slow.while_ns)
+    return f"most of it from {begin} to {end} UTC"
+
+
+def _round_trip_queues(evidence: Evidence) -> bool:
+    """Whether a round trip is mostly a wait for other calls."""
+    return evidence.queue_s > evidence.costs.rtt_s / 2
+
+
+def _queues(evidence: Evidence, causes: tuple[Cause, ...]) -> bool:
+    """Whether that is most of the server's time."""
+    costs = evidence.costs
+    queue_s = evidence.queue_s * costs.files * costs.rpcs_per_file / costs.concurrency
+    return _round_trip_queues(evidence) and queue_s >= _server_s(causes) / 2
+
+
+def _server_s(causes: tuple[Cause, ...]) -> float:
+    return sum(each.time_s for each in causes if each.cause == "server")
+
+
+def _bounded(evidence: Evidence) -> str:
+    """That it may be shorter, where nothing tells what of it something else is."""
+    return " at most" if evidence.bounded else ""
+
+
+def _of_network(evidence: Evidence) -> str:
+    """What the network takes of it, where that is the smaller part: the rest is the server's."""
+    if not evidence.network_s or not _mostly_served(evidence):
+        return ""
+    return f", of which the network takes {units.duration(evidence.network_s)}"
+
+
+def _mostly_served(evidence: Evidence) -> bool:
+    """Whether the network takes less than half of a round trip."""
+    network_s = evidence.network_s
+    return network_s is not None and network_s < (evidence.costs.rtt_s - evidence.queue_s) / 2
+
+
+def _slow(evidence: Evidence) -> bool:
+    """Whether most of a round trip, also of a usual one, is what the server takes for a call."""
+    served_s = _served_usually_s(evidence)
+    return _mostly_served(evidence) and served_s >= max(SLOW_S, evidence.network_s or 0.0)
+
+
+def _served_usually_s(evidence: Evidence) -> float:
+    """What of a usual round trip is not the network's, seconds."""
+    usual = min(evidence.costs.rtt_s - evidence.queue_s, evidence.small_call_s())
+    return usual - (evidence.network_s or 0.0)
+
+
+def _skewed(evidence: Evidence) -> str:
+    """What a call usually takes, where that is far from the mean."""
+    usual = evidence.small_call_s()
+    if _round_trip_queues(evidence):
+        return ""
+    if evidence.costs.rtt_s <= SKEWED * usual:
+        return ""
+    return f" on average, {units.duration(usual)} in the median"

@@ -159,7 +159,7 @@ def test_the_command_redacts_and_says_so(tmp_path: Path, capsys: Printed) -> Non
     for wrong, sentence in [
         (["--key", str(key)], "not asked for"),
         (["--strict"], "not asked for"),
-        (["--redact", "--key", str(secret)], "no key"),
+        (["--redact", "--key", str(secret)], "not a key"),
     ]:
         assert run([*arguments, *wrong]) == 2
         assert sentence in capsys.readouterr().err

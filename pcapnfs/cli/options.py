@@ -110,13 +110,19 @@ def limit_of(memory: str | None) -> int | None:
     """
     if memory is None:
         return None
-    from pcapnfs.memory import LEAST_BYTES
+    from pcapnfs.memory import LEAST_BYTES, most
 
     limit = units.parse_memory(memory)
     if limit < LEAST_BYTES:
         raise UsageError(
             f"--memory {memory} is less than a command needs whatever is asked: "
             f"{LEAST_BYTES >> 20}M is the least"
+        )
+    bound = most()
+    if bound is not None and limit > bound:
+        output.tell(
+            f"--memory {memory} is more than ulimit -v or the control group leave: "
+            f"{units.size(bound)} are taken at most"
         )
     return limit
 

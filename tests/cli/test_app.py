@@ -699,3 +699,17 @@ def test_a_command_that_is_named_is_all_that_typer_looks_at() -> None:
         assert known.callback is command
     for others in ([], ["-h"], ["--version"], ["sumarize"], ["-h", "sizes"]):
         assert app_module._for(others) is app_module.app
+
+
+def test_more_memory_than_there_are_addresses_is_not_taken(
+    capture: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed = 4 << 40
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (allowed, allowed))
+    assert run(["summarize", str(capture), "--memory", "3T"]) == 0
+    told = capsys.readouterr()
+    assert "Every call has its reply" in told.out
+    assert told.err.startswith("pcapnfs: --memory 3T is more than ulimit -v or the control group")
+    assert told.err.count("\n") == 1
+    assert run(["summarize", str(capture), "--memory", "1T"]) == 0
+    assert capsys.readouterr().err == ""

@@ -153,6 +153,25 @@ def test_the_address_space_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.free() == 2 * GB - 25600 * resource.getpagesize()
 
 
+@pytest.mark.usefixtures("system")
+def test_no_more_can_be_chosen_than_addresses_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (memory.most(), memory.chosen(100 * GB)) == (None, 100 * GB)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2 * GB, 2 * GB))
+    half = (2 * GB - 25600 * resource.getpagesize()) // 2
+    assert memory.most() == half
+    assert memory.chosen(2 * GB) == memory.chosen(None) == half
+    assert memory.chosen(GB // 2) == GB // 2
+
+
+def test_no_more_can_be_chosen_than_a_group_allows(system: Path) -> None:
+    (system / "own").write_text("0::/unit\n")
+    names = ("memory.max", "memory.current")
+    group(system / "groups/unit", names, str(3 * GB), GB, "inactive_file 0")
+    assert memory.chosen(3 * GB) == 2 * GB - memory.BEYOND_BYTES
+    group(system / "groups/unit", names, str(3 * GB), 3 * GB, "inactive_file 0")
+    assert memory.chosen(3 * GB) == 1, "less than nothing is left"
+
+
 def test_the_database_gets_what_decoding_leaves() -> None:
     assert memory.of_database(GB) == GB - memory.DECODING_BYTES
     assert memory.of_database(200 << 20) == 75 << 20

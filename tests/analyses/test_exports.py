@@ -11,6 +11,7 @@ import pcapnfs
 from pcapnfs import opening
 from pcapnfs.analyses.by_file.pergroup import pergroup
 from pcapnfs.analyses.servers import exports as analysis
+from pcapnfs.analyses.servers import stored_calls
 from pcapnfs.analyses.servers.exports import READS, Exports, ExportTimes, exports
 from pcapnfs.decoding import decode
 from tests.analyses.test_slower_path import slow
@@ -21,7 +22,7 @@ from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 FILES = [
     file(1, f"{A}/f", export=A, size=100),
     file(2, f"{B}/f", export=B, size=100),
-    file(3, f"{B}/large", export=B, size=analysis.SMALL_FILE_BYTES + 1),
+    file(3, f"{B}/large", export=B, size=stored_calls.SMALL_FILE_BYTES + 1),
 ]
 STABLE = {"stability": "stable"}
 
@@ -181,7 +182,7 @@ WRITES = {"op": "WRITE", "call_bytes": 8300}
         ({"op": "REMOVE"}, ("REMOVE", None)),
         (WRITES, ("WRITE", 16384)),
         ({**WRITES, "call_bytes": 512}, ("WRITE", 1024)),
-        ({**WRITES, "call_bytes": analysis.SMALL_WRITE_BYTES + 1}, None),
+        ({**WRITES, "call_bytes": stored_calls.SMALL_WRITE_BYTES + 1}, None),
         ({"op": "REMOVE", "on": 3}, None),
         ({"op": "COMMIT"}, None),
         ({"op": "COPY"}, None),

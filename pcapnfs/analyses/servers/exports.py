@@ -25,10 +25,9 @@ from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.owners import READS as OWNED_READS
 from pcapnfs.analyses.asking.service_time import LONGEST_NS, NANOSECONDS, SUM, integer, seconds
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.servers import stalled_calls
+from pcapnfs.analyses.servers import stored_calls
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
-from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -43,14 +42,10 @@ if TYPE_CHECKING:
 READS = columns.together(
     OWNED_READS,
     shares.READS,
-    slower_path.READS,
-    stalled_calls.CALLS_READS,
-    tcp_stalls.STALLED_READS,
+    stored_calls.READS,
     columns.of(
-        calls="call client op stability call_frame call_time reply_time srt transmissions "
-        "call_bytes",
-        files="file server export size",
-        operations="call op set_size created",
+        calls="call client op stability call_frame call_time reply_time srt transmissions",
+        files="file server export",
     ),
 )
 """The columns that the queries here read."""
@@ -61,17 +56,6 @@ KEPT = 100
 LEAST_CALLS = 10
 """Calls of a kind that tell what it takes at an export, and small calls that tell what the way
 there and back takes."""
-
-NAMES = ("CREATE", "LINK", "MKDIR", "MKNOD", "OPEN", "RENAME", "RMDIR", "SETATTR", "SYMLINK")
-"""Operations on names and attributes, which take as long whatever a file holds; those that set a
-size excepted, unless they made the file."""
-
-SMALL_FILE_BYTES = 1 << 20
-"""To free a file of so many bytes takes no longer than its name: REMOVE counts for these."""
-
-SMALL_WRITE_BYTES = 20_000
-"""Calls of stable WRITEs up to here are compared, each with those of its size: pages of databases.
-They take less than 2 ms of 100 Mbit/s."""
 
 
 class StableKind(Record):
@@ -156,7 +140,7 @@ def exports(trace: Trace) -> Exports:
         ((count,),) = cursor.execute("select count(*) from totals").fetchall()
         cursor.execute(_SMALL)
         cursor.register("crowds", _crowds(cursor))
-        cursor.execute(_STABLE.format(left_out=_left_out(trace)))
+        cursor.execute(_STABLE.format(left_out=stored_calls.left_out(trace)))
         cursor.unregister("crowds")
         cursor.execute(_BEYOND)
         kinds: defaultdict[int, list[StableKind]] = defaultdict(list)
@@ -187,15 +171,6 @@ def _crowds(cursor: duckdb.DuckDBPyConnection) -> dict[str, NDArray[Any]]:
         at_once = open_at_begin(begin, end, group, int(group.max(initial=0)) + 1)
         found[name] = np.log2(at_once).astype(np.int8)
     return found
-
-
-def _left_out(trace: Trace) -> str:
-    """SQL behind a join of calls: without those whose time is told elsewhere."""
-    left_out = tcp_stalls.left_out(trace)
-    for apart in (slower_path, stalled_calls):
-        if apart.register(trace):
-            left_out += f" anti join (select call from {apart.TABLE}) using (call)"
-    return left_out
 
 
 def _kind(row: Row) -> StableKind:
@@ -300,21 +275,12 @@ _BUSY = f"""
 _STABLE = f"""
     create or replace temp table export_stable as
     with {OWNED},
-    resized as (
-        select call from operations
-        where set_size is not null and op in ('OPEN', 'SETATTR') and not coalesce(created, false)
-    ),
-    small_files as (
-        select file from files where size <= {SMALL_FILE_BYTES}
-    ),
+    {stored_calls.SETS},
     asked as (
         select call, place, client, op, call_frame, call_time, srt,
-               case when op = 'WRITE' then floor(log2(greatest(call_bytes, 1))) end as size_class
-        from owned join export_files using (file)
-             left join (select file as small_file from small_files) on small_file = file
-        where {_PROVES}
-              and ({among("op", NAMES)} or op = 'REMOVE' and small_file is not null
-                   or op = 'WRITE' and call_bytes <= {SMALL_WRITE_BYTES})
+               {stored_calls.SIZE_CLASS} as size_class
+        from owned join export_files using (file) left join small_files on small_file = file
+        where {_PROVES} and {stored_calls.SIMILAR}
     )
     select asked.*, crowd, around
     from asked join crowds using (call) anti join resized using (call) {{left_out}}

@@ -25,11 +25,9 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
-from pcapnfs.analyses.servers import stalled_calls
-from pcapnfs.analyses.servers.exports import NAMES, SMALL_FILE_BYTES, SMALL_WRITE_BYTES
+from pcapnfs.analyses.servers import stored_calls
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
-from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -43,14 +41,10 @@ if TYPE_CHECKING:
 READS = columns.together(
     clock_ticks.READS,
     traffic.READS,
-    slower_path.READS,
-    stalled_calls.CALLS_READS,
-    tcp_stalls.STALLED_READS,
+    stored_calls.READS,
     columns.of(
         calls="call mount server program callback op stability call_time reply_time srt "
-        "transmissions status_name call_bytes file",
-        files="file size",
-        operations="call op set_size created",
+        "transmissions status_name",
     ),
 )
 """The columns that the queries here read."""
@@ -140,7 +134,7 @@ def slow_storage(trace: Trace) -> dict[str, SlowStorage]:
     """
     if clock(trace).tick_s is not None or not any_slow(trace):
         return {}
-    slow = trace.arrays(_SLOW.format(left_out=_left_out(trace)))
+    slow = trace.arrays(_SLOW.format(left_out=stored_calls.left_out(trace)))
     of, mounts = slow["mount"], traffic.mounts(trace)
     by_client: dict[str, list[SlowStorage]] = {}
     for mount in distinct(of).tolist():
@@ -223,24 +217,10 @@ def any_slow(trace: Trace) -> bool:
     return bool(found)
 
 
-def _left_out(trace: Trace) -> str:
-    """SQL behind a join of calls: without those whose time is told elsewhere."""
-    left_out = tcp_stalls.left_out(trace)
-    for apart in (slower_path, stalled_calls):
-        if apart.register(trace):
-            left_out += f" anti join (select call from {apart.TABLE}) using (call)"
-    return left_out
-
-
-_LIKE_THESE = (
-    f"({among('op', (*NAMES, 'REMOVE'))} or op = 'WRITE' and call_bytes <= {SMALL_WRITE_BYTES})"
-)
-"""SQL: operations that can be meant; of REMOVE those of small files are."""
-
 _ANY = f"""
     with stored as (
         select mount, srt from calls
-        where not callback and stability = 'stable' and srt is not null and {_LIKE_THESE}
+        where not callback and stability = 'stable' and srt is not null and {stored_calls.PERHAPS}
     ),
     usual as (
         select mount, median(srt) as usual from stored
@@ -261,20 +241,14 @@ _ANY = f"""
 """
 
 _ASKED = f"""
-    resized as (
-        select call from operations
-        where set_size is not null and op in ('OPEN', 'SETATTR') and not coalesce(created, false)
-    ),
-    small_files as (select file as small_file from files where size <= {SMALL_FILE_BYTES}),
+    {stored_calls.SETS},
     went as (
         select call, mount, server, op, call_time, reply_time, srt::double as srt,
-               case when op = 'WRITE' then floor(log2(greatest(call_bytes, 1))) end as size_class,
+               {stored_calls.SIZE_CLASS} as size_class,
                transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false)
                    as shows,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)} as small,
-               stability = 'stable'
-                   and ({among("op", NAMES)} or op = 'REMOVE' and small_file is not null
-                        or op = 'WRITE' and call_bytes <= {SMALL_WRITE_BYTES}) as stored,
+               stability = 'stable' and {stored_calls.SIMILAR} as stored,
                coalesce(
                    max(reply_time) over (
                        partition by server order by call_time, call

@@ -186,13 +186,11 @@ def _beside_pauses(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
 
     What was slow for a minute is little of an hour in which the client mostly did nothing.
     """
-    if material.trust.mostly_unread:
-        return
-    for found in bound.alone(material):
-        if found.verdict is None or found.calls < bound.LEAST or _slow(found) is None:
+    for found, cause in bound.of_each(material, "persistence"):
+        if found.verdict is None or _slow(found) is None:
             continue
-        cause = next(each for each in found.verdict.causes if each.cause == "persistence")
-        waited_s = sum(each.time_s for each in found.verdict.causes if each.cause != "client")
+        parts = found.verdict.active_causes
+        waited_s = sum(each.time_s for each in parts if each.cause != "client")
         if cause.time_s >= bound.SECOND_SHARE * waited_s and "unknown" not in found.verdict.named:
             yield found, cause
 

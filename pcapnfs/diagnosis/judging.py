@@ -19,6 +19,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.trace import Trace
 
@@ -37,6 +38,10 @@ class Judged(Record):
     """What the costs add up to, seconds."""
     clients: int = 1
     """The clients whose clocks that budget is."""
+    worked_s: float | None = None
+    """The run of the only client without pauses of a second or more in which perhaps nothing was
+    run, seconds: what is worth doing is a part of this. None of several clients, and where nothing
+    tells where the time went: then it is a part of the budget."""
 
 
 class Findings(Record):
@@ -52,11 +57,15 @@ class Findings(Record):
     """What the costs add up to, seconds."""
     clients: int = 1
     """The clients whose clocks that budget is."""
+    worked_s: float | None = None
+    """The run of the only client without pauses of a second or more in which perhaps nothing was
+    run, seconds: what is worth doing is a part of this. None of several clients, and where nothing
+    tells where the time went: then it is a part of the budget."""
 
     @property
     def judged(self) -> Judged:
         """The same without the findings."""
-        return Judged(self.checked, self.budget_s, self.booked_s, self.clients)
+        return Judged(self.checked, self.budget_s, self.booked_s, self.clients, self.worked_s)
 
 
 def thresholds() -> tuple[Threshold, ...]:
@@ -100,4 +109,14 @@ def judge_by(
         budget_s=sum(rows.values()),
         booked_s=sum(finding.cost_s or 0.0 for finding in found),
         clients=max(1, material.time_budget.total.clients),
+        worked_s=_worked_s(material.bottleneck),
     )
+
+
+def _worked_s(found: Bottleneck) -> float | None:
+    """The run of the only client without its pauses, as its verdict and `client_bound` tell it."""
+    if found.verdict is None or found.clients:
+        return None
+    run_s = sum(cause.time_s for cause in found.verdict.active_causes)
+    # What the verdict leaves out is a part of the pauses.
+    return max(0.0, run_s - max(0.0, found.unused_s - found.away_s))

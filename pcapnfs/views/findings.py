@@ -41,7 +41,10 @@ MORE_SHARED = f"{SHARED}: half or more of its cost is counted in other findings 
 """What that means."""
 
 WORTH_DOING = 0.05
-"""Part of the time that a note must cost for the summary to begin with what to do about it."""
+"""Part of the time in which anything was done that must be saved for the summary to begin with what
+to do for it: changing a mount or a program, often with a risk, for less is not worth the while. A
+problem is always worth it, and a warning that costs no time tells of something else than time. A
+note must cost that of all the time."""
 
 SEVERAL = 2.0
 """What costs so many times as much as what to do first is told beside it."""
@@ -52,6 +55,9 @@ advice to come first."""
 
 OUTAGES = ("no_connection", "unanswered_calls")
 """Rules that tell of a client that nobody answers: its programs stand still."""
+
+CLIENT = "client_bound"
+"""The rule that tells of a client that mostly waits for nothing of NFS."""
 
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
@@ -89,30 +95,73 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     return [
         FittedTable(columns, rows),
         *([note(MORE_SHARED)] if any(mostly_shared(found) for found in shown) else ()),
-        *(note(line) for line in first_to_do(findings)),
+        *(note(line) for line in first_to_do(findings, judged)),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
 
 
-def first_to_do(findings: Sequence[Finding]) -> list[str]:
+def first_to_do(findings: Sequence[Finding], judged: Judged) -> list[str]:
     """The first advice of the gravest finding, with its risk, and that of one that costs far more.
 
     The second is a warning: to mend it takes something away, or there is another explanation. So it
-    does not come first, but who looks for where the time goes must not miss it. Nothing where the
-    gravest is a note that costs hardly anything: what is worth knowing need not be worth doing.
+    does not come first, but who looks for where the time goes must not miss it.
+
+    Of a finding that costs hardly anything nothing is told: what is worth knowing need not be worth
+    doing. Where none costs more, and the client itself takes much of the time, that is where to
+    look; nothing where all are such notes.
+
+    Args:
+        findings: The findings, gravest first.
+        judged: What their costs are parts of.
     """
-    if not findings or not findings[0].advice:
+    if not findings:
         return []
-    first = _first(findings)
-    others = [found for found in findings if found is not first]
-    if first.severity == "note" and (first.cost_share or 0.0) < WORTH_DOING:
+    first = _worthwhile(findings, judged)
+    if first is None:
+        return _little_to_gain(findings)
+    if not first.advice:
         return []
     told = [f"To do first: {_advice(first.advice[0])}"]
+    others = [found for found in findings if found is not first]
     dearest = max(others, key=lambda found: found.cost_s or 0.0, default=None)
     if dearest is not None and _is_far_dearer(dearest, first):
         told.append(
             f"Costs more ({cost(dearest)}): {sentence(dearest.title)}. {_advice(dearest.advice[0])}"
         )
+    return told
+
+
+def _worthwhile(findings: Sequence[Finding], judged: Judged) -> Finding | None:
+    """What is to do first, if that saves enough; else the gravest that does, if it is no note."""
+    first = _first(findings)
+    graver = (found for found in findings if found.severity != "note" and found.advice)
+    return next((found for found in (first, *graver) if _is_worth(found, judged)), None)
+
+
+def _is_worth(found: Finding, judged: Judged) -> bool:
+    """Whether mending it is worth the while.
+
+    Of a note it is what it costs of the whole time: nobody need act on it.
+    """
+    if found.severity == "problem":
+        return True
+    if found.severity == "note":
+        return (found.cost_share or 0.0) >= WORTH_DOING
+    if found.saving_s is None:
+        return True
+    whole_s = judged.worked_s or judged.budget_s
+    share = found.saving_s / whole_s if whole_s else 0.0
+    return max(share, found.client_share or 0.0) >= WORTH_DOING
+
+
+def _little_to_gain(findings: Sequence[Finding]) -> list[str]:
+    """What to look at where no finding costs enough."""
+    client = next((found for found in findings if found.id == CLIENT and found.advice), None)
+    warned = any(found.severity != "note" for found in findings)
+    little = f"No warning costs as much as {units.share(WORTH_DOING)} of the time."
+    told = [] if client is None else [f"To do first: {_advice(client.advice[0])}"]
+    if warned:
+        told = [" ".join((*told, little))]
     return told
 
 

@@ -213,3 +213,25 @@ def test_rules_that_are_silent_of_little_tell_what_is_much_for_one_client() -> N
         # Nor is it much of 300 s.
         material = replace(among_many(300.0), **{field: (told,)})  # type: ignore[arg-type]
         assert seen_by(rule, material) == [], rule.id
+
+
+def test_what_is_worth_doing_is_a_part_of_the_run_without_its_pauses() -> None:
+    run = bound_by("client")
+    told = run.bottleneck.verdict
+    assert told is not None
+    run_s = sum(cause.time_s for cause in told.causes)
+
+    def worked_s(material: Material) -> float | None:
+        return judge_by((), material).judged.worked_s
+
+    def paused(unused_s: float, away_s: float = 0.0) -> Material:
+        seen = replace(run.bottleneck, unused_s=unused_s, away_s=away_s)
+        return replace(run, bottleneck=seen)
+
+    assert worked_s(run) == pytest.approx(run_s)
+    assert worked_s(paused(2.0)) == pytest.approx(run_s - 2.0)
+    # Long pauses are among the pauses, and the verdict has left them out already.
+    assert worked_s(paused(42.0, 40.0)) == pytest.approx(run_s - 2.0)
+    # Of several clients it is the budget, and where nothing is known of the run.
+    assert worked_s(bound_each(of_client(2, "client"), of_client(3, "client"))) is None
+    assert worked_s(replace(run, bottleneck=replace(run.bottleneck, verdict=None))) is None

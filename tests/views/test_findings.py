@@ -6,6 +6,7 @@ After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from rich.console import Group
 
 from pcapnfs import units
 from pcapnfs.analyses.mounts.software import Kind, Software
-from pcapnfs.diagnosis.finding import Advice, Severity
-from pcapnfs.diagnosis.judging import Findings
+from pcapnfs.diagnosis.finding import Advice, Finding, Severity
+from pcapnfs.diagnosis.judging import Findings, Judged
 from pcapnfs.record import replace
 from pcapnfs.views import findings
 from tests.views import samples
@@ -37,6 +38,12 @@ def test_a_screen_looks_as_approved(name: str, width: int) -> None:
         approved.write_text(text, encoding="utf-8")
     assert text == approved.read_text(encoding="utf-8")
     assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+def _to_do(found: Sequence[Finding], *, worked_s: float | None = None) -> list[str]:
+    """What is to do first in a capture of a minute."""
+    judged = Judged(checked=30, budget_s=60.0, booked_s=0.0, worked_s=worked_s)
+    return findings.first_to_do(found, judged)
 
 
 def test_nothing_found_is_said() -> None:
@@ -112,16 +119,84 @@ def test_a_cost_of_which_others_have_claimed_most_says_so() -> None:
 
 def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
     gravest, costless = samples.findings().findings[0], samples.findings().findings[-1]
-    told = findings.first_to_do((gravest, costless))
+    told = _to_do((gravest, costless))
     assert told == [
         "To do first: Mount without noac. Risk: other clients' changes are seen 3 s later."
     ]
     note = replace(gravest, severity="note", cost_s=None, saving_s=None, cost_share=None)
-    assert findings.first_to_do((note, gravest)) == []
+    assert _to_do((note,)) == []
     for share, is_told in ((0.04, False), (0.05, True)):
-        assert bool(findings.first_to_do((replace(note, cost_share=share),))) is is_told
-    assert findings.first_to_do((replace(gravest, advice=()),)) == []
-    assert findings.first_to_do(()) == []
+        assert bool(_to_do((replace(note, cost_share=share),))) is is_told
+    assert _to_do((replace(gravest, advice=()),)) == []
+    assert _to_do(()) == []
+
+
+@pytest.mark.parametrize(
+    ("severity", "saving_s", "client_share", "worked_s", "is_told"),
+    [
+        ("warning", 3.0, None, None, True),
+        ("warning", 2.9, None, None, False),
+        # Much of the time of the client that waits for it.
+        ("warning", 1.0, 0.05, None, True),
+        ("warning", 1.0, 0.04, None, False),
+        # The rest of the minute nothing was run.
+        ("warning", 0.4, None, 8.0, True),
+        ("warning", 0.4, None, 8.1, False),
+        # It tells of something else than time.
+        ("warning", None, None, None, True),
+        ("problem", 0.1, None, None, True),
+    ],
+)
+def test_what_gains_hardly_anything_is_not_to_do_first(
+    severity: Severity,
+    saving_s: float | None,
+    client_share: float | None,
+    worked_s: float | None,
+    is_told: bool,
+) -> None:
+    gravest = samples.findings().findings[0]
+    small = replace(
+        gravest,
+        severity=severity,
+        cost_s=saving_s,
+        saving_s=saving_s,
+        client_share=client_share,
+    )
+    told = _to_do((small,), worked_s=worked_s)
+    assert told == [
+        "To do first: Mount without noac. Risk: other clients' changes are seen 3 s later."
+        if is_told
+        else "No warning costs as much as 5.0 % of the time."
+    ]
+
+
+def test_where_nothing_costs_much_it_is_the_client_that_is_looked_at() -> None:
+    gravest = samples.findings().findings[0]
+    small = replace(gravest, severity="warning", cost_s=1.0, saving_s=1.0)
+    client = replace(
+        gravest,
+        id="client_bound",
+        severity="note",
+        cost_s=None,
+        saving_s=None,
+        advice=(Advice("Look at the client."),),
+    )
+    look = "To do first: Look at the client."
+    assert _to_do((small, client)) == [f"{look} No warning costs as much as 5.0 % of the time."]
+    assert _to_do((client,)) == [look]
+    # What is worth it is told also behind what is not, if it is no note.
+    second = replace(
+        gravest,
+        severity="warning",
+        cost_s=0.5,
+        saving_s=6.0,
+        advice=(Advice("Ask less."),),
+    )
+    assert _to_do((small, second, client))[0] == "To do first: Ask less."
+    note = replace(second, severity="note", cost_share=0.1)
+    assert _to_do((small, note, client))[0].startswith(look)
+    assert _to_do((note, client)) == ["To do first: Ask less."]
+    assert _to_do((small, note)) == ["No warning costs as much as 5.0 % of the time."]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +209,8 @@ def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
         # Of the first, too, what others have claimed would be saved.
         ("warning", 24.0, 20.0, False),
         # Twice as much as hardly anything.
-        ("warning", 5.9, 1.0, False),
-        ("warning", 6.0, 1.0, True),
+        ("warning", 5.9, 2.9, False),
+        ("warning", 6.0, 3.0, True),
     ],
 )
 def test_what_costs_several_times_as_much_is_told_beside_it(
@@ -152,7 +227,7 @@ def test_what_costs_several_times_as_much_is_told_beside_it(
         saving_s=cost_s,
         advice=(Advice("Mount with noacl.", "ACLs are not shown."),),
     )
-    told = findings.first_to_do((first, dear))
+    told = _to_do((first, dear))
     assert told[0].startswith("To do first: Mount without noac.")
     assert told[1:] == (
         [
@@ -180,7 +255,7 @@ def test_what_makes_programs_fail_is_to_do_first(
         saving_s=cost_s,
         advice=(Advice("Make room on the server."),),
     )
-    told = findings.first_to_do((gravest, full))
+    told = _to_do((gravest, full))
     assert (told[0] == "To do first: Make room on the server.") is is_first
     # What takes the time is told all the same.
     assert "Mount without noac." in " ".join(told)
@@ -213,11 +288,11 @@ def test_what_the_gravest_only_sums_up_is_not_to_do_first(
         saving_s=9.0,
         advice=(Advice("Mount without lookupcache=none."),),
     )
-    (first,) = findings.first_to_do((sum_of_all, named))
+    (first,) = _to_do((sum_of_all, named))
     expected = "Mount without lookupcache=none." if is_first else "Mount without noac."
     assert first.startswith(f"To do first: {expected}")
     # One that says itself what is wrong stays the first.
-    (first,) = findings.first_to_do((replace(sum_of_all, general=False), named))
+    (first,) = _to_do((replace(sum_of_all, general=False), named))
     assert first.startswith("To do first: Mount without noac.")
 
 
@@ -239,7 +314,7 @@ def test_what_another_client_waits_for_is_not_what_the_gravest_sums_up(
     named = replace(
         gravest, about=about, alike=(), cost_s=9.0, cost_share=0.15, advice=(Advice("Ask less."),)
     )
-    (first,) = findings.first_to_do((sum_of_all, named))
+    (first,) = _to_do((sum_of_all, named))
     assert first.startswith("To do first: Ask less.") is is_first
 
 
@@ -269,7 +344,7 @@ def test_a_client_that_nobody_answers_comes_before_what_slows_others_down(
         client_share=client_share,
         advice=(Advice("Is the server up?"),),
     )
-    first = findings.first_to_do((gravest, cut_off))[0]
+    first = _to_do((gravest, cut_off))[0]
     assert (first == "To do first: Is the server up?") is is_first
 
 
@@ -291,7 +366,7 @@ def test_what_it_is_of_one_clients_time_is_told_behind_the_cost() -> None:
 def test_data_at_risk_come_first_and_what_costs_most_of_the_time_second() -> None:
     gravest = samples.findings().findings[0]
     risk = replace(gravest, cost_s=None, cost_share=None, saving_s=None)
-    assert [line[:11] for line in findings.first_to_do((risk, gravest))] == [
+    assert [line[:11] for line in _to_do((risk, gravest))] == [
         "To do first",
         "Costs more ",
     ]

@@ -38,7 +38,8 @@ def verdict(report: Report) -> Section:
     )
     if gravest := judged.in_short(report):
         parts.append(gravest)
-    parts += [Paragraph(quoted(line)) for line in findings_view.first_to_do(summary.findings)]
+    to_do = findings_view.first_to_do(summary.findings, summary.judged)
+    parts += [Paragraph(quoted(line)) for line in to_do]
     facts = list(_capture(summary.capture, summary.trust.rpc_calls))
     if said := software_line(summary.software, whole=True):
         facts.append(("Software", quoted(said)))

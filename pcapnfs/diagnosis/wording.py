@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 NAMED = 3
 """Of many alike so many are named."""
 
+NO_DELEGATIONS = (
+    "Linux: sysctl -w fs.leases-enable=0, which counts for all that is delegated from then on, "
+    "without a restart of nfsd; NetApp: -v4.1-read-delegation disabled -v4.1-write-delegation "
+    "disabled"
+)
+"""How delegations are switched off. Linux asks for the setting with each lease that it gives
+(fs/locks.c, `generic_add_lease`); a restart of nfsd would begin a grace period for all clients."""
+
 
 def places(paths: Iterable[str]) -> str:
     """Paths in a sentence; not escaped."""

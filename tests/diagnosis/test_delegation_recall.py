@@ -88,3 +88,5 @@ def test_a_client_that_waits_for_its_own_delegation_is_not_several() -> None:
     both = replace(own, waiting=("10.0.0.2", "10.0.0.3"))
     (seen,) = seen_by(RULE, nothing(recalls=(both,)))
     assert "several clients" in seen.advice[0].action
+    # Linux asks for the setting with each lease: a restart would begin a grace period for all.
+    assert "without a restart of nfsd" in seen.advice[0].action

@@ -23,7 +23,13 @@ def test_the_waiting_is_told_not_the_refusals() -> None:
     # NFS-Ganesha 4.3 refuses on after the RECLAIM_COMPLETE of its only client (RFC 8881 section
     # 8.4.2.1 leaves that to the server).
     assert "a server may end it as soon as all known clients are back" in seen.advice[1].action
-    assert "Grace_Period" in seen.advice[0].action
+    # Nothing but its end ends it for those that wait now, unless somebody ends it by hand.
+    assert "ends by itself" in seen.advice[0].action
+    assert "echo Y > /proc/fs/nfsd/v4_end_grace" in seen.advice[0].action
+    assert "have not reclaimed" in (seen.advice[0].risk or "")
+    # What is read as the service starts takes a restart, and that begins another one.
+    assert "Grace_Period" in seen.advice[2].action
+    assert "each restart begins a grace period" in seen.advice[2].action
 
 
 def test_one_refusal_spans_no_time() -> None:

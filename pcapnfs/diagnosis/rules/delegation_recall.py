@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import places, several
+from pcapnfs.diagnosis.wording import NO_DELEGATIONS, places, several
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.caching.recalls import Recalls
@@ -25,8 +25,7 @@ SLOW = Threshold(
 ADVICE = (
     Advice(
         "If several clients really share these files, switch delegations off for the "
-        "export or server (Linux: fs.leases-enable=0 before nfsd starts; NetApp: "
-        "-v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+        f"export or server ({NO_DELEGATIONS}).",
         "clients that have a file for themselves ask for its attributes again.",
     ),
     Advice(
@@ -43,8 +42,7 @@ OWN = (
         "where the server is its own data server, export without pnfs."
     ),
     Advice(
-        "Or switch delegations off for the export or server (Linux: fs.leases-enable=0 before nfsd "
-        "starts; NetApp: -v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+        f"Or switch delegations off for the export or server ({NO_DELEGATIONS}).",
         "clients ask for the attributes of their files again.",
     ),
 )

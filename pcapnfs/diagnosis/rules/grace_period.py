@@ -15,6 +15,33 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
+_ADVICE = (
+    Advice(
+        "The grace period ends by itself. Find out why the server restarted, in its log of the "
+        "time before. If it lasts too long for now, that of NFSv4 can be ended at once on a Linux "
+        "server: echo Y > /proc/fs/nfsd/v4_end_grace (the lock manager of NFSv3 has its own, which "
+        "goes on).",
+        "ended by hand, clients that have not reclaimed their opens and locks yet lose them, and "
+        "others may get these locks meanwhile.",
+    ),
+    Advice(
+        "With NFSv4.1 and later a server may end it as soon as all known clients are back, as "
+        "Linux does (others wait for its end): remove clients that are gone for good, and on a "
+        "Linux server keep nfsdcld running."
+    ),
+    Advice(
+        "A shorter grace period counts from the next restart on (Linux: grace-time and lease-time "
+        "in the section nfsd of /etc/nfs.conf, for locks of NFSv3 also the sysctl "
+        "fs.nfs.nlm_grace_period; NFS-Ganesha: Grace_Period and Lease_Lifetime in the block "
+        "NFSv4). Do not restart the NFS service for that: each restart begins a grace period for "
+        "all clients.",
+        "a client that is not back within that time loses its opens and locks.",
+    ),
+)
+"""What can be done. Settings are read as the service starts: writing nfsv4gracetime and
+nfsv4leasetime in /proc/fs/nfsd while nfsd runs is refused (EBUSY, fs/nfsd/nfsctl.c)."""
+
+
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that refused calls because of it."""
     for server in material.restarts:
@@ -37,20 +64,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             ),
             why="After a restart a server gives out no new opens and locks until its old clients "
             "have reclaimed theirs, or the grace period (90 s by default on Linux) is over.",
-            advice=(
-                Advice(
-                    "Shorten it (Linux: grace-time in /etc/nfs.conf, or nfsv4gracetime and "
-                    "nfsv4leasetime in /proc/fs/nfsd, for locks of NFSv3 also the sysctl "
-                    "fs.nfs.nlm_grace_period; NFS-Ganesha: Grace_Period and Lease_Lifetime in the "
-                    "block NFSv4).",
-                    "a client that is not back within that time loses its opens and locks.",
-                ),
-                Advice(
-                    "With NFSv4.1 and later a server may end it as soon as all known clients are "
-                    "back, as Linux does (others wait for its end): remove clients that are gone "
-                    "for good, and on a Linux server keep nfsdcld running."
-                ),
-            ),
+            advice=_ADVICE,
             confidence="certain",
             data=f"{units.counted(server.refused, 'call')} with that status",
             frames=server.refused_frames,

@@ -10,6 +10,7 @@ from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import NO_DELEGATIONS
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -28,9 +29,8 @@ SHARE = Threshold(
 
 _ADVICE = (
     Advice(
-        "If this is what the server is mostly used for, switch delegations off (Linux: "
-        "fs.leases-enable=0 before nfsd starts; NetApp: -v4.1-read-delegation disabled "
-        "-v4.1-write-delegation disabled).",
+        "If this is what the server is mostly used for, switch delegations off "
+        f"({NO_DELEGATIONS}).",
         "it holds for all clients and programs: those that open the same files again and again "
         "then ask the server each time.",
     ),

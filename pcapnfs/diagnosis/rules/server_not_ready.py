@@ -11,6 +11,7 @@ from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.server_restart import one_name
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import NO_DELEGATIONS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.refusals import Refusals
@@ -98,8 +99,9 @@ _RESTARTED = (
 
 _GRACE = Advice(
     "If they came after the restart that another finding tells of, find out why the server "
-    "restarted, and shorten its grace period (NFS-Ganesha: Grace_Period in the block NFSv4).",
-    "a client that is not back within that time loses its locks.",
+    "restarted. Its grace period ends by itself; a shorter one (NFS-Ganesha: Grace_Period in the "
+    "block NFSv4) is read when the service starts, and a restart for that begins a new one.",
+    "a client that is not back within a shorter one loses its locks.",
 )
 """What helps there."""
 
@@ -173,8 +175,7 @@ def _advice(pair: Refusals, *, clash: bool) -> tuple[Advice, ...]:
         advice.append(
             Advice(
                 "If it is delegations, which show as CB_RECALL in a capture at the server or at "
-                "the other client: switch them off (Linux: fs.leases-enable=0 before nfsd starts; "
-                "NetApp: -v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+                f"the other client: switch them off ({NO_DELEGATIONS}).",
                 "clients that have a file for themselves ask for its attributes again.",
             )
         )

@@ -27,6 +27,11 @@ ON_OTHER_PORTS = ("2", "3", "nlm", "mount")
 mounts and locks of NFSv3."""
 
 
+def capture_again(how: str, material: Material) -> str:
+    """What to do otherwise, with the command; a disk must have the room for what that writes."""
+    return f"{how} (writes up to 10 GB, then over the oldest): {command(material)}"
+
+
 def command(material: Material) -> str:
     """The command, with a filter that loses nothing that was seen of NFS in this capture.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.namespace.attribute_calls import AttributeCalls
 from pcapnfs.diagnosis.finding import Claim
@@ -43,6 +45,16 @@ def test_what_was_set_is_told_and_how_to_leave_that() -> None:
     assert seen.seen.endswith("(they set times in 10, owner or group in 10 and mode in 8).")
     for option in ("-m", "--no-same-owner", "--no-same-permissions", "--no-t --no-o --no-g --no-p"):
         assert option in seen.advice[0].action
+
+
+@pytest.mark.parametrize(("files", "again"), [(3, True), (4, False)])
+def test_what_a_file_is_given_again_and_again_is_no_unpacking(files: int, *, again: bool) -> None:
+    pair = replace(MANY, files=files, names=files, modes=30)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(pair,)))
+    told = " ".join((seen.title, *(each.action for each in seen.advice)))
+    assert ("again and again" in seen.title) is again
+    assert ("once for each file" in told) is again
+    assert ("tar" in told) is not again
 
 
 def test_nothing_is_to_be_left_that_is_not_set() -> None:
@@ -93,7 +105,6 @@ def test_a_file_that_is_made_again_and_again_is_no_archive() -> None:
     assert not any("tar -x" in advice.action for advice in seen.advice)
     for other in (
         replace(again, names=6),
-        replace(again, names=1, files=1),
         replace(again, names=11, files=30),
     ):
         (seen,) = seen_by(RULE, replace(bound_by("client"), attribute_calls=(other,)))

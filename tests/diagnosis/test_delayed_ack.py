@@ -48,7 +48,11 @@ def test_a_server_that_was_seen_to_wait_is_certain() -> None:
         "The server sent nothing more until a late ACK of the client came, and went on at once, "
         "41 times."
     )
+    # It is known which side sends late, and which one holds its ACK back.
+    assert seen.advice[0].action.startswith("Set TCP_NODELAY on the server 10.0.0.1, which sends")
+    assert seen.advice[2].action.startswith("On the client 10.0.0.2 let ACKs go at once")
     (seen,) = seen_by(RULE, nothing(held_segments=(replace(pair, ack_waits=0),)))
+    assert "on the side that sends the late segment:" in seen.advice[0].action
     assert (seen.at_most, seen.confidence) == ("warning", "likely")
 
 

@@ -21,6 +21,8 @@ def test_the_second_call_for_each_file_is_claimed() -> None:
         "each."
     )
     assert seen.claims == (Claim("stable", 0.6), Claim("client", 0.1))
+    # What is advised leaves files half new when it is interrupted.
+    assert "stays so when the program is interrupted" in (seen.advice[0].risk or "")
 
 
 def test_another_version_is_advised_only_where_it_may_help() -> None:

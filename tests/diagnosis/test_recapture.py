@@ -11,7 +11,13 @@ import pytest
 
 import pcapnfs
 from pcapnfs.analyses.captured import filter_ports
-from pcapnfs.diagnosis.recapture import SERVERS_LIMIT, SERVERS_NAMED, TAGS_NAMED, command
+from pcapnfs.diagnosis.recapture import (
+    SERVERS_LIMIT,
+    SERVERS_NAMED,
+    TAGS_NAMED,
+    capture_again,
+    command,
+)
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing
 from tests.oracles.corpus import require_corpus
@@ -160,3 +166,10 @@ def test_callbacks_name_the_port_of_the_client() -> None:
     capture = require_corpus() / "lab" / "locks-v40-server.pcap"
     with pcapnfs.open(capture, columns=filter_ports.READS) as trace:
         assert filter_ports.filter_ports(trace) == (2049, 39279, 46653)
+
+
+def test_what_the_command_writes_is_told() -> None:
+    found = nothing()
+    ring = "writes up to 10 GB, then over the oldest"
+    assert capture_again("Keep all", found) == f"Keep all ({ring}): {command(found)}"
+    assert "-C 1000 -W 10" in command(found)

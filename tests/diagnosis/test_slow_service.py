@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from pcapnfs.analyses.caching.spared import NONE
+from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.servers.in_turn import InTurn
 from pcapnfs.analyses.servers.load import Load
@@ -81,11 +83,52 @@ def test_what_the_verdict_names_the_server_for_is_told_however_short_the_median(
     assert seen_by(RULE, found(replace(COLD, kind="small", op="LOOKUP"), named="server")) == []
 
 
-@pytest.mark.parametrize(("small_s", "first"), [(0.001, "If READs alone"), (0.0011, "On the serv")])
+@pytest.mark.parametrize(
+    ("small_s", "first"),
+    [(0.001, "Small calls are fast there, so it is the disks"), (0.0011, "On the serv")],
+)
 def test_where_small_calls_are_fast_it_is_the_disks(small_s: float, first: str) -> None:
     small = replace(LOOKUPS, median_s=small_s, sure_s=small_s, mean_s=small_s)
     (seen,) = seen_by(RULE, found(READ, small))
     assert seen.advice[0].action.startswith(first)
+
+
+RUNS = Runs(379, 37, 65536, 65536, NONE, 0.0)
+"""Most are scattered."""
+
+
+@pytest.mark.parametrize(
+    ("in_runs", "told"),
+    [
+        (0, "of 379 READs none belong to a run of READs that continue one another."),
+        (37, "of 379 READs 37 belong to a run of READs that continue one another."),
+        (38, None),
+    ],
+)
+def test_reading_ahead_is_not_advised_where_nothing_comes_next(
+    in_runs: int, told: str | None
+) -> None:
+    pair = TransferRuns(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        reads=replace(RUNS, in_runs=in_runs),
+        writes=replace(RUNS, calls=0, in_runs=0),
+        withheld=False,
+        continued=0,
+        sync=NONE,
+        sync_files=0,
+        sync_ends=0,
+        sync_bytes=0,
+        sync_saved_s=0.0,
+    )
+    # Those of another server say nothing of this one.
+    other = replace(pair, server="10.0.0.9", reads=replace(RUNS, in_runs=300))
+    material = replace(found(READ), transfer_runs=(pair, other))
+    (seen,) = seen_by(RULE, material)
+    action = seen.advice[1].action
+    assert ("more read-ahead" in action) is (told is None)
+    if told is not None:
+        assert action.endswith(f"Reading ahead does not help: {told}")
 
 
 @pytest.mark.parametrize(("late", "told"), [(42, True), (43, False)])

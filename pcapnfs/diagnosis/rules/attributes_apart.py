@@ -66,6 +66,10 @@ again: what unpacks or copies makes each name once."""
 AGAIN_NAMES = 10
 """And no more names than these: an archive that is unpacked several times has more."""
 
+OVER_AND_OVER = 10
+"""SETATTRs for each file from which on it is no unpacking or copying: that sets times, owner and
+mode once each, perhaps twice, and ACLs with them."""
+
 _WHERE_THE_DISKS_ARE = Advice(
     "If they must be kept, unpack or copy where the disks are (tar or rsync over ssh, on the "
     "server), or keep many small files as one archive or image."
@@ -91,6 +95,13 @@ _AS_OWNER = Advice(
 )
 
 
+_ONLY_CHANGES = Advice(
+    "Find out which program sets them (pcapnfs sequence shows when; on the client, "
+    "strace -f -e trace=chmod,fchmod,fchmodat,chown,utimensat), and have it set what is not set "
+    "yet, once for each file."
+)
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them, unless they cost next to nothing."""
     for pair in material.attribute_calls:
@@ -103,11 +114,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=severity,
             at_most="warning",
-            title="Attributes of SQLite's journals are set one by one"
-            if _journals(pair)
-            else "Attributes of new files are set one by one",
+            title=_title(pair),
             seen=_seen(pair),
-            why=_WHY_JOURNALS if _journals(pair) else _WHY,
+            why=_why(pair),
             advice=_advice(pair),
             calls=pair.calls.calls,
             confidence="certain",
@@ -131,6 +140,32 @@ _WHY_JOURNALS = (
 )
 
 
+_WHY_OVER_AND_OVER = (
+    "What unpacks or copies sets times, owner and mode of a file once each. These files are given "
+    "theirs again and again. Each of these is a SETATTR, which waits for stable storage as the "
+    "create did."
+)
+
+
+def _title(pair: AttributeCalls) -> str:
+    if _journals(pair):
+        return "Attributes of SQLite's journals are set one by one"
+    if _over_and_over(pair):
+        return "Attributes of the same files are set again and again"
+    return "Attributes of new files are set one by one"
+
+
+def _why(pair: AttributeCalls) -> str:
+    if _journals(pair):
+        return _WHY_JOURNALS
+    return _WHY_OVER_AND_OVER if _over_and_over(pair) else _WHY
+
+
+def _over_and_over(pair: AttributeCalls) -> bool:
+    """Whether each file is given attributes far more often than what makes it would."""
+    return pair.calls.calls >= OVER_AND_OVER * pair.files
+
+
 def _journals(pair: AttributeCalls) -> bool:
     """Whether nearly all are on journals of SQLite."""
     return pair.journals >= MOSTLY * pair.calls.calls
@@ -144,6 +179,8 @@ def _again(pair: AttributeCalls) -> bool:
 def _advice(pair: AttributeCalls) -> tuple[Advice, ...]:
     if _journals(pair):
         return (_AS_OWNER, *_JOURNALS) if pair.owners else _JOURNALS
+    if _over_and_over(pair):
+        return (_ONLY_CHANGES,)
     return (
         (_LESS_OFTEN, _leave_again(pair)) if _again(pair) else (_leave(pair), _WHERE_THE_DISKS_ARE)
     )

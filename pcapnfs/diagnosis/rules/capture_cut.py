@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         "packet holds up to 64 KiB). Times and sizes of what can be seen are right.",
         advice=(
             Advice(
-                f"Keep whole packets: {command(material)}",
+                capture_again("Keep whole packets", material),
                 "the capture holds the users' data; pcapnfs can take names and data out of it.",
             ),
             Advice(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import rotation
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ def _one_way(material: Material) -> Iterator[Observed]:
         why=_lacking(trust.calls_alone, trust.replies_alone),
         advice=(
             Advice(
-                "Capture both directions, with a filter by host and not by src or dst: "
-                f"{command(material)}"
+                capture_again(
+                    "Capture both directions, with a filter by host and not by src or dst", material
+                )
             ),
             Advice(
                 "If a mirror port feeds the capture, have it mirror what is received and what is "
@@ -153,8 +154,11 @@ def _faster(material: Material) -> tuple[Advice, ...]:
     """What helps a host that cannot keep up."""
     return (
         Advice(
-            "Capture with a large buffer into a ring of files on a fast local disk, and only "
-            f"what is needed: {command(material)}"
+            capture_again(
+                "Capture with a large buffer into a ring of files on a fast local disk, and only "
+                "what is needed",
+                material,
+            )
         ),
         Advice(
             "If a mirror port feeds the capture, check that it is not oversubscribed (both "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.recapture import capture_again
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.captured.beginnings import Beginning
@@ -33,8 +33,11 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         f"there: {_hidden(late)}.",
         advice=(
             Advice(
-                "If that matters, start the capture first and mount then, or mount the export "
-                f"once more elsewhere with -o nosharecache: {command(material)}",
+                capture_again(
+                    "If that matters, start the capture first and mount then, or mount the export "
+                    "once more elsewhere with -o nosharecache",
+                    material,
+                ),
                 "unmounting empties the client's cache: the first run afterwards is a cold one.",
             ),
         ),
@@ -63,7 +66,7 @@ def _headless(material: Material) -> Iterator[Observed]:
         "or SETCLIENTID).",
         why="Packets without calls were filtered out, or got lost: no harm to counts and service "
         f"times.{lost if by_tcp else ''}",
-        advice=(Advice(f"If that matters, filter by hosts alone: {command(material)}"),),
+        advice=(Advice(capture_again("If that matters, filter by hosts alone", material)),),
         confidence="certain",
         data=units.counted(connections, "connection"),
     )

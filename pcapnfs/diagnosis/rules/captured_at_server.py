@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.recapture import capture_again
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.half import Half
@@ -33,8 +33,11 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         "lost between server and client shows only as a pause.",
         advice=(
             Advice(
-                "To see what users wait for, capture at the client, or best at both ends at once "
-                f"with synchronised clocks: {command(material)}"
+                capture_again(
+                    "To see what users wait for, capture at the client, or best at both ends at "
+                    "once with synchronised clocks",
+                    material,
+                )
             ),
         ),
         confidence="certain" if (busiest.ratio or 0.0) >= 10 else "likely",

@@ -9,7 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured.passed_on import PASSED_NS
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -76,8 +76,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         "capture is twice as large.",
         advice=(
             Advice(
-                "Listen on one interface, that of the route to the server (ip route get "
-                f"SERVER): {command(material)}"
+                capture_again(
+                    "Listen on one interface, that of the route to the server, as ip route get "
+                    "SERVER tells it",
+                    material,
+                )
             ),
         ),
         confidence="certain",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Confidence, Observed, Rule
-from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -46,8 +46,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "responding, server OK)."
                 ),
                 Advice(
-                    "To see when its calls began to wait, capture at the client, too: "
-                    f"{command(material)}"
+                    capture_again(
+                        "To see when its calls began to wait, capture at the client, too", material
+                    )
                 ),
             ),
             confidence=_confidence(pair),

@@ -62,27 +62,34 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "algorithm), until what it sent is acknowledged; the other holds the ACK back in case "
             f"it has data to send. Both wait until the timer of {timer} runs out, whatever the "
             "network and the disks do.",
-            advice=(
-                Advice(
-                    "Set TCP_NODELAY on the side that sends the late segment: Linux's client and "
-                    "server do; a user-space client or server, or a proxy on the way, may not."
-                ),
-                Advice(
-                    "Have it write record mark and message in one piece (writev, MSG_MORE), not "
-                    "in two."
-                ),
-                Advice(
-                    "On the receiving side let ACKs go at once for this route (ip route change … "
-                    "quickack 1).",
-                    "more packets.",
-                ),
-            ),
+            advice=_advice(pair),
             confidence="certain" if pair.ack_waits else "likely",
             data=units.counted(pair.messages, "message"),
             frames=pair.frames,
             claims=tuple(claim for claim in claims if claim.seconds > 0),
             about=(pair.client, pair.server),
         )
+
+
+def _advice(pair: HeldSegments) -> tuple[Advice, ...]:
+    """What to set, and where: at the server, where it is seen to send late."""
+    late, other = "the side that sends the late segment", "the receiving side"
+    if pair.ack_waits:
+        late = f"the server {pair.server}, which sends the late segment"
+        other = f"the client {pair.client}"
+    return (
+        Advice(
+            f"Set TCP_NODELAY on {late}: Linux's client and server do; a user-space client or "
+            "server, or a proxy on the way, may not."
+        ),
+        Advice(
+            "Have it write record mark and message in one piece (writev, MSG_MORE), not in two."
+        ),
+        Advice(
+            f"On {other} let ACKs go at once for this route (ip route change … quickack 1).",
+            "more packets.",
+        ),
+    )
 
 
 def _seen_waiting(pair: HeldSegments) -> str:

@@ -30,7 +30,9 @@ _ADVICE = (
     Advice(
         "If the application can do without O_EXCL (tar --overwrite, cp over files that exist, "
         "rsync --inplace; git, databases and lock files cannot), let it.",
-        "a file of that name that another program makes at the same time goes unnoticed.",
+        "a file of that name that another program makes at the same time goes unnoticed; and what "
+        "is written over where it is (rsync --inplace) is seen half new meanwhile, and stays so "
+        "when the program is interrupted.",
     ),
     Advice(
         "Where the server is neither Linux nor Ganesha, try vers=4.1 or 4.2: their exclusive "

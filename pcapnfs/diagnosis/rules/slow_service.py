@@ -103,6 +103,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 _WHY_BUSY if kind == "small" and warm is not None else _WHY[kind] for kind in kinds
             ),
             advice=_advice(
+                material,
+                server,
                 kinds,
                 in_turn=queue is not None,
                 alone=_alone(material, server, values),
@@ -229,14 +231,47 @@ def _claims(
     return tuple(Claim(row, cost_s) for row, cost_s in beyond if cost_s)
 
 
-def _advice(kinds: Sequence[str], *, in_turn: bool, alone: bool, other: bool) -> tuple[Advice, ...]:
+def _advice(
+    material: Material,
+    server: str,
+    kinds: Sequence[str],
+    *,
+    in_turn: bool,
+    alone: bool,
+    other: bool,
+) -> tuple[Advice, ...]:
     """Where to look; `other`: at a server that is no Linux."""
     look = _LOOK_OTHER if other else _LOOK
     if in_turn:
         look = _THREADS_OTHER if other else _THREADS
-    by_kind = [(_BY_KIND_OTHER if other else _BY_KIND)[kind] for kind in kinds]
+    kept = _BY_KIND_OTHER if other else _BY_KIND
+    by_kind = [
+        _on_reads(material, server, alone=alone and not in_turn and kinds == ["read"])
+        if kind == "read"
+        else kept[kind]
+        for kind in kinds
+    ]
     # Where small calls are fast, it is neither the processor nor threads.
     return (*by_kind, look) if alone and not in_turn else (look, *by_kind)
+
+
+def _on_reads(material: Material, server: str, *, alone: bool) -> Advice:
+    """What helps where READs wait for disks; `alone`: nothing else is slow there."""
+    pairs = [pair.reads for pair in material.transfer_runs if pair.server == server]
+    calls, in_runs = sum(each.calls for each in pairs), sum(each.in_runs for each in pairs)
+    begin = (
+        "Small calls are fast there, so it is the disks"
+        if alone
+        else "If READs alone are slow, it is the disks"
+    )
+    if not calls or in_runs >= SCATTERED * calls:
+        return Advice(f"{begin}: faster ones, more read-ahead, or a larger cache.")
+    continued = units.count(in_runs) if in_runs else "none"
+    return Advice(
+        f"{begin}: faster ones, or more memory for what is read again. Reading ahead does not "
+        f"help: of {units.counted(calls, 'READ')} {continued} "
+        f"{'belongs' if in_runs == 1 else 'belong'} to a run of READs that continue one another."
+    )
 
 
 def _alone(material: Material, server: str, values: Values) -> bool:
@@ -326,15 +361,16 @@ _BY_KIND = {
         "If only the first access is slow, memory for inodes and directories helps (more of it; "
         "Linux: lower vm.vfs_cache_pressure)."
     ),
-    "read": Advice(
-        "If READs alone are slow, it is the disks: faster ones, more read-ahead, or a larger cache."
-    ),
     "write": Advice(
         "If WRITEs alone are slow, disks do not keep up with what is written: look at what waits "
         "to be written while it runs (Linux: Dirty and Writeback in /proc/meminfo)."
     ),
 }
-"""What else can be done, by kind of calls."""
+"""What else can be done, by kind of calls; of READs, `_on_reads` says it."""
+
+SCATTERED = 0.1
+"""Part of the READs that continue another one of their file, below which reading ahead fetches what
+nobody asks for."""
 
 _THREADS = Advice(
     "On the server, look at the number of threads of its NFS service first (Linux: "
@@ -359,7 +395,6 @@ _BY_KIND_OTHER = {
         "If only the first access is slow, more memory for its caches of inodes and directories "
         "helps."
     ),
-    "read": _BY_KIND["read"],
     "write": Advice(
         "If WRITEs alone are slow, disks do not keep up with what is written: look at what waits "
         "in its write cache while it runs."

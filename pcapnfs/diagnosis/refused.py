@@ -31,7 +31,7 @@ def observed(
     return Observed(
         severity=severity,
         title=title,
-        seen=wording.refused(pair) + _verifier(pair, restarts),
+        seen=wording.refused(pair) + _when(pair) + _verifier(pair, restarts),
         why=why,
         advice=advice,
         calls=pair.calls,
@@ -40,6 +40,20 @@ def observed(
         frames=pair.frames,
         about=(pair.client, pair.server),
     )
+
+
+LOGGED = ("space", "quota", "fault")
+"""Kinds of which a server's logs and statistics of that time tell more."""
+
+
+def _when(pair: Failures) -> str:
+    """From when to when, for who looks there."""
+    if pair.kind not in LOGGED or pair.from_ns is None or pair.until_ns is None:
+        return ""
+    first, last = units.clock(pair.from_ns), units.clock(pair.until_ns)
+    if first == last:
+        return f" That was at {first} UTC."
+    return f" That was from {first} to {last} UTC."
 
 
 def _verifier(pair: Failures, restarts: tuple[Restart, ...]) -> str:

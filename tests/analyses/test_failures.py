@@ -35,6 +35,8 @@ def test_calls_are_counted_by_kind_with_users_and_files() -> None:
         users=(7, 0),
         paths=("b", "."),
         frames=(1, 3, 5),
+        from_ns=int(str(calls[0]["call_time"])),
+        until_ns=int(str(calls[2]["call_time"])),
     )
     assert (broken.kind, broken.calls, broken.users, broken.paths) == ("fault", 1, (), ("a",))
     assert (other.client, other.kind, other.calls) == ("10.0.0.3", "space", 1)

@@ -31,6 +31,11 @@ def of(*steps: list[Row]) -> dict[str, list[Row]]:
     return {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
 
 
+def answered(step: list[Row]) -> object:
+    """When the reply of a call came."""
+    return step[0]["reply_time"]
+
+
 def test_a_new_verifier_is_a_restart_and_what_came_again_is_told() -> None:
     steps = [
         write(1, 7),
@@ -44,6 +49,9 @@ def test_a_new_verifier_is_a_restart_and_what_came_again_is_told() -> None:
     assert (server.server, server.verifiers, server.writes) == ("10.0.0.1", 2, 5)
     assert (server.rewritten, server.rewritten_bytes) == (2, 8192)
     assert server.frames == (6,)
+    # It restarted between the last answer with the old one and the first with the new one.
+    assert (server.old_ns, server.new_ns) == (answered(steps[1]), answered(steps[2]))
+    assert (server.lost_ns, server.refused_ns) == (None, None)
 
 
 @pytest.mark.parametrize("verifiers", [(7, 7, 7), (7, 8, 7), tuple(range(30))])
@@ -181,6 +189,7 @@ def test_grace_is_waited_for_until_the_call_comes_again() -> None:
     assert (server.refused, server.refused_frames) == (2, (1, 201))
     assert server.grace_s == pytest.approx(2.0)
     assert server.grace_span_s == pytest.approx(1.0)
+    assert server.refused_ns == answered(steps[0])
 
 
 def not_stored(number: int, status: str, op: str = "WRITE") -> list[Row]:

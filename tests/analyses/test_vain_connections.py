@@ -56,6 +56,7 @@ def test_who_waited_and_for_how_long() -> None:
             waits=True,
             connected=False,
             idle_s=6.0,
+            from_ns=START_NS + 4_000 * MILLISECOND,
         ),
     )
 

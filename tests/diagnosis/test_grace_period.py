@@ -41,5 +41,13 @@ def test_one_refusal_spans_no_time() -> None:
     )
 
 
+def test_when_it_was_is_told_as_logs_have_it() -> None:
+    at = replace(RESTARTED, refused_ns=1_700_000_000_000_000_000)
+    (seen,) = seen_by(RULE, nothing(restarts=(at,)))
+    assert seen.seen.startswith("7 calls met GRACE from 22:13:20 UTC on, over 6.00 s; with")
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(at, refused=1),)))
+    assert seen.seen.startswith("1 call met GRACE at 22:13:20 UTC; with the pause")
+
+
 def test_without_a_refusal_nobody_waited() -> None:
     assert seen_by(RULE, nothing(restarts=(replace(RESTARTED, refused=0),))) == []

@@ -41,6 +41,8 @@ def test_who_asked_and_for_how_long_is_told_and_claimed() -> None:
         "begin. Nobody answered for 1 m 30 s; it still waited as the capture ended. No call was "
         "under way meanwhile: 1 m 30 s in all."
     )
+    (timed,) = seen_by(RULE, nothing(vain_connections=(replace(VAIN, from_ns=17 * 10**17),)))
+    assert "30.0 s after the capture's begin (22:13:20 UTC). Nobody" in timed.seen
     assert (seen.about, seen.frames) == (("10.0.0.2", "10.0.0.1"), (9,))
     assert (seen.confidence, seen.claims) == ("certain", (Claim("client", 90.0),))
     assert "a firewall dropped them" in seen.why

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.diagnosis.rules.no_space import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
@@ -17,6 +19,16 @@ def test_a_full_file_system_is_a_problem() -> None:
         "export."
     )
     assert "df -i" in seen.advice[0].action
+
+
+@pytest.mark.parametrize(
+    ("until_s", "told"),
+    [(0, " That was at 22:13:20 UTC."), (9, " That was from 22:13:20 to 22:13:29 UTC.")],
+)
+def test_when_it_was_is_told_as_logs_have_it(until_s: int, told: str) -> None:
+    first = 1_700_000_000 * 10**9
+    (seen,) = of_kind(RULE, "space", from_ns=first, until_ns=first + until_s * 10**9)
+    assert seen.seen.endswith(told)
 
 
 def test_a_directory_may_have_its_limit_where_there_is_room() -> None:

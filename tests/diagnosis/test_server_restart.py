@@ -27,6 +27,22 @@ def test_a_new_verifier_is_a_problem() -> None:
     assert seen.also == ()
 
 
+def test_the_time_of_which_to_read_the_log_is_told() -> None:
+    """It restarted between two answers; where only state was lost, before that was told."""
+    at = 1_700_000_000 * 10**9
+    named = replace(RESTARTED, old_ns=at, new_ns=at + 40 * 10**9, lost_ns=at + 50 * 10**9)
+    (seen,) = seen_by(RULE, nothing(restarts=(named,)))
+    assert "its log from 22:13:20 to 22:14:00 UTC (journalctl" in seen.advice[0].action
+    # It refused calls before anything was written again.
+    soon = replace(named, refused_ns=at + 3 * 10**9)
+    (seen,) = seen_by(RULE, nothing(restarts=(soon,)))
+    assert "its log from 22:13:20 to 22:13:23 UTC" in seen.advice[0].action
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(named, verifiers=1, refused_ns=at),)))
+    assert "its log before 22:13:20 UTC (journalctl" in seen.advice[0].action
+    (seen,) = seen_by(RULE, nothing(restarts=(RESTARTED,)))
+    assert "its log around that time (journalctl" in seen.advice[0].action
+
+
 def test_lost_state_alone_may_have_another_reason() -> None:
     (seen,) = seen_by(RULE, nothing(restarts=(replace(RESTARTED, verifiers=1),)))
     assert (seen.severity, seen.confidence) == ("warning", "likely")

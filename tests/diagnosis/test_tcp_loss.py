@@ -136,8 +136,16 @@ def test_more_than_one_in_a_thousand() -> None:
     assert seen.seen == (
         "5 of 4\u2009000 segments with data (0.1 %) were sent again: 3 by the client, 2 by the "
         "server. 3 calls stood still for as long as TCP's retransmission timer takes (200 ms and "
-        "more), 600 ms in all."
+        "more), 600 ms in all; the longest was sent at 22:13:20 UTC."
     )
+    # Wireshark takes some of what was sent again for out of order.
+    assert seen.display_filter == "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+    (late,) = seen_by(RULE, nothing(tcp_stalls=(replace(LOSSY, longest_late=True),)))
+    assert late.seen.endswith(
+        "600 ms in all; the longest came after the reply sent at 22:13:20 UTC."
+    )
+    (one,) = seen_by(RULE, nothing(tcp_stalls=(replace(LOSSY, stalls=1, client_resent=5),)))
+    assert one.seen.endswith("600 ms in all; it was sent at 22:13:20 UTC.")
     assert seen.claims == (Claim("stable", 0.4), Claim("unstable", 0.2))
     assert seen.data == "4\u2009000 segments on 2 connections"
 

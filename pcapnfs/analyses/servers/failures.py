@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among, kind
 from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
 from pcapnfs.analyses.servers import unmade as _unmade
@@ -28,8 +28,8 @@ READS = columns.together(
     population.CALLS_READS,
     _unmade.READS,
     columns.of(
-        calls="call client server callback op status_name rpc_status call_frame uid file directory "
-        "undecoded",
+        calls="call client server callback op status_name rpc_status call_frame call_time uid file "
+        "directory undecoded",
         operations="call op text",
         files="file path role",
     ),
@@ -123,6 +123,10 @@ class Failures(Record):
     the most frequent first; not escaped."""
     frames: tuple[int, ...]
     """Frames of the first of them."""
+    from_ns: int | None = None
+    """When the first of them was sent, nanoseconds since 1970."""
+    until_ns: int | None = None
+    """When the last of them was sent, likewise."""
 
 
 def failures(trace: Trace) -> tuple[Failures, ...]:
@@ -152,8 +156,10 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
             users=tuple(integer(user) for user in users),
             paths=tuple(known.get(place["file"], place["text"]) for place in places),
             frames=tuple(frames),
+            from_ns=whole(times[0]),
+            until_ns=whole(times[1]),
         )
-        for client, server, kind, calls, statuses, operations, users, places, frames in rows
+        for client, server, kind, calls, statuses, operations, users, places, frames, *times in rows
     )
 
 
@@ -192,7 +198,7 @@ _PLACES = """
 
 _FAILURES = f"""
     with failed as materialized (
-        select client, server, {_kind()} as kind, status_name, uid, call_frame,
+        select client, server, {_kind()} as kind, status_name, uid, call_frame, call_time,
                case when {among("op", DATA)} and directories.file is not null
                     then op || '{OF_DIRECTORY}'
                     when {among("op", READ_OPERATIONS)} and refused.file is null
@@ -218,10 +224,12 @@ _FAILURES = f"""
     told as (
         select client, server, kind, count(*) as calls,
                list_sort(list_distinct(
-                   list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames
+                   list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
+               min(call_time) as from_time, max(call_time) as until_time
         from failed group by client, server, kind
     )
     select client, server, kind, calls, {_most("status_name", "10")}, {_most("op", "10")},
-           coalesce({_most("uid", "$users")}, []), coalesce({_PLACES}, []), frames
+           coalesce({_most("uid", "$users")}, []), coalesce({_PLACES}, []), frames,
+           from_time, until_time
     from told order by calls desc, client, server, kind
 """

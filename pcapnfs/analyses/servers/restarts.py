@@ -26,7 +26,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.servers import write_verifiers
 from pcapnfs.analyses.times import shares
@@ -136,6 +136,15 @@ class Restart(Record):
     lost state."""
     refused_frames: tuple[int, ...]
     """Example frames: calls that were refused."""
+    old_ns: int | None = None
+    """When the last reply with the verifier before the first change that follows no error came,
+    nanoseconds since 1970; None without such a change."""
+    new_ns: int | None = None
+    """When the first reply with the new one came, likewise."""
+    lost_ns: int | None = None
+    """When the first reply came that tells of lost state, likewise; None without any."""
+    refused_ns: int | None = None
+    """When the first refusal because of the grace period came, likewise."""
 
     @property
     def changes(self) -> int:
@@ -234,6 +243,10 @@ def _restart(server: str, signs: _Signs) -> Restart | None:
         rewritten_bytes=size,
         frames=tuple(integer(each) for each in shown[:EXAMPLES]),
         refused_frames=tuple(integer(each) for each in state["refused_frames"]),
+        old_ns=whole(change["ended"]),
+        new_ns=whole(change["begun"]),
+        lost_ns=whole(state["lost_first"]),
+        refused_ns=whole(state["refused_first"]),
     )
 
 
@@ -243,13 +256,15 @@ def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_RECONNECTED)
 
 
-_NO_CHANGES: Row = {"after_errors": 0, "errors": [], "outlived": 0, "frame": None}
+_NO_CHANGES: Row = {
+    "after_errors": 0, "errors": [], "outlived": 0, "frame": None, "ended": None, "begun": None,
+}  # fmt: skip
 """A row of `write_verifiers.CHANGES` without any."""
 
 _NO_STATES: Row = {
     "lost_calls": 0, "statuses": [], "lost_frames": [], "losers": 0,
     "refused_calls": 0, "grace_share": 0, "grace_span": 0, "refused_frames": [],
-    "reclaims": 0, "logins": 0,
+    "reclaims": 0, "logins": 0, "lost_first": None, "refused_first": None,
 }  # fmt: skip
 """A row of `_STATES` without calls."""
 
@@ -288,8 +303,10 @@ _STATES = f"""
            coalesce(list_sort(list(distinct status_name) filter (lost)), []) as statuses,
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (lost), [])
                as lost_frames,
+           min(reply_time) filter (lost) as lost_first,
            count(distinct client) filter (lost) as losers,
            count(*) filter (grace) as refused_calls, sum(share) filter (grace) as grace_share,
+           min(reply_time) filter (grace) as refused_first,
            max(reply_time) filter (grace) - min(reply_time) filter (grace) as grace_span,
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), [])
                as refused_frames,

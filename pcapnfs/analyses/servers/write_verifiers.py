@@ -190,7 +190,9 @@ CHANGES = """
     select server, count(*) filter (its.errors <> []) as after_errors,
            list_sort(list_distinct(flatten(list(its.errors)))) as errors,
            count(*) filter (its.errors = [] and its.outlived) as outlived,
-           min(its.frame) filter (its.errors = []) as frame
+           min(its.frame) filter (its.errors = []) as frame,
+           arg_min(its.ended, its.begun) filter (its.errors = []) as ended,
+           min(its.begun) filter (its.errors = []) as begun
     from verifier_changes as its where not alternating group by server
 """
 

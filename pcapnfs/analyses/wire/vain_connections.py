@@ -79,6 +79,8 @@ class VainConnections(Record):
     began first."""
     alone: bool = False
     """What this server sent to this client is not in the capture, nor would its answers be."""
+    from_ns: int | None = None
+    """When the first SYN was sent, nanoseconds since 1970."""
 
 
 def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
@@ -100,6 +102,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
             connected=span.connected,
             idle_s=cost.get(place, 0) / NANOSECONDS,
             alone=(span.vain.client, span.vain.server) in directions(trace).pairs,
+            from_ns=span.since,
         )
         for place, span in spans
     )

@@ -74,8 +74,12 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
 
 
 def _over(server: Restart) -> str:
-    """From the first to the last of several."""
-    return f" over {units.duration(server.grace_span_s)}" if server.refused > 1 else ""
+    """When the first came, and how long after it the last of several."""
+    at = None if server.refused_ns is None else f"{units.clock(server.refused_ns)} UTC"
+    if server.refused == 1:
+        return "" if at is None else f" at {at}"
+    since = "" if at is None else f" from {at} on,"
+    return f"{since} over {units.duration(server.grace_span_s)}"
 
 
 RULE = Rule(

@@ -102,13 +102,18 @@ def _seen(pair: VainConnections) -> str:
         text += f" in {units.counted(asked.attempts, 'attempt')}"
     text += (
         f" to port {asked.port}{_told_by(pair)}, {'' if one else 'the first '}"
-        f"{units.duration(pair.since_s)} after the capture's begin. {_answers(asked)} "
+        f"{units.duration(pair.since_s)} after the capture's begin{_at(pair)}. {_answers(asked)} "
         f"{units.duration(pair.lasted_s)}"
     )
     text += f"; {_ended(pair)}."
     if pair.idle_s:
         text += f" No call was under way meanwhile: {units.duration(pair.idle_s)} in all."
     return text
+
+
+def _at(pair: VainConnections) -> str:
+    """The time of day, as logs have it."""
+    return "" if pair.from_ns is None else f" ({units.clock(pair.from_ns)} UTC)"
 
 
 def _told_by(pair: VainConnections) -> str:

@@ -56,17 +56,32 @@ LOST = (
 )
 """Why a restart matters."""
 
-SEARCH = (
-    Advice(
-        "Find out on the server why: its log around that time (journalctl, uptime, failover of a "
-        "cluster, out of memory)."
-    ),
+CUT_OFF_TOO = (
     Advice(
         "If it was neither, and only state was lost: a client that was cut off for longer than "
         "the lease (90 s by default) loses it, too; look for loss on the network."
     ),
 )
-"""What to look for behind a restart."""
+"""What else there may be than a restart."""
+
+
+def _search(server: Restart) -> Advice:
+    """Where to look for what is behind a restart, and from when to when."""
+    return Advice(
+        f"Find out on the server why: its log {_when(server)} (journalctl --since, uptime, "
+        "failover of a cluster, out of memory; its clock may differ)."
+    )
+
+
+def _when(server: Restart) -> str:
+    """From when to when it was, or before when, as far as the first sign tells."""
+    first = [at for at in (server.lost_ns, server.refused_ns) if at is not None]
+    if server.changes > 0 and server.old_ns is not None and server.new_ns is not None:
+        # What it refuses after a restart may come before anything is written again.
+        until_ns = min([server.new_ns, *(at for at in first if at > server.old_ns)])
+        return f"from {units.clock(server.old_ns)} to {units.clock(until_ns)} UTC"
+    return f"before {units.clock(min(first))} UTC" if first else "around that time"
+
 
 CUT_OFF = Advice(
     "Find out what kept the client from the server for so long: loss, a suspended or overloaded "
@@ -95,7 +110,7 @@ def _restarted(server: Restart) -> Observed:
         title=f"The server {server.server} restarted",
         seen=" ".join(_seen(server)),
         why=LOST,
-        advice=(*SEARCH, UNCOMMITTED),
+        advice=(_search(server), *CUT_OFF_TOO, UNCOMMITTED),
         confidence="certain",
         data=_verifiers(server),
         frames=server.frames,
@@ -114,7 +129,9 @@ def _forgot(server: Restart) -> Observed:
         title=f"The server {server.server} does not know its clients any more",
         seen=" ".join((*_seen(server), *(_unheard(server) if silent else ()))),
         why=LOST,
-        advice=(CUT_OFF, SEARCH[0], TWINS, RELOCK) if silent else (*SEARCH, TWINS, UNCOMMITTED),
+        advice=(CUT_OFF, _search(server), TWINS, RELOCK)
+        if silent
+        else (_search(server), *CUT_OFF_TOO, TWINS, UNCOMMITTED),
         confidence="likely",
         data=_verifiers(server),
         frames=server.frames,

@@ -48,6 +48,10 @@ Case: TypeAlias = Literal["undelivered", "cut", "held", "late", "arrived", "lost
 got through for a while, that losses hold a transfer down, that nothing was lost, that what was
 sent again was not, or neither."""
 
+RESENT = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+"""Of what was sent again Wireshark takes some for out of order: what comes within a few
+milliseconds, where the capture does not have what was lost."""
+
 TRIES = 15
 """As often Linux sends a segment again before it takes the connection for broken (tcp_retries2)."""
 
@@ -89,7 +93,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
-            display_filter="tcp.analysis.retransmission",
+            display_filter=RESENT,
         )
 
 
@@ -292,8 +296,20 @@ def _stalls(pair: TcpStalls) -> str:
         )
     return (
         f" {units.counted(pair.stalls, 'call')} stood still for as long as TCP's retransmission "
-        f"timer takes (200 ms and more), {units.duration(sum(pair.time_s.values()))} in all."
+        f"timer takes (200 ms and more), {units.duration(sum(pair.time_s.values()))} in all"
+        + _longest(pair)
+        + "."
     )
+
+
+def _longest(pair: TcpStalls) -> str:
+    """When the longest of them was sent."""
+    if pair.longest_from_ns is None or not pair.longest_s:
+        return ""
+    at = units.clock(pair.longest_from_ns)
+    if pair.longest_late:
+        return f"; the longest came after the reply sent at {at} UTC"
+    return f"; {'it' if pair.stalls == 1 else 'the longest'} was sent at {at} UTC"
 
 
 def _stood_still(pair: TcpStalls) -> str:

@@ -59,6 +59,10 @@ OUTAGES = ("no_connection", "unanswered_calls")
 CLIENT = "client_bound"
 """The rule that tells of a client that mostly waits for nothing of NFS."""
 
+FAILING = ("no_space", "io_errors")
+"""Rules of what a server refused for a fault or lack of its own, where that is a problem: a program
+may have ended before its time, so that how long it took says little."""
+
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
 
@@ -97,6 +101,15 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
         *([note(MORE_SHARED)] if any(mostly_shared(found) for found in shown) else ()),
         *(note(line) for line in first_to_do(findings, judged)),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
+    ]
+
+
+def failing(findings: Sequence[Finding]) -> list[str]:
+    """What a verdict on the time begins with where programs failed, a sentence each."""
+    return [
+        f"Some calls failed: {sentence(found.title)} ({sentence(found.data)})."
+        for found in findings
+        if found.id in FAILING and found.severity == "problem"
     ]
 
 

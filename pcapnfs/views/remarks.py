@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.side import SERVERS
-from pcapnfs.text import some
+from pcapnfs.text import sentence, some
 from pcapnfs.views import counts
 from pcapnfs.views.clients_compared import NAMED, whose_runs
+from pcapnfs.views.findings import FAILING
 from pcapnfs.views.run_time_changed import ran
 from pcapnfs.views.trust import lacks, one_way, sealed
 
@@ -31,7 +32,7 @@ def remarks(result: Comparison) -> list[str]:
     for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
         if direction := one_way(run.trust):
             told.append(f"{title}: {direction[0].lower()}{direction[1:]}")
-        told += [f"{title}: {sentence}" for sentence in sealed(run.trust)]
+        told += [f"{title}: {line}" for line in sealed(run.trust)]
         missing = [
             *([] if direction else lacks(run.trust)),
             *(
@@ -51,6 +52,7 @@ def remarks(result: Comparison) -> list[str]:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
     if result.in_common is not None and result.in_common < counts.COMMON:
         told.append(OTHER_WORK)
+    told += _failing(result)
     told += _order(result) + _mounting(result) + _servers(result) + whose_runs(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
@@ -59,6 +61,17 @@ def remarks(result: Comparison) -> list[str]:
             "those of files and patterns as they were captured."
         )
     return told
+
+
+def _failing(result: Comparison) -> list[str]:
+    """That calls of a side, or of both, failed, so that less may have been done."""
+    sides = {"came": ("AFTER", "it"), "went": ("BEFORE", "it"), "both": ("both runs", "they")}
+    return [
+        f"Some calls of {side} failed, so that {who} may have done less: {sentence(row.title)}."
+        for row in result.findings
+        if row.id in FAILING and row.severity == "problem"
+        for side, who in (sides[row.where],)
+    ]
 
 
 def _order(result: Comparison) -> list[str]:

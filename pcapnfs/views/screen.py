@@ -89,7 +89,7 @@ def summary(result: Summary) -> RenderableType:
     """The screen of `summarize`."""
     return Group(
         _capture(result.capture, result.trust, result.software),
-        *_verdict(result.model, result.trust),
+        *_verdict(result.model, result.trust, result.findings),
         *_findings(result.findings, result.judged),
         _heading("Trust"),
         _trust(result.trust, result.capture),
@@ -123,11 +123,12 @@ def _findings(found: Sequence[Finding], judged: Judged) -> tuple[RenderableType,
     return (_heading("Findings"), *findings.in_short(found, judged))
 
 
-def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
+def _verdict(model: Model, trust: Trust, found: Sequence[Finding]) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
     told = [why] if (why := no_verdict(trust)) else []
     if model.verdict is not None:
         told = estimate.verdict_sentences(model.verdict)
+    told = [*findings.failing(found), *told]
     if not told:
         return ()
     return (_heading("Verdict"), *(_note(line) for line in told))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from pcapnfs.comparison.matching import FindingChange, Where
 from pcapnfs.comparison.waterfall import Step
 from pcapnfs.record import replace
 from pcapnfs.views import changed_figures, clients_compared, compare, differences, run_time_changed
@@ -446,6 +447,26 @@ def test_captures_are_told_without_the_directories_that_all_are_in(
     runs = {"before": before, "after": after}
     named = {run: replace(getattr(result, run), captures=paths) for run, paths in runs.items()}
     assert differences.captures(replace(result, **named)) == told
+
+
+@pytest.mark.parametrize(
+    ("where", "begins"),
+    [
+        ("came", "Some calls of AFTER failed, so that it"),
+        ("went", "Some calls of BEFORE failed, so that it"),
+        ("both", "Some calls of both runs failed, so that they"),
+    ],
+)
+def test_that_a_run_failed_is_told_beside_its_time(where: Where, begins: str) -> None:
+    full = FindingChange(where, "no_space", "problem", "The file system is full", None, None)
+    told = remarks(replace(samples.comparison(), findings=(full,)))
+    assert [line for line in told if "failed" in line] == [
+        f"{begins} may have done less: The file system is full."
+    ]
+    other = replace(full, id="io_errors", severity="warning")
+    assert not any(
+        "did not" in line for line in remarks(replace(samples.comparison(), findings=(other,)))
+    )
 
 
 def test_captures_that_may_be_the_wrong_way_round_are_told() -> None:

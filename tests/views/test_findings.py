@@ -132,6 +132,28 @@ def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "severity", "is_told"),
+    [
+        ("no_space", "problem", True),
+        ("io_errors", "problem", True),
+        # It failed at something that may be so.
+        ("io_errors", "warning", False),
+        ("noac", "problem", False),
+    ],
+)
+def test_a_verdict_begins_with_what_failed(rule: str, severity: Severity, is_told: bool) -> None:
+    full = replace(
+        samples.findings().findings[0],
+        id=rule,
+        severity=severity,
+        title="The file system is full",
+        data="450 refusals",
+    )
+    told = ["Some calls failed: The file system is full (450 refusals)."] if is_told else []
+    assert findings.failing((full,)) == told
+
+
+@pytest.mark.parametrize(
     ("severity", "saving_s", "client_share", "worked_s", "is_told"),
     [
         ("warning", 3.0, None, None, True),

@@ -27,7 +27,8 @@ NAMED = 6
 def verdict(report: Report) -> Section:
     """What it comes to, and what was captured."""
     summary = report.summary
-    parts: list[Block] = []
+    failing = findings_view.failing(summary.findings)
+    parts: list[Block] = [Paragraph(quoted(line), "warning") for line in failing]
     if summary.verdict is not None:
         told = estimate.verdict_sentences(summary.verdict)
         parts += [Paragraph(quoted(line), "verdict") for line in told]

@@ -117,7 +117,8 @@ def _advice(meta: Meta, mounting: list[str], calls: dict[str, int], reasons: dic
         or cut
         or _garbled(meta)
         or _unread_links(meta)
-        or "a server on an unusual port is named with --port"
+        or "see whose packets these are (tcpdump -nr FILE), and correct the filter if they are of "
+        "other hosts than the mount's; a server on an unusual port is named with --port"
     )
     return f"what TLS seals cannot be read; {advice}" if "encrypted" in reasons else advice
 

@@ -250,6 +250,7 @@ def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
         "no NFS call in it (packets: 18 RPC, 2 TCP; calls: 1 portmap2; not decoded: 1 encrypted); "
         "what TLS seals cannot be read" in told.err
     )
+    assert "see whose packets these are (tcpdump -nr FILE)" in told.err
     assert "--port" in told.err
 
 

@@ -49,7 +49,7 @@ _ROUND_TRIPS = {
 
 _MISSING = {
     "clocks": "the capture's clocks do not tell what calls took",
-    "files": "no call of NFS tells of files",
+    "files": "no answered call of NFS tells of files",
     "rtt": "nothing tells the round trip",
     "outcomes": "of most calls it is not known whether they were stable",
     "stable_calls": "fewer than 30 stable calls: no mean for persistence",
@@ -216,7 +216,7 @@ def source(each: Input, model: Model) -> str:
         return "one at a time" if each.name == "concurrency" else "none assumed"
     if each.name == "files":
         if not each.value:
-            return "no call of NFS tells of any"
+            return "no answered call of NFS tells of any"
         return (
             "directories, no regular file known" if model.counted == "directories" else "addressed"
         )

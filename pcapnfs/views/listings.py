@@ -211,12 +211,13 @@ def _follow_ups(result: Readdir) -> RenderableType:
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
     parts += [note(line) for line in spared(result)]
     parts += [note(line) for line in after_plus(result)]
-    parts.append(
-        note(
-            f"The listed directories themselves were asked about "
-            f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
+    if result.revalidations is not None:
+        parts.append(
+            note(
+                f"The listed directories themselves were asked about "
+                f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
+            )
         )
-    )
     if result.plus_entries:
         entries = units.counted(result.plus_entries, "entry", "entries")
         if result.untouched == 0:

@@ -252,6 +252,24 @@ def test_what_followed_such_a_listing_is_not_counted_for_the_one_before() -> Non
     assert result.follow_ups == 1
 
 
+@pytest.mark.parametrize(("answered", "asked"), [(False, None), (True, 0)])
+def test_where_no_reply_is_seen_nobody_knows_what_was_asked(
+    answered: bool, asked: int | None
+) -> None:
+    """Half of a mirror port: `0 times` would be said of GETATTRs that are there."""
+    without: Row = {} if answered else {"reply_time": None, "srt": None, "reply_frame": None}
+    with trace_of(
+        files=[file(1, "d", "directory")],
+        calls=[
+            at(1, 0, "READDIRPLUS", 4, file=1, **without),
+            at(2, 1, "GETATTR", 2, file=1, reply_time=None, srt=None),
+        ],
+        operations=[operation(1, "READDIRPLUS", file=1, cookie=0, plus=True)],
+    ) as trace:
+        result = readdir(trace)
+    assert (result.revalidations, result.revalidation_s) == (asked, asked)
+
+
 def test_directories_come_in_the_order_asked_for() -> None:
     with trace_of(
         files=[file(1, "x", "directory"), file(2, "y", "directory")],

@@ -69,6 +69,10 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert "an unknown number of entries" in text
     assert "Which calls followed is not known" in text
     assert "an unknown number of entries" in listings.in_short(cut)
+    assert "asked about" in text
+    # Without any reply nobody knows what else was asked.
+    silent = replace(cut, revalidations=None, revalidation_s=None)
+    assert "asked about" not in samples.render(listings.screen(silent), 140)
     hidden = replace(quiet, directories=0, shown=())
     assert "Which directories is not known" in samples.render(listings.screen(hidden), 80)
     empty = replace(quiet, readdir_calls=0, readdirplus_calls=0, directories=0, shown=())

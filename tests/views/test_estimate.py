@@ -170,7 +170,7 @@ def test_a_client_without_time_of_its_own_has_no_pauses_to_tell() -> None:
 
 def test_options_are_told_where_there_are_any() -> None:
     poor = replace(samples.poor_model(), missing=("files", "rtt"))
-    assert estimate.lines(poor) == ["Not enough data: no call of NFS tells of files."]
+    assert estimate.lines(poor) == ["Not enough data: no answered call of NFS tells of files."]
     assert estimate.reasons(poor)[1] == (
         "Not enough data: nothing tells the round trip; pcapnfs estimate takes --rtt."
     )
@@ -244,8 +244,8 @@ def test_calls_of_other_programs_are_none_of_nfs() -> None:
         samples.poor_model(), files=0, calls=0, stable_calls=0, inputs=inputs, missing=("files",)
     )
     text = " ".join(samples.render(estimate.screen(none), 140).split())
-    assert "no call of NFS tells of files" in text
-    assert "files 0 no call of NFS tells of any" in text
+    assert "no answered call of NFS tells of files" in text
+    assert "files 0 no answered call of NFS tells of any" in text
     assert "RPCs per file - no call of NFS" in text
     assert "0 calls" not in text
 

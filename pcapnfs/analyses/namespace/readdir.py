@@ -167,9 +167,10 @@ class Readdir(Record):
     """Times that a client listed a directory with attributes after it had listed it without; None
     as above."""
     revalidations: int | None
-    """GETATTRs about directories that were listed; None as above."""
+    """GETATTRs about directories that were listed, as far as they were answered; None as above, and
+    where no listing was answered either: replies may not be in the capture."""
     revalidation_s: float | None
-    """Sum of their service times, seconds; None as above."""
+    """Sum of their service times, seconds; None likewise."""
     follow_ups: int | None
     """Follow-ups: after_plain and after_plus together; None as above."""
     follow_up_s: float | None
@@ -269,6 +270,9 @@ def _readdir(
         number = all_of[name]
         return None if number is None else known(integer(number), unless=bool(all_of["unknown"]))
 
+    asked, asked_s = whole(all_of["asked"]), seconds(all_of["asked_time"])
+    if totals is not None and not all_of["answered"] and not asked:
+        asked = asked_s = None  # No listing has its reply: others may lack theirs as well.
     # Nothing followed either kind, or it is not known which kind something followed.
     unknown = all_of["follow_ups"] is None or bool(all_of["unknown"])
     after = {
@@ -289,8 +293,8 @@ def _readdir(
         largest_request_bytes=whole(all_of["largest"]),
         plus_lost=told_apart("lost"),
         plus_won_back=told_apart("won"),
-        revalidations=whole(all_of["asked"]),
-        revalidation_s=seconds(all_of["asked_time"]),
+        revalidations=asked,
+        revalidation_s=asked_s,
         follow_ups=whole(all_of["follow_ups"]),
         follow_up_s=seconds(all_of["follow_up_time"]),
         after_plain=after[False],
@@ -381,6 +385,7 @@ _BY_DIRECTORY = f"""
                count(*) filter (version = 4 and not plus) as v4_plain,
                count(*) filter (version = 4 and plus) as v4_plus,
                case when count(cookie) > 0 then count(*) filter (cookie = 0) end as listings,
+               count(reply_time) as answered,
                sum(entries) as entries, sum(reply_bytes) as bytes, sum(srt) as time,
                max(requested) as largest,
                case when directory is not null
@@ -423,7 +428,7 @@ _BY_DIRECTORY = f"""
 _SUMMED = (
     "plain", "plus", "unknown", "v4_plain", "v4_plus", "listings", "entries", "bytes", "time",
     "lost", "won", "asked", "asked_time", "follow_ups", "follow_up_time", "plus_entries",
-    "untouched",
+    "untouched", "answered",
 )  # fmt: skip
 """What is added up over directories."""
 

@@ -88,7 +88,7 @@ def screen(model: Model) -> RenderableType:
     missing = [_why(code, "give") for code in model.missing]
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
-        parts += [heading("What if"), forecasts.what_if(model.what_if)]
+        parts += [heading("What if"), forecasts.what_if(forecasts.shown(model))]
         parts += [note(line) for line in forecasts.about_what_if(model)]
     if model.clients:
         parts += [heading("What if, by client"), forecasts.by_client(model)]
@@ -128,7 +128,7 @@ def lines(model: Model) -> list[str]:
 
 def _faster(model: Model, *changes: str) -> list[str]:
     """What these changes would bring, in a sentence; nothing where none of them is forecast."""
-    faster = [each for each in model.what_if if each.change in changes]
+    faster = [each for each in forecasts.shown(model) if each.change in changes]
     cases = [f"{forecasts.change(each)} {_foretold(each, model)}" for each in faster]
     return [f"Forecast: {'; '.join(cases)}."] if cases else []
 

@@ -144,6 +144,26 @@ def first_to_do(findings: Sequence[Finding], judged: Judged) -> list[str]:
     return told
 
 
+def forecast_without(findings: Sequence[Finding], judged: Judged, run_s: float | None) -> list[str]:
+    """What the run would take without what is to do first, beside forecasts of other changes.
+
+    Nothing of several clients, whose clocks costs are parts of; nor of what speaks of time in
+    general: forecasts do.
+
+    Args:
+        findings: The findings, gravest first.
+        judged: What their costs are parts of.
+        run_s: How long the run took, seconds; None where that is not known.
+    """
+    first = _worthwhile(findings, judged) if findings else None
+    if first is None or first.general or first.saving_s is None or judged.clients > 1:
+        return []
+    if run_s is None or first.saving_s > run_s:
+        return []  # It took time before the run, or after it.
+    left, whole = units.duration(run_s - first.saving_s), units.duration(run_s)
+    return [f"Forecast without what {first.id} costs: {left} instead of {whole}."]
+
+
 def _worthwhile(findings: Sequence[Finding], judged: Judged) -> Finding | None:
     """What is to do first, if that saves enough; else the gravest that does, if it is no note."""
     first = _first(findings)

@@ -51,6 +51,32 @@ STORED = frozenset((*BY_STORAGE, "local"))
 """Those about storage."""
 
 
+ALWAYS = ("measured", "given", "local")
+"""Changes that are told whatever they bring: what others are held against, and the most that is to
+be gained."""
+
+GAIN = 1.025
+"""A change that makes the run less than so many times as fast (which reads as 1.02 at most), its
+pauses left out, is not worth a row, above all where it risks data."""
+
+
+def shown(model: Model) -> tuple[Scenario, ...]:
+    """The changes that are told: those that bring something, or may."""
+    return tuple(each for each in model.what_if if each.change in ALWAYS or _gains(each, model))
+
+
+def _gains(each: Scenario, model: Model) -> bool:
+    """Whether a change brings something, or may where much of the time may be the storage's."""
+    base = next((other for other in model.what_if if other.change in ALWAYS[:2]), None)
+    if base is None:
+        return True
+    before_s, after_s = base.forecast_s - model.pauses_s, each.forecast_s - model.pauses_s
+    if before_s >= GAIN * after_s:
+        return True
+    doubtful = each.change in STORED and (model.unsure or model.slow)
+    return doubtful and base.low_s is not None and base.low_s >= GAIN * (each.low_s or 0.0)
+
+
 def what_if(scenarios: tuple[Scenario, ...]) -> FittedTable:
     """A row for each change."""
     columns = [
@@ -142,6 +168,8 @@ def about_what_if(model: Model) -> list[str]:
     told = []
     if model.what_if:
         told += [_WITHOUT[code] for code in model.missing if code in _WITHOUT]
+    if vain := [change(each) for each in model.what_if if each not in shown(model)]:
+        told.append(f"Hardly any gain (1.02 × at most): {'; '.join(vain)}.")
     if model.measured_s is not None and model.what_if:
         client = model.client_s or 0.0
         own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
@@ -180,9 +208,7 @@ def _unpaused(model: Model) -> str:
 
 def about_streams(model: Model) -> list[str]:
     """What a forecast with streams does not hold, where there is one."""
-    if "concurrency" not in given(model) and all(
-        each.change != "streams" for each in model.what_if
-    ):
+    if "concurrency" not in given(model) and all(each.change != "streams" for each in shown(model)):
         return []
     return [
         "The forecast with streams assumes that all of them are busy all the time. Most runs take "

@@ -116,6 +116,12 @@ def summary(result: Summary) -> RenderableType:
         *_network(result.network, result.trust),
         _heading("Model"),
         *(_note(line) for line in estimate.lines(result.model)),
+        *(
+            _note(line)
+            for line in findings.forecast_without(
+                result.findings, result.judged, result.model.measured_s
+            )
+        ),
     )
 
 

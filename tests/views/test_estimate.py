@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.record import replace
 from pcapnfs.views import estimate, forecasts
 from tests.views import samples
@@ -377,3 +378,34 @@ def test_the_summary_tells_streams_by_their_range() -> None:
     (line,) = [line for line in estimate.lines(samples.model()) if line.startswith("Forecast:")]
     assert line.endswith("8 parallel streams 2.20 s to 12.7 s.")
     assert "async export (risks data) 7.40 s; log device of 100 µs 7.72 s; " in line
+
+
+@pytest.mark.parametrize(
+    ("change", "forecast_s", "low_s", "pauses_s", "unsure", "is_told"),
+    [
+        ("async", 97.0, 90.0, 0.0, False, True),
+        ("async", 98.0, 90.0, 0.0, False, False),
+        # The rest of the run nothing was done.
+        ("async", 98.0, 90.0, 50.0, False, True),
+        # Much of it may be the storage's.
+        ("async", 98.0, 20.0, 0.0, True, True),
+        ("async", 98.0, 89.0, 0.0, True, False),
+        ("rtt", 98.0, 20.0, 0.0, True, False),
+        # The most that is to be gained.
+        ("local", 100.0, 90.0, 0.0, False, True),
+        ("measured", 100.0, 90.0, 0.0, False, True),
+    ],
+)
+def test_a_change_that_brings_nothing_has_no_row(
+    change: str, forecast_s: float, low_s: float, pauses_s: float, unsure: bool, is_told: bool
+) -> None:
+    as_measured = Scenario("measured", None, 100.0, 90.0, 110.0, 1.0)
+    other = Scenario(change, 0.001, forecast_s, low_s, 110.0, 100.0 / forecast_s)
+    found = replace(
+        samples.model(), what_if=(as_measured, other), pauses_s=pauses_s, unsure_s=60.0 * unsure
+    )
+    assert (other in forecasts.shown(found)) is is_told
+    told = [line for line in forecasts.about_what_if(found) if line.startswith("Hardly any gain")]
+    assert told == (
+        [] if is_told else [f"Hardly any gain (1.02 × at most): {forecasts.change(other)}."]
+    )

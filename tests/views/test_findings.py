@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -426,3 +427,28 @@ def test_what_no_service_time_shows_is_told_of_a_cost(idle_s: float, told: str) 
     first = samples.findings().findings[0]
     found = replace(first, cost_s=4.0, cost_share=0.4, saving_s=4.0, cost_idle_s=idle_s)
     assert findings.costs(found) == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "clients", "run_s", "told"),
+    [
+        ({}, 1, 50.0, "26.0 s instead of 50.0 s"),
+        # It speaks of time in general, as forecasts do.
+        ({"general": True}, 1, 50.0, None),
+        ({"saving_s": None, "cost_s": None}, 1, 50.0, None),
+        # It took time before the run.
+        ({}, 1, 23.9, None),
+        # Whose run that is nobody knows.
+        ({}, 2, 50.0, None),
+        ({}, 1, None, None),
+    ],
+)
+def test_what_is_to_do_first_is_forecast_beside_other_changes(
+    changes: dict[str, Any], clients: int, run_s: float | None, told: str | None
+) -> None:
+    first = replace(samples.findings().findings[0], id="noac", saving_s=24.0)
+    judged = Judged(checked=30, budget_s=60.0, booked_s=0.0, clients=clients)
+    assert findings.forecast_without((replace(first, **changes),), judged, run_s) == (
+        [] if told is None else [f"Forecast without what noac costs: {told}."]
+    )
+    assert findings.forecast_without((), judged, run_s) == []

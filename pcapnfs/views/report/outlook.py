@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.views import estimate as view
-from pcapnfs.views import forecasts
+from pcapnfs.views import findings, forecasts
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Section, quoted
 
@@ -26,6 +26,9 @@ def section(report: Report) -> Section:
         parts.append(_figures(model))
     if model.what_if:
         parts.append(_what_if(model))
+    summary = report.summary
+    spared = findings.forecast_without(summary.findings, summary.judged, model.measured_s)
+    parts += [Paragraph(quoted(line)) for line in spared]
     if model.clients:
         parts.append(_by_client(model))
     parts.append(_inputs(model))
@@ -81,7 +84,9 @@ def _what_if(model: Model) -> Block:
         ]
 
     more = " ".join(forecasts.about_what_if(model))
-    return blocks.table("What if", columns, [row(each) for each in model.what_if], more=more)
+    return blocks.table(
+        "What if", columns, [row(each) for each in forecasts.shown(model)], more=more
+    )
 
 
 def _by_client(model: Model) -> Block:

@@ -227,7 +227,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
         Column("p95", 3),
         Column("shift"),
         Column("chance", 2),
-        Column("", align="left"),
+        Column("per call", align="left"),
     ]
     rows = [
         [
@@ -238,7 +238,7 @@ def _operations(result: Comparison) -> list[RenderableType]:
             _both(units.duration(row.p95_before_s), units.duration(row.p95_after_s)),
             changed_figures.signed(row.shift_s),
             units.share(row.p),
-            differences.VERDICTS.get(row.verdict, row.verdict),
+            differences.verdict(row, operations),
         ]
         for row in shown
     ]

@@ -18,9 +18,12 @@ from pcapnfs.views.clients_compared import NAMED, OTHER_CLIENTS, several
 from pcapnfs.views.run_time_changed import aside, ran
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pcapnfs.comparison.cause import Cause
     from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.comparison.foretold import Foretold
+    from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
@@ -306,8 +309,20 @@ def about_operations(result: Comparison) -> str:
         return f"{whose}No operation is on both sides."
     moved = sum(row.verdict in ("faster", "slower") for row in result.operations)
     if not moved:
-        return f"{whose}No operation moved beyond chance."
-    return f"{whose}{units.counted(moved, 'operation')} moved beyond chance."
+        return f"{whose}By time per call, no operation moved beyond chance."
+    return f"{whose}By time per call, {units.counted(moved, 'operation')} moved beyond chance."
+
+
+def verdict(row: OperationChange, rows: Sequence[OperationChange]) -> str:
+    """How the time that a call takes changed, in a word or two.
+
+    What one side has in one version and the other side in another neither came nor went; but for
+    CREATE, which makes files in NFSv3 and everything else in NFSv4.
+    """
+    other = {"new": "gone", "gone": "new"}.get(row.verdict)
+    if row.op != "CREATE" and any(each.op == row.op and each.verdict == other for each in rows):
+        return "other version"
+    return VERDICTS.get(row.verdict, row.verdict)
 
 
 def _of_all(result: Comparison, what: str) -> str:

@@ -504,3 +504,20 @@ def test_no_figure_of_a_run_taken_as_one_is_called_that_of_a_file() -> None:
     assert any("per file" in name for name in differences.FACTORS.values())
     names = differences.FACTORS | differences.OF_THE_RUN
     assert [name for name in names.values() if "per file" in name] == []
+
+
+def test_what_another_version_has_neither_came_nor_went() -> None:
+    first = samples.comparison().operations[0]
+    gone = replace(first, version="3", op="SETATTR", verdict="gone")
+    new = replace(gone, version="4", verdict="new")
+    other = replace(new, op="OPEN")
+    rows = (gone, new, other, replace(first, op="LOOKUP", verdict="few"))
+    assert [differences.verdict(row, rows) for row in rows] == [
+        "other version",
+        "other version",
+        "new",
+        "too few",
+    ]
+    # It makes files in one version, and all but files in the other.
+    made = (replace(gone, op="CREATE"), replace(new, op="CREATE"))
+    assert [differences.verdict(row, made) for row in made] == ["gone", "new"]

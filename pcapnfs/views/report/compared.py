@@ -248,7 +248,7 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
         Column("after"),
         Column("shift"),
         Column("chance"),
-        Column("verdict", "words"),
+        Column("time per call", "words"),
     )
     rows = [
         (
@@ -262,7 +262,7 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
             time(row.p95_after_s),
             Cell("" if row.shift_s is None else changed_figures.signed(row.shift_s), row.shift_s),
             share(row.p),
-            words(differences.VERDICTS.get(row.verdict, row.verdict)),
+            words(differences.verdict(row, result.operations)),
         )
         for row in result.operations
     ]

@@ -115,7 +115,7 @@ def block(
 
 
 _CLOCK_COLUMNS = (
-    Column("", align="left", least=12, cut="end"),
+    Column("", align="left", least=12, cut="wrap"),
     Column("time"),
     Column("of the clock"),
     Column("", 1, align="left"),

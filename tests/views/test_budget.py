@@ -60,6 +60,15 @@ def test_phases_of_several_clients_say_whose_they_are(width: int) -> None:
         assert text.count("10.0.0.3") >= 2
 
 
+def test_what_a_row_is_goes_on_below_where_times_are_wide() -> None:
+    """Cut at its end, it did not say before what."""
+    whole = samples.time_budget()
+    wide = replace(whole.total, wall_s=3429.0, client_s=3401.0, calls=1000)
+    text = samples.render(budget.block(wide, ()), 76)
+    assert "…" not in text
+    assert "stable: on disk before the" in text
+
+
 def test_of_none_or_some_of_the_calls_it_is_not_known_where_they_were_captured() -> None:
     for share, told in (
         (0.0, "Nothing tells where the calls were captured: "),

@@ -207,6 +207,20 @@ def test_drawings_are_well_formed_and_their_colours_exist() -> None:
                     assert float(each.get(key, "nan")) >= 0
 
 
+def test_what_shared_means_stands_below_the_findings_in_short() -> None:
+    report = samples.report()
+    first = report.summary.findings[0]
+
+    def told(cost_s: float) -> str:
+        part = replace(first, cost_s=cost_s, cost_share=cost_s / 61, saving_s=24.0)
+        found = replace(report.summary, findings=(part,))
+        return markdown.markdown(replace(report, summary=found))
+
+    shared = "half or more of its cost is counted in other findings already"
+    assert shared in told(12.0)
+    assert shared not in told(12.1)
+
+
 def test_marks_of_one_finding_side_by_side_are_one() -> None:
     report = samples.report()
     drawing = ElementTree.fromstring(charts.course(report.course, report.marks))

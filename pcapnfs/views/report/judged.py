@@ -51,8 +51,10 @@ def in_short(report: Report) -> Table | None:
         for place, each in enumerate(found[: view.IN_SHORT], 1)
     ]
     hidden = len(found) - len(rows)
-    more = f"{units.counted(hidden, 'more', 'more')} below." if hidden else ""
-    return table("What was found", columns, rows, more=more)
+    notes = [f"{units.counted(hidden, 'more', 'more')} below."] if hidden else []
+    if any(view.mostly_shared(each) for each in found[: view.IN_SHORT]):
+        notes.append(view.MORE_SHARED)
+    return table("What was found", columns, rows, more=" ".join(notes))
 
 
 def section(report: Report) -> Section:

@@ -122,6 +122,18 @@ def size(count_bytes: float | None) -> str:
     return f"{_significant(value) if unit else format(value, '.0f')} {_SIZE_UNITS[unit]}"
 
 
+def rate(bytes_per_s: float) -> str:
+    """Write how fast data moves, in bytes as sizes are and in bits as links are.
+
+    As in `2.00 MiB a second (16.8 Mbit/s)`; of less than 100 kbit/s the bytes alone.
+    """
+    bits, unit = bytes_per_s * 8 / 1e6, "Mbit/s"
+    if bits >= 1000:
+        bits, unit = bits / 1000, "Gbit/s"
+    told = f"{size(bytes_per_s)} a second"
+    return f"{told} ({_significant(bits)} {unit})" if bits >= 0.1 else told
+
+
 def parse_size(text: str) -> int:
     """Read `1G`, `512M`, `64KiB` or `1000` into bytes; K, M, G and T are powers of 1024.
 

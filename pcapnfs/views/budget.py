@@ -190,9 +190,18 @@ def remarks(
         )
     stood = {row: still[row] for row in TITLES if still and still.get(row)}
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:
+        # Between calls nothing was under way: what was lost there kept the next call back.
+        happened = [
+            words
+            for words, rows in (
+                ("stood still", stood.keys() - {"client"}),
+                ("did not come", stood.keys() & {"client"}),
+            )
+            if rows
+        ]
         told.append(
-            f"This includes {units.duration(sum(stood.values()))} in which calls stood still until "
-            f"something was sent again: {_by_row(stood)}."
+            f"This includes {units.duration(sum(stood.values()))} in which calls "
+            f"{' or '.join(happened)} until something was sent again: {_by_row(stood)}."
         )
     if waited_s := sum(each.time_s for each in locks):
         told.append(

@@ -93,6 +93,14 @@ SHARED = 4
 """So many characters in common, or more, are left out of the identifiers of several sessions."""
 
 
+GROWN = (
+    "Slots offered are those that a session began with; the server let it use more since "
+    "(target_highest_slotid). Slots used are counted up to the highest, however few calls were "
+    "under way at once."
+)
+"""What it means that more were used than offered."""
+
+
 def screen(result: Network) -> RenderableType:
     """Round trips, connections, losses, calls under way, sessions."""
     if not result.paths:
@@ -117,9 +125,16 @@ def screen(result: Network) -> RenderableType:
         common = _in_common([session.session for session in result.shown_sessions])
         rows = [_session(session, common) for session in result.shown_sessions]
         parts += [heading("Sessions"), FittedTable(_SESSIONS, rows, indent=2, naming=True)]
+        if any(_grown(session) for session in result.shown_sessions):
+            parts.append(note(GROWN))
         if (hidden := result.sessions - len(result.shown_sessions)) > 0:
             parts.append(note(f"{units.counted(hidden, 'more session')}."))
     return Group(*parts)
+
+
+def _grown(session: Session) -> bool:
+    """Whether it used more slots than it was offered at first."""
+    return session.slots_offered is not None and session.slots_used > session.slots_offered
 
 
 def lines(result: Network, *, unanswered: int = 0) -> tuple[str, ...]:
@@ -373,7 +388,7 @@ def held_down(rate: LossRate, *, named: bool) -> str:
     whose = _whose(rate, named=named)
     each = " on each connection" if rate.connections > 1 else ""
     return (
-        f"Data of the {rate.sender}{whose} moved at {units.size(rate.bytes_per_s)} a second"
+        f"Data of the {rate.sender}{whose} moved at {units.rate(rate.bytes_per_s)}"
         f"{each}; "
         f"where {units.share(rate.lost_share)} of the segments are lost and a round trip takes "
         f"{units.duration(rate.rtt_s)}, TCP comes to about "

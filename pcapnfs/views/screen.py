@@ -312,7 +312,8 @@ def _files(files: Files, found: Sizes) -> RenderableType:
         ]
         lines.append(FittedTable(columns, rows, indent=2))
     lines.append(_note(sentence(moved(files))))
-    if line := sizes.line(found):
+    read_alone = bool(files.bytes_read) and files.bytes_written == 0
+    if line := sizes.line(found, read_alone=read_alone):
         lines.append(_note(line))
     return Group(*lines)
 

@@ -99,12 +99,18 @@ def spanned(result: Sizes) -> Iterator[tuple[int, SizeBin]]:
         above = each.up_to_bytes
 
 
-def line(result: Sizes) -> str:
-    """The sizes in a sentence; nothing without files of known size."""
+def line(result: Sizes, *, read_alone: bool = False) -> str:
+    """The sizes in a sentence; nothing without files of known size.
+
+    Args:
+        result: The sizes.
+        read_alone: Data was read, and none written: what one WRITE holds is no matter then.
+    """
     if not result.files:
         return ""
     fits: list[str] = []
-    for fit, what in ((result.frame, "one frame"), (result.write, "one WRITE")):
+    one = (result.read, "one READ") if read_alone else (result.write, "one WRITE")
+    for fit, what in ((result.frame, "one frame"), one):
         if fit.limit_bytes is not None:
             verb = "" if fits else "fit "
             fits.append(f"{units.share(fit.share)} {verb}{what} ({amount(fit.limit_bytes)})")

@@ -99,8 +99,8 @@ def test_a_link_that_the_servers_data_filled_is_told_as_one() -> None:
     (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
     assert seen.title == "The link to the client was full for a while"
     assert seen.seen.endswith(
-        " Meanwhile the server's data moved at 1.14 MiB a second, evenly, one large reply after "
-        "the other."
+        " Meanwhile the server's data moved at 1.14 MiB a second (9.60 Mbit/s), evenly, "
+        "one large reply after the other."
     )
 
 
@@ -109,9 +109,9 @@ def test_a_link_that_the_clients_data_filled_is_told_as_one() -> None:
     (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
     assert seen.title == "The link to the server was full for a while"
     assert (
-        " Meanwhile the client's data moved at 1.14 MiB a second, evenly, one large call after the "
-        "other. 410 calls, those while its queue grew or went included, took 24.5 s longer for it."
-        in seen.seen
+        " Meanwhile the client's data moved at 1.14 MiB a second (9.60 Mbit/s), evenly, "
+        "one large call after the other. 410 calls, those while its queue grew or went included, "
+        "took 24.5 s longer for it." in seen.seen
     )
     assert "link" in seen.advice[0].action
     assert not any("timeo" in each.action for each in seen.advice)

@@ -19,7 +19,7 @@ def test_the_rate_is_told_while_bytes_moved() -> None:
     assert seen.severity == "problem"
     assert seen.seen == (
         "Bytes of calls and replies were on their way for 5.00 s, 60.0 % of the run: 10.0 MiB in "
-        "all, at 2.00 MiB a second while they moved."
+        "all, at 2.00 MiB a second (16.8 Mbit/s) while they moved."
     )
     assert seen.claims == (Claim("transfer", 5.0),)
 

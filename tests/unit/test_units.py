@@ -100,6 +100,19 @@ def test_writes_sizes_in_powers_of_1024(number: int | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("bytes_per_s", "text"),
+    [
+        (12_499, "12.2 KiB a second"),
+        (12_500, "12.2 KiB a second (0.10 Mbit/s)"),
+        (2 << 20, "2.00 MiB a second (16.8 Mbit/s)"),
+        (125e6, "119 MiB a second (1.00 Gbit/s)"),
+    ],
+)
+def test_writes_rates_in_bytes_and_as_links_are_sold(bytes_per_s: float, text: str) -> None:
+    assert units.rate(bytes_per_s) == text
+
+
+@pytest.mark.parametrize(
     ("text", "number"),
     [("1G", 1 << 30), ("512M", 512 << 20), ("64KiB", 65536), ("1.5k", 1536), ("1000", 1000)],
 )

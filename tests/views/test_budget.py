@@ -208,9 +208,11 @@ def test_what_lost_segments_took_of_the_rows_stands_below_them() -> None:
     total = samples.time_budget().total
     told = budget.remarks(total, still={"client": 4.0, "stable": 1.0})
     assert told[0] == (
-        "This includes 5.00 s in which calls stood still until something was sent again: 1.00 s in "
-        "stable, 4.00 s in client."
+        "This includes 5.00 s in which calls stood still or did not come until something was sent "
+        "again: 1.00 s in stable, 4.00 s in client."
     )
+    (kept_back, *_) = budget.remarks(total, still={"client": 5.0})
+    assert kept_back.startswith("This includes 5.00 s in which calls did not come until something")
     (alone, *_) = budget.remarks(total, still={"stable": 5.0})
     assert alone.endswith("until something was sent again: all in stable.")
     little = {"stable": 0.009 * total.wall_s}

@@ -186,3 +186,12 @@ def test_sessions_that_begin_alike_are_told_apart() -> None:
     assert "…8000" in text
     alone = samples.render(network.screen(replace(result, shown_sessions=(first,))), 80)
     assert "e222016" in alone
+
+
+@pytest.mark.parametrize(("used", "told"), [(64, False), (65, True)])
+def test_more_slots_than_were_offered_are_explained(used: int, told: bool) -> None:
+    """Newer Linux servers let a session grow, far beyond the calls that are under way."""
+    found = samples.network()
+    session = replace(found.shown_sessions[0], slots_offered=64, slots_used=used)
+    text = samples.render(network.screen(replace(found, shown_sessions=(session,))), 80)
+    assert ("Slots offered are those that a session began with" in text) is told

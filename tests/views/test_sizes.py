@@ -61,6 +61,10 @@ def test_without_frames_only_calls_are_fitted_into() -> None:
     assert "frame" not in text
     assert "one WRITE (wsize)" in text
     assert sizes.line(found).endswith("largest 1.00 MiB; 90.0 % fit one WRITE (32\u2009768 B).")
+    # Of what was only read it is no matter what a WRITE holds.
+    assert "one WRITE" not in sizes.line(found, read_alone=True)
+    read = replace(found, read=replace(found.write, share=0.7))
+    assert "; 70.0 % fit one READ (32" in sizes.line(read, read_alone=True)
     unknown = replace(found, write=replace(none, source="unknown"))
     assert sizes.line(unknown).endswith("largest 1.00 MiB.")
     assert "fit into" not in render(sizes.screen(unknown), 80)

@@ -106,7 +106,7 @@ _AHEAD = (
     "Most calls are READs of files in order, {calls}. Have the client read further ahead: since "
     "Linux 5.4 it does so by 128 KiB only, however large rsize is "
     "(/sys/class/bdi/0:NN/read_ahead_kb, NN from mountpoint -d; for good with nfsrahead in "
-    "/etc/nfs.conf). 15 times rsize was usual before. A program that reads past the cache "
+    "/etc/nfs.conf). Before, it read 15 times rsize ahead. A program that reads past the cache "
     "(O_DIRECT) gains nothing by it: let it read larger pieces."
 )
 

@@ -97,7 +97,7 @@ def _rate(path: SlowerPath) -> str:
         return ""
     whose, what = ("client", "call") if path.filled == "server" else ("server", "reply")
     return (
-        f" Meanwhile the {whose}'s data moved at {units.size(path.full_bytes_per_s)} a second, "
+        f" Meanwhile the {whose}'s data moved at {units.rate(path.full_bytes_per_s)}, "
         f"evenly, one large {what} after the other."
     )
 

@@ -214,7 +214,7 @@ def _held_down(rate: LossRate) -> str:
     """How fast data moved, and how fast TCP moves it where so much is lost."""
     several = rate.connections > 1
     return (
-        f" The {rate.sender}'s data moved at {units.size(rate.bytes_per_s)} a second"
+        f" The {rate.sender}'s data moved at {units.rate(rate.bytes_per_s)}"
         + (f" on each of {units.count(rate.connections)} connections" if several else "")
         + f"; {units.count(rate.lost)} of its segments ({units.share(rate.lost_share)}) were lost. "
         f"Where that many are and a round trip takes {units.duration(rate.rtt_s)}, TCP comes to "

@@ -37,14 +37,14 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     claims = (Claim("transfer", transfer_s),)
     held_down = _held_down(material, found, transfer_s)
     lossy = not held_down and _lossy(material, values, found)
-    rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
+    rate = units.rate(found.moved_bytes / transfer_s) if transfer_s > 0 else units.UNKNOWN
     window = None if held_down or lossy else _window(material, found, transfer_s)
     return Observed(
         severity=bound.severity(material, found, claims, large=not held_down),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
-        f"all, at {rate} a second while they moved." + (window or ""),
+        f"all, at {rate} while they moved." + (window or ""),
         why=_WHY_LOSSY if lossy else _WHY if window is None else _WHY_WINDOW,
         advice=(*(_LOST if held_down else _RATE), _LESS),
         confidence="likely" if lossy or window is not None else "certain",

@@ -69,7 +69,13 @@ OVERLAP = 1.005
 """Calls outstanding on average, below which they are written as 1."""
 
 TOLD_SHARE = 0.01
-"""Of the clock so much must have been lost by lost segments that the rows are told to hold it."""
+"""Of the clock so much must have been lost by lost segments, or be any part of the client's time,
+for the rows to be told to hold it."""
+
+
+OUTSIDE_SHARE = 0.05
+"""Of the clock so much must lie before the first call and after the last reply for the client's
+time to be told to hold it: a verdict is of the run between these."""
 
 
 def screen(result: TimeBudget) -> RenderableType:
@@ -81,6 +87,7 @@ def screen(result: TimeBudget) -> RenderableType:
             result.lock_gaps,
             result.stood_still_s,
             result.unreached_s,
+            result.phases,
         )
     ]
     if result.total.clients > 1:
@@ -102,7 +109,7 @@ def block(
     unreached_s: float = 0.0,
 ) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total, paths, locks, still, unreached_s)]
+    parts: list[RenderableType] = [_clock(total, paths, locks, still, unreached_s, phases)]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -128,6 +135,7 @@ def _clock(
     locks: Sequence[LockGaps],
     still: Mapping[str, float] | None,
     unreached_s: float,
+    phases: Sequence[Phase],
 ) -> RenderableType:
     rows = [
         [title(row, budget), units.duration(time_s), units.share(share), _bar(share)]
@@ -139,7 +147,8 @@ def _clock(
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
     return Group(
-        table, *(note(remark) for remark in remarks(budget, paths, locks, still, unreached_s))
+        table,
+        *(note(remark) for remark in remarks(budget, paths, locks, still, unreached_s, phases)),
     )
 
 
@@ -154,6 +163,7 @@ def remarks(
     locks: Sequence[LockGaps] = (),
     still: Mapping[str, float] | None = None,
     unreached_s: float = 0.0,
+    phases: Sequence[Phase] = (),
 ) -> list[str]:
     """What the rows of a clock leave open, in sentences.
 
@@ -163,6 +173,7 @@ def remarks(
         locks: What of their own time clients waited for locks.
         still: What of the rows calls stood still until TCP or RDMA sent something again.
         unreached_s: What of their own time clients had no connection to a server for.
+        phases: What the only client did, in order of time.
     """
     if budget.untold:
         return ["The capture's clocks do not tell when calls were outstanding."]
@@ -213,6 +224,7 @@ def remarks(
             f"The client's time includes {units.duration(unreached_s)} without a connection to the "
             "server."
         )
+    told += _outside(budget, phases)
     # A call whose reply is not there counts as outstanding to the end of the capture.
     known = budget.unknown_s <= budget.wall_s / 2
     if known and budget.concurrency is not None and budget.concurrency >= OVERLAP:
@@ -234,6 +246,25 @@ def remarks(
             f"{which} were captured: if at the server, part of the client's time is the network's."
         )
     return told
+
+
+def _outside(budget: Budget, phases: Sequence[Phase]) -> list[str]:
+    """What of the only client's time lies before its first call, and after its last reply."""
+    if budget.clients != 1 or not phases or not budget.wall_s:
+        return []
+    last = phases[-1]
+    parts = [
+        (phases[0].start_s, "before the first call"),
+        (budget.wall_s - last.start_s - last.budget.wall_s, "after the last reply"),
+    ]
+    if sum(time_s for time_s, _ in parts) < OUTSIDE_SHARE * budget.wall_s:
+        return []
+    each = [
+        f"{units.duration(time_s)} {when}"
+        for time_s, when in parts
+        if time_s >= TOLD_SHARE * budget.wall_s
+    ]
+    return [f"The client's time includes {' and '.join(each)}."]
 
 
 def _by_row(times: Mapping[str, float]) -> str:

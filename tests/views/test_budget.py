@@ -244,3 +244,35 @@ def test_calls_of_the_phase_before_are_no_calls_of_this_one() -> None:
     text = samples.render(budget.screen(replace(found, phases=(phase,))), 140)
     assert "earlier READDIR 2.00 ms" in text
     assert "0 READDIR" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (0.049, 0.0, None),
+        (0.05, 0.0, " before the first call."),
+        (0.04, 0.02, " before the first call and "),
+        (0.009, 0.05, " after the last reply."),
+    ],
+)
+def test_what_lies_outside_of_the_run_is_told_of_the_clients_time(
+    before: float, after: float, told: str | None
+) -> None:
+    """A verdict is of what lies between."""
+    result = samples.time_budget("10.0.0.2")
+    total = replace(result.total, clients=1, wall_s=100.0)
+    run_s = 100.0 * (1 - before - after)
+    phase = result.phases[0]
+    one = replace(phase, start_s=100.0 * before, budget=replace(phase.budget, wall_s=run_s))
+    begin = "The client's time includes "
+    found = [
+        line
+        for line in budget.remarks(total, phases=(one,))
+        if line.startswith(begin) and ("first call" in line or "last reply" in line)
+    ]
+    assert len(found) == (told is not None)
+    assert told is None or told in found[0]
+    # The clocks of several begin and end at other times.
+    assert not any(
+        "first call" in line for line in budget.remarks(replace(total, clients=2), phases=(one,))
+    )

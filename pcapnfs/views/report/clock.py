@@ -33,7 +33,9 @@ def section(report: Report) -> Section:
         )
         parts.append(Picture(charts.budget(clocks), legend))
     parts.append(_clock(total))
-    remarks = budget_view.remarks(total, paths, locks, summary.stood_still_s, summary.unreached_s)
+    remarks = budget_view.remarks(
+        total, paths, locks, summary.stood_still_s, summary.unreached_s, summary.phases
+    )
     parts += [Paragraph(line, "note") for line in remarks]
     if total.clients > 1:
         parts.append(_clients(clients, total.clients))

@@ -48,7 +48,7 @@ class Findings(Record):
     """What the rules found."""
 
     findings: tuple[Finding, ...]
-    """Gravest first, of one severity the costliest first."""
+    """Gravest first, of one severity the costliest first: by what is not counted in others."""
     checked: int
     """Rules that looked."""
     budget_s: float

@@ -48,7 +48,11 @@ def settle(
         for said, subjects in joined
     ]
     findings.sort(
-        key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.saving_s or 0.0))
+        key=lambda finding: (
+            SEVERITIES.index(finding.severity),
+            -(finding.cost_s or 0.0),
+            -(finding.saving_s or 0.0),
+        )
     )
     return tuple(findings)
 

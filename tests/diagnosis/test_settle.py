@@ -52,6 +52,26 @@ def test_time_claimed_twice_goes_to_the_costlier_one() -> None:
     assert [finding.cost_share for finding in found] == [0.5, 0.1]
 
 
+def test_what_is_left_of_a_cost_tells_which_of_one_severity_comes_first() -> None:
+    """Else a row of 1.8 % stands above one of 62.5 % that has claimed the same time."""
+    found = settle(
+        [
+            (rule("general", general=True), seen(("stable", 5.5))),
+            (rule("cause"), seen(("stable", 5.0))),
+            (rule("all of it", general=True), seen(("stable", 4.0))),
+            (rule("grave"), seen(("unstable", 0.1), severity="problem")),
+        ],
+        BUDGET,
+    )
+    # Of what is all counted already, what would be saved alone.
+    assert list(costs(found).items()) == [
+        ("grave", 0.1),
+        ("cause", 5.0),
+        ("general", 1.0),
+        ("all of it", 0.0),
+    ]
+
+
 def test_what_no_call_was_under_way_for_is_part_of_a_cost() -> None:
     found = settle(
         [

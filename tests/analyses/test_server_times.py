@@ -7,7 +7,7 @@ import pytest
 from pcapnfs.analyses.servers.server_times import server_times
 from tests.analyses.test_slower_path import slow
 from tests.analyses.test_tcp_stalls import asked, at
-from tests.unit.rows import MILLISECOND, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, Row, call, file, trace_of
 
 NEAR: Row = {
     "connection": 0,
@@ -37,6 +37,23 @@ def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
     assert look.time_s == pytest.approx(0.009)
     assert look.frames == (5, 3, 1)
     assert (write.op, write.kind, write.row) == ("WRITE", "write", "unstable_write")
+
+
+@pytest.mark.parametrize("took_ms", [4, 0.9])
+def test_the_file_that_most_of_the_time_of_data_went_into_is_told(took_ms: float) -> None:
+    calls = [
+        *(call(number, "READ", took_ms, stability="read", file=3) for number in (10, 20, 30)),
+        call(40, "READ", took_ms, stability="read", file=4),
+        call(50, "READ", took_ms, stability="read", file=None),
+        *(call(number, "LOOKUP", took_ms, file=4) for number in (60, 70)),
+    ]
+    files = [file(3, "data/big"), file(4, "data/small")]
+    with trace_of(calls=calls, connections=[NEAR], files=files) as trace:
+        found = {each.op: each for each in server_times(trace)}
+    assert (found["LOOKUP"].most, found["LOOKUP"].most_share) == (None, 0.0)
+    slow = took_ms > 1
+    assert found["READ"].most == ("data/big" if slow else None)
+    assert found["READ"].most_share == pytest.approx(0.6 if slow else 0.0)
 
 
 def test_a_lookup_that_found_nothing_did_not_fail() -> None:

@@ -93,6 +93,23 @@ def test_where_small_calls_are_fast_it_is_the_disks(small_s: float, first: str) 
     assert seen.advice[0].action.startswith(first)
 
 
+@pytest.mark.parametrize(
+    ("share", "path", "told"),
+    [
+        (0.5, "a/b", " Of the READs' time 50.0 % went into a/b."),
+        (0.49, "a/b", ""),
+        (1.0, ".", " Of the READs' time 100 % went into the root of the export."),
+        (0.0, None, ""),
+    ],
+)
+def test_the_file_that_takes_most_of_it_is_named(share: float, path: str | None, told: str) -> None:
+    (seen,) = seen_by(RULE, found(replace(READ, most=path, most_share=share)))
+    assert seen.seen == (
+        f"Median time at the server, without the network: READ 11.0 ms, 20.0 ms on average (40 "
+        f"calls).{told}"
+    )
+
+
 RUNS = Runs(379, 37, 65536, 65536, NONE, 0.0)
 """Most are scattered."""
 

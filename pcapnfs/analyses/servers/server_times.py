@@ -12,12 +12,13 @@ that found nothing did not fail, for it takes what one takes that found somethin
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given
+from pcapnfs.analyses.asking import given, paths
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, number, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace.not_found import NOENT
@@ -42,11 +43,19 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call connection mount server op stability call_frame call_time unreceived_time "
-        "reply_first_time srt transmissions status"
+        "reply_first_time srt transmissions status file",
+        files="file path",
     ),
 )
 """The columns that the queries here read."""
 
+
+DATA = ("read", "unstable_write")
+"""Rows of calls on data, of which it is told what file takes the time."""
+
+SLOW_NS = 1_000_000
+"""Mean time at the server from which on calls on data are asked for that: what is quicker wants no
+explanation."""
 
 SCATTER = 1.5
 """How many times further the median of a round trip that varies lies above the usual one (a lower
@@ -85,6 +94,11 @@ class ServerTime(Record):
     """Example frames: those that took longest."""
     late: int = 0
     """Calls of the same kind that were left out because the path was longer."""
+    most: str | None = None
+    """Path of the file that most of `time_s` went into, of calls on data; None of others, where no
+    file is known, and where none of them take the server a millisecond on average. Not escaped."""
+    most_share: float = 0.0
+    """What of it did, 0…1."""
 
 
 def server_times(trace: Trace) -> tuple[ServerTime, ...]:
@@ -92,7 +106,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     answered = f"""
         srt is not null and transmissions = 1
         and coalesce(status = 0 or op = 'LOOKUP' and status = {NOENT}, true)
-        and ({among("stability", ("read", "unstable_write"))}
+        and ({among("stability", DATA)}
              or stability = 'unstable' and {among("op", SMALL_OPERATIONS)})
     """
     measured, values = timed(trace, answered)
@@ -113,6 +127,8 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         """,
         values,
     )
+    slow = any(row[2] in DATA and number(row[6]) >= SLOW_NS for row in rows)
+    most = _most(trace, measured if slow else None, values)
     return tuple(
         ServerTime(
             server=str(server),
@@ -126,9 +142,48 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             time_s=seconds(time) or 0.0,
             frames=tuple(frames),
             late=integer(late),
+            most=path,
+            most_share=number(part_ns) / number(time) if time else 0.0,
         )
         for server, op, row, calls, median, sure, mean, time, frames, late in rows
+        for path, part_ns in (most.get((str(server), str(op), str(row)), (None, 0)),)
     )
+
+
+def _most(
+    trace: Trace, measured: str | None, values: dict[str, object]
+) -> dict[tuple[str, str, str], tuple[str, float]]:
+    """By server, operation and row, the file that calls on data took most time for, and how much.
+
+    Args:
+        trace: The trace.
+        measured: SQL: the CTEs of `timed`; None where nobody wants to know.
+        values: The values that it takes.
+
+    Returns:
+        Paths, and nanoseconds.
+    """
+    rows = trace.rows(_BY_FILE.format(measured=measured), values) if measured else []
+    with closing(trace.cursor()) as cursor:
+        known = paths.of(cursor, [integer(row[3]) for row in rows])
+    return {
+        (str(server), str(op), str(row)): (known[integer(file)], number(time))
+        for server, op, row, file, time in rows
+    }
+
+
+_BY_FILE = f"""
+    with {{measured}},
+    by_file as (
+        select server, op, stability, file, sum(share * least(took / greatest(srt, 1), 1)) as time
+        from timed join (
+                 select call, file from calls where {among("stability", DATA)}
+             ) as told using (call)
+        where file is not null group by server, op, stability, file
+    )
+    select server, op, stability, arg_max(file, (time, -file::bigint)), max(time)
+    from by_file group by server, op, stability
+"""
 
 
 def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:

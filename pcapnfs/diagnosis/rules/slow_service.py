@@ -60,6 +60,9 @@ IN_TURN = Threshold(
 TOLD = 4
 """Operations that are told."""
 
+OF_FILE = 0.5
+"""Part of an operation's time from which on the file is told that it went into."""
+
 SKEWED = 1.5
 """Means are told beside medians that they exceed by this factor: some calls took far longer."""
 
@@ -97,6 +100,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else f"The server {server} is slow even for what it has in memory",
             seen="Median time at the server, without the network: "
             f"{', '.join(_told(each) for each in operations[:TOLD])}."
+            + "".join(_of_file(each) for each in operations[:TOLD])
             + ("" if queue is None else _in_turn(queue))
             + ("" if warm is None else _warm(warm)),
             why=" ".join(
@@ -309,6 +313,14 @@ def _told(each: ServerTime) -> str:
     if each.mean_s > SKEWED * each.median_s:
         mean = f", {units.duration(each.mean_s)} on average"
     return f"{each.op} {units.duration(each.median_s)}{mean} ({units.counted(each.calls, 'call')})"
+
+
+def _of_file(each: ServerTime) -> str:
+    """Which file most of an operation's time went into, where it is one."""
+    if each.most is None or each.most_share < OF_FILE:
+        return ""
+    share = units.share(each.most_share)
+    return f" Of the {each.op}s' time {share} went into {wording.places((each.most,))}."
 
 
 def _severity(

@@ -124,9 +124,9 @@ class Failures(Record):
     frames: tuple[int, ...]
     """Frames of the first of them."""
     from_ns: int | None = None
-    """When the first of them was sent, nanoseconds since 1970."""
+    """When the first of them was sent, nanoseconds since 1970; None where that is not known."""
     until_ns: int | None = None
-    """When the last of them was sent, likewise."""
+    """When the last of them was sent, likewise; None like `from_ns`."""
 
 
 def failures(trace: Trace) -> tuple[Failures, ...]:

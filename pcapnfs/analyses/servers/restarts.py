@@ -140,11 +140,11 @@ class Restart(Record):
     """When the last reply with the verifier before the first change that follows no error came,
     nanoseconds since 1970; None without such a change."""
     new_ns: int | None = None
-    """When the first reply with the new one came, likewise."""
+    """When the first reply with the new one came, likewise; None like `old_ns`."""
     lost_ns: int | None = None
     """When the first reply came that tells of lost state, likewise; None without any."""
     refused_ns: int | None = None
-    """When the first refusal because of the grace period came, likewise."""
+    """When the first refusal because of the grace period came, likewise; None without any."""
 
     @property
     def changes(self) -> int:

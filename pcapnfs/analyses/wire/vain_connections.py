@@ -80,7 +80,7 @@ class VainConnections(Record):
     alone: bool = False
     """What this server sent to this client is not in the capture, nor would its answers be."""
     from_ns: int | None = None
-    """When the first SYN was sent, nanoseconds since 1970."""
+    """When the first SYN was sent, nanoseconds since 1970; None where that is not known."""
 
 
 def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:

@@ -27,7 +27,8 @@ pub(super) struct Direction {
     pub(super) acknowledged: Option<SeqNumber>,
     /// An end of the stream beyond what was delivered, as the latest packets claim it.
     pub(super) beyond: Option<SeqNumber>,
-    /// The first of them. Apart from the end, so that a direction takes eight bytes less.
+    /// The first of them, or the acknowledgement that reached the end of the hole that it waits behind, if
+    /// that came later. Apart from the end, so that a direction takes eight bytes less.
     pub(super) claimed: Stamp,
     /// What seemed lost at the end of the stream was not: the other side's packets come first here.
     pub(super) misled: bool,
@@ -118,8 +119,18 @@ impl Direction {
             let credible = u64::try_from(ahead).ok().filter(|_| ahead <= TAIL_LIMIT);
             self.unheard = self.unheard.saturating_add(credible.unwrap_or(0));
         }
+        let reached = self.has_received_hole();
         self.receive(acknowledged, stamp.time_ns);
         self.claim(acknowledged, stamp);
+        if !reached && self.has_received_hole() {
+            self.claimed = stamp;
+        }
+    }
+
+    /// Whether the other side has what is missing here, up to the end of the hole that it waits behind.
+    pub(super) fn has_received_hole(&self) -> bool {
+        let end = self.assembler.waiting().map(|waiting| waiting.sequence);
+        self.acknowledged.zip(end).is_some_and(|(until, end)| until.ahead_of(end) >= 0)
     }
 
     /// Bytes of a direction of which nothing was captured. SYN or FIN count as one.

@@ -565,11 +565,8 @@ impl State {
     fn hopeless(&self, side: Side, now: Stamp) -> bool {
         let direction = self.directions.of(side);
         let assembler = &direction.assembler;
-        let (received, since) = match (assembler.waiting(), direction.beyond) {
-            // The receiver has what is missing here.
-            (Some(Waiting { sequence, stamp, .. }), _) => {
-                (direction.acknowledged.is_some_and(|until| until.ahead_of(sequence) >= 0), stamp)
-            }
+        let since = match (assembler.waiting(), direction.beyond) {
+            (Some(Waiting { stamp, .. }), _) => stamp,
             (None, Some(_)) => {
                 let since = direction.claimed.max(direction.delivered);
                 return now.time_ns.saturating_sub(since.time_ns) > TAIL_PATIENCE_NS;
@@ -586,11 +583,14 @@ impl State {
         if assembler.overfull() || waited_ns > PATIENCE_NS {
             return true;
         }
-        // The capture had time enough to show it.
+        // The receiver has it, and the capture had time enough to show it since it said so: until then what
+        // is sent again may be what it says it has.
+        let since = since.max(direction.claimed);
+        let waited_ns = now.time_ns.saturating_sub(since.time_ns);
         let waited_frames = now.frame.saturating_sub(since.frame);
         let after_frames = waited_frames > ACKNOWLEDGED_PATIENCE_FRAMES && waited_ns > OVERTAKEN_NS;
         let after_many = waited_frames > ACKNOWLEDGED_PATIENCE_MANY_FRAMES;
-        received && (after_frames || after_many || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
+        direction.has_received_hole() && (after_frames || after_many || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
     }
 
     /// Gives up the next hole of a direction and delivers what is behind it.

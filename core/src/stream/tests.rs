@@ -963,6 +963,31 @@ fn what_is_acknowledged_once_it_came_is_not_counted() {
     assert_eq!((belated.segments, belated.lead_ns()), (0, None));
 }
 
+/// A server's segment is lost and sent again after 210 ms; the client's ACK of it is captured so many
+/// microseconds earlier than that, if it is at all; then the client asks again. Bytes that are missing.
+fn missing_behind_an_ack(earlier_us: Option<i64>) -> u64 {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(200, 'S', ACK, 1, 101, 1000);
+    wire.send(210, 'S', ACK, 2001, 101, 1000); // What lies before it was lost.
+    wire.send(220, 'C', ACK, 101, 1001, 0);
+    let again_us = 210_000;
+    wire.send(again_us - earlier_us.unwrap_or(0), 'C', ACK, 101, 3001, 0);
+    if earlier_us.is_some() {
+        wire.send(again_us, 'S', ACK, 1001, 101, 1000);
+    }
+    wire.send(again_us + 40_000, 'C', ACK, 101, 3001, 100);
+    wire.send(again_us + 80_000, 'C', ACK, 201, 3001, 100);
+    wire.connection().counts.high.missing_bytes
+}
+
+#[test]
+fn an_ack_that_is_captured_before_what_it_acknowledges_gives_up_no_hole() {
+    assert_eq!(missing_behind_an_ack(Some(5)), 0);
+    assert_eq!(missing_behind_an_ack(Some(15_000)), 0);
+    assert_eq!(missing_behind_an_ack(None), 1000, "what the receiver has and the capture does not show");
+}
+
 #[test]
 fn a_direction_that_comes_once_the_other_is_over_is_counted() {
     let mut wire = Wire::default();

@@ -7,6 +7,7 @@ message was seen. The capture is read by the decoder, which shares no code with 
 from __future__ import annotations
 
 import json
+import struct
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -186,6 +187,29 @@ def test_loss_and_jitter_do_not_blur_the_truth(
         assert harmed > 10
         result = verify(trace, [str(path)])
     assert result.differences == ()
+
+
+@pytest.mark.parametrize("vantage", ["client", "server"])
+def test_what_arrives_comes_before_what_is_sent_at_the_same_moment(vantage: str) -> None:
+    """Programs that do not think send their next call with the reply that they waited for."""
+    options = Options(
+        workload="cachedread", version="4.1", vantage=vantage, loss=0.02, think_ns=0, threads=8,
+        connections=4, files=10, size=3 << 20,
+    )  # fmt: skip
+    capture, _ = Simulation(options).run()
+    came: dict[tuple[int, int], int] = {}
+    own = 0
+    for frame in capture.frames:
+        source, target, number, acknowledged = struct.unpack_from(">HHII", frame.data, 34)
+        segment = frame.data[34 + (frame.data[46] >> 4) * 4 :]
+        if (target == 2049) == (vantage == "client"):
+            own += 1
+            # The handshake and the ends count as a byte each.
+            assert acknowledged - came.get((target, source), acknowledged) <= 1
+        else:
+            end = number + len(segment)
+            came[source, target] = max(end, came.get((source, target), end))
+    assert own > 100
 
 
 def test_what_a_capture_away_from_the_client_lacks_is_the_network(tmp_path: Path) -> None:

@@ -504,6 +504,66 @@ def test_rpc_on_another_port_is_found(tmp_path: Path) -> None:
     assert calls(path) == [(xid, True) for xid in range(20)]
 
 
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.7])
+def test_so_it_is_where_the_capture_begins_amid_much_data(share: float, tmp_path: Path) -> None:
+    """The first header comes after megabytes, and the other side's after as many."""
+    talk = Conversation(server_port=12049, mss=32_000, mtu=65_535)
+    data, count = bytes(range(256)) * (8 << 10), 12
+    for n in range(count):
+        talk.call(n, T + 10 * n * MS, *nfs3.write(FH, 0, data))
+        talk.reply(n, T + (10 * n + 4) * MS, nfs3.results.write(len(data)))
+        talk.call(100 + n, T + (10 * n + 5) * MS, *nfs3.read(FH, 0, len(data)))
+        talk.reply(100 + n, T + (10 * n + 8) * MS, nfs3.results.read(data))
+    capture = talk.capture()
+    cut = Capture(capture.frames[round(len(capture.frames) * share) :])
+    found = calls(cut.write(tmp_path / "midway.pcap"))
+    # Those under way as it begins, and the WRITE with which a connection is not yet known.
+    assert len(found) >= 2 * count * (1 - share) - 3
+    assert {xid for xid, _ in found} <= {*range(count), *range(100, 100 + count)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mss", [1448, 32_000])
+@pytest.mark.parametrize("written", [True, False])
+def test_calls_one_after_the_other_in_a_file_are_none(
+    written: bool, mss: int, seed: int, tmp_path: Path
+) -> None:
+    """One side of a stream, as some programs keep it: each call is followed by another."""
+    inner = [rpc.record(rpc.call(0x50000000 + n, *nfs3.access(FH))) for n in range(12_000)]
+    data = b"".join(inner)
+    talk = Conversation(acknowledge_after_ns=1000, mss=mss, mtu=65_535)
+    for n in range(8):
+        talk.call(n, T + n * MS, *nfs3.access(FH))
+        talk.reply(n, T + n * MS + 1000, OK)
+    size = 65_536
+    for n, at in enumerate(range(0, len(data), size), 10):
+        part, now = data[at : at + size], T + 2 * n * MS
+        asked = nfs3.write(FH, at, part) if written else nfs3.read(FH, at, len(part))
+        talk.call(n, now, *asked)
+        told = nfs3.results.write(len(part)) if written else nfs3.results.read(part)
+        talk.reply(n, now + MS, told)
+    lossy = damage.drop(talk.capture(), damage.at_random(0.05, seed))
+    found = calls(lossy.write(tmp_path / "lossy.pcap"))
+    assert [xid for xid, _ in found if xid >= 0x50000000] == []
+    assert len(found) > 12
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_calls_behind_a_long_gap_in_the_capture_are_found(swapped: bool, tmp_path: Path) -> None:
+    """A client whose count has gone on farther than is believed is believed with its first replies."""
+    talk = Conversation(acknowledge_after_ns=1000)
+    for n in range(200):
+        number = n if n < 100 else 50_000_000 + n
+        xid = int.from_bytes(number.to_bytes(4, "little")) if swapped else number
+        if n == 100:
+            talk.skip("client", 1 << 20).skip("server", 1 << 20)
+        talk.call(xid, T + n * MS, *nfs3.access(FH))
+        talk.reply(xid, T + n * MS + 1000, OK)
+    found = calls(talk.capture().write(tmp_path / "gap.pcap"))
+    # Those of the 20 ms for which the gap was waited for came at once.
+    assert len([xid for xid, answered in found if answered]) >= 180
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_copy_of_a_capture_invents_nothing_when_packets_are_lost(
     seed: int, tmp_path: Path

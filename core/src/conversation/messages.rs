@@ -65,8 +65,17 @@ impl Messages {
     /// What is known of the messages that `side` of the connection may send. `watched`: by somebody who
     /// reads all of them.
     #[inline]
-    pub(super) fn listener(&self, id: ConnectionId, side: Side, watched: bool) -> Listener<'_> {
-        Listener { peer: self.pairing.peer(id, side), unread: &self.unread, watched }
+    pub(super) fn listener(
+        &self,
+        id: ConnectionId,
+        parties: &Parties,
+        side: Side,
+        watched: bool,
+    ) -> Listener<'_> {
+        let (caller, other) = (*parties.callers.of(side), parties.callers.of(side.other()));
+        let by_port = parties.server_port == Some(side) && !caller.calls();
+        let serves = other.calls() || by_port;
+        Listener { peer: self.pairing.peer(id, side), unread: &self.unread, watched, caller, serves }
     }
 
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
@@ -173,7 +182,10 @@ impl Messages {
         xid: u32,
     ) -> bool {
         match self.pairing.reply(id, side.other(), xid, record) {
-            ReplyOutcome::Early => return false,
+            ReplyOutcome::Early => {
+                parties.callers.of_mut(side.other()).answered_unseen(xid);
+                return false;
+            }
             ReplyOutcome::Answers { call, request } => {
                 self.complete(call, request, Some((record, connection)), parties);
             }
@@ -236,6 +248,10 @@ impl Messages {
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
         let room = std::mem::take(&mut self.operations);
         let walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
+        // What a server calls at its client, on its own count, tells nothing of who serves.
+        if reply.is_some() && !program::is_for_client(header.program, header.procedure) {
+            parties.callers.of_mut(request.caller).answered(header.xid);
+        }
         let asking = self.asking(request.caller, &header, reply.is_some(), parties);
         self.learn(&asking, &header, &walk, parties);
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);

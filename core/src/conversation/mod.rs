@@ -55,9 +55,7 @@ const FILES_BYTES_LIMIT: usize = 1 << 30;
 struct Conversation {
     readers: Sides<RecordReader>,
     parties: Parties,
-    /// The side with a port on which RPC is expected.
-    server_port: Option<Side>,
-    /// Its port, or a message that could be nothing else, says that it carries RPC.
+    /// A port, or a message that could be nothing else, says that it carries RPC.
     believed: bool,
     /// Messages so far, up to 255.
     heard: u8,
@@ -207,7 +205,8 @@ impl Conversations {
             Event::Piece(mut piece) => {
                 let now = piece.ready;
                 while conversation.parties.sealed.is_none() {
-                    let peer = self.messages.listener(id, side, self.witness.is_some());
+                    let peer =
+                        self.messages.listener(id, &conversation.parties, side, self.witness.is_some());
                     let reader = conversation.readers.of_mut(side);
                     let Some(record) = reader.next(&mut piece, &peer) else { break };
                     let heard =
@@ -224,7 +223,7 @@ impl Conversations {
                 Some(now)
             }
             Event::Gap { length, stamp } => {
-                let peer = self.messages.listener(id, side, self.witness.is_some());
+                let peer = self.messages.listener(id, &conversation.parties, side, self.witness.is_some());
                 if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
                     let heard =
                         self.messages.take((id, connection), &mut conversation.parties, side, &record);
@@ -549,16 +548,18 @@ impl Conversations {
             servers: Sides::default(),
             mounts: Sides::default(),
             client: None,
+            server_port,
             machine: Word::default(),
             siblings,
             began_ns: connection.first.time_ns,
+            callers: Sides::default(),
             highest_xid: Sides::default(),
             handle_at: None,
             sealed: None,
             carried: Carried::default(),
         };
         let readers = Sides { low: reader(), high: reader() };
-        self.by_id.insert(id, Conversation { readers, parties, server_port, believed, heard: 0 });
+        self.by_id.insert(id, Conversation { readers, parties, believed, heard: 0 });
     }
 
     /// Whether RPC is expected at this end: by its port, or since others said so.
@@ -586,7 +587,7 @@ impl Conversation {
                 return false;
             }
             self.parties.sealed = Some(Sealed { since: piece.stamp, bytes: 0 });
-            self.parties.client = self.parties.client.or(self.server_port.map(Side::other));
+            self.parties.client = self.parties.client.or(self.parties.server_port.map(Side::other));
         }
         self.count_sealed(piece.length);
         true
@@ -597,7 +598,7 @@ impl Conversation {
     fn client_unread(&self, connection: &Connection) -> Option<Side> {
         let Sides { low, high } = &connection.counts;
         let cut = low.truncated_bytes + high.truncated_bytes > 0;
-        self.server_port.filter(|_| cut).map(Side::other)
+        self.parties.server_port.filter(|_| cut).map(Side::other)
     }
 
     fn count_sealed(&mut self, length: usize) {

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use crate::names::ServerId;
 use crate::names::paths::text;
 use crate::roles::Carried;
+use crate::rpc::caller::Caller;
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side, Sides};
 use crate::table::columns::Word;
@@ -23,11 +24,15 @@ pub(super) struct Parties {
     pub(super) mounts: Sides<Option<u32>>,
     /// The side of the NFS client, once a call told it.
     pub(super) client: Option<Side>,
+    /// The side with a port on which RPC is expected.
+    pub(super) server_port: Option<Side>,
     /// The host that the last call with AUTH_SYS named.
     pub(super) machine: Word,
     pub(super) siblings: Vec<ConnectionId>,
     /// When its first packet came, nanoseconds since 1970.
     pub(super) began_ns: i64,
+    /// Each side as it calls.
+    pub(super) callers: Sides<Caller>,
     /// The highest xid that each side called with.
     pub(super) highest_xid: Sides<Option<u32>>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle

@@ -12,6 +12,7 @@ use crate::cursor::{Behind, Cursor, Gauge, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rdma::{Beside, Message};
+use crate::rpc::caller::Caller;
 use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, body_offset, unwrap_body};
 use crate::rpc::pairing::{Correspondence, Request};
 use crate::rpc::record::{Peer, Record, SEEN};
@@ -191,6 +192,10 @@ pub(super) struct Listener<'a> {
     pub(super) unread: &'a Unread,
     /// Somebody watches, who reads everything.
     pub(super) watched: bool,
+    /// This side as it calls.
+    pub(super) caller: Caller,
+    /// The other side calls, and this one answers.
+    pub(super) serves: bool,
 }
 
 impl Peer for Listener<'_> {
@@ -200,6 +205,10 @@ impl Peer for Listener<'_> {
 
     fn answered(&self, xid: u32, frame: u64) -> bool {
         self.peer.answered(xid, frame)
+    }
+
+    fn may_call(&self, xid: u32, for_client: bool) -> bool {
+        self.caller.may_call(xid) && (for_client || !self.serves)
     }
 
     fn unread(&self, begun: &[u8], length: usize) -> Option<Range<usize>> {

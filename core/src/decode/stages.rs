@@ -11,6 +11,7 @@ use crate::foresight;
 use crate::packet::{Content, Datagram, Dissector, Other, Payload, Segment};
 use crate::rdma::{Rdma, Told};
 use crate::rpc::record::Record;
+use crate::rpc::search;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::vain::vain;
 use crate::stream::{Connection, ConnectionId, Connections, Event};
@@ -194,11 +195,17 @@ impl Stages {
         if let Some(witness) = conversations.witness() {
             witness.segment(&segment, stamp.frame);
         }
-        let id = connections.segment(&segment, stamp, |id, connection, side, event| {
+        let mut event = |id, connection: &Connection, side, event: Event<'_>| {
             if !conversations.event(id, connection, side, event) {
                 no_rpc = Some(id);
             }
-        });
+        };
+        let mut id = connections.segment(&segment, stamp, &mut event);
+        if connections.ignores(id) && search::is_call(segment.payload) {
+            // Data of a file came first, and for long.
+            connections.heed(id);
+            id = connections.segment(&segment, stamp, &mut event);
+        }
         around.see(id, &packet, [segment.source, segment.destination], within);
         if let Some(witness) = conversations.witness() {
             witness.belongs(id);

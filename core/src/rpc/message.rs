@@ -58,6 +58,8 @@ pub enum Recognised {
     Call {
         /// Its transaction identifier.
         xid: u32,
+        /// What it calls is called by servers at their clients.
+        for_client: bool,
     },
     /// A reply.
     Reply {
@@ -80,7 +82,8 @@ pub fn recognise(message: &[u8]) -> Option<Recognised> {
             let known = version_of_rpc == RPC_VERSION && program::plausible(program, version, procedure);
             let flavor = c.u32().ok().is_none_or(|flavor| Flavor(flavor).name().is_some());
             let length = c.u32().ok().is_none_or(|length| length as usize <= AUTH_BODY_LIMIT);
-            (known && flavor && length).then_some(Recognised::Call { xid })
+            let for_client = program::is_for_client(program, procedure);
+            (known && flavor && length).then_some(Recognised::Call { xid, for_client })
         }
         1 => {
             match c.u32().ok()? {

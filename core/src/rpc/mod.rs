@@ -8,7 +8,9 @@ pub mod message;
 
 pub mod record;
 
-mod search;
+pub mod search;
+
+pub mod caller;
 
 mod kept;
 

@@ -37,8 +37,10 @@ const FRAGMENTS_LIMIT: usize = 1024;
 const ASKED_AFTER: usize = 768;
 
 /// Bytes before the first header that are searched for it before the connection is taken for
-/// something else than RPC, where the port does not say that it is RPC.
-const SEARCH_LIMIT: u64 = 1 << 16;
+/// something else than RPC, where the port does not say that it is RPC: several READs or WRITEs of the
+/// largest size that is common, amid which a capture may begin. A call that comes later still has it looked
+/// at again ([`crate::rpc::search::is_call`]).
+const SEARCH_LIMIT: u64 = 1 << 22;
 
 /// An RPC message as it was carried.
 #[derive(Clone, Copy, Debug)]
@@ -334,7 +336,7 @@ impl RecordReader {
     /// Whether a message of the other side belongs to the one that was found by a search.
     fn confirmed(&self, frame: u64, peer: &dyn Peer) -> bool {
         match recognise(&self.buffer) {
-            Some(Recognised::Call { xid }) => peer.answered(xid, frame),
+            Some(Recognised::Call { xid, .. }) => peer.answered(xid, frame),
             Some(Recognised::Reply { xid }) => peer.waits_for(xid),
             None => false,
         }

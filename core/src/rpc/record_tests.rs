@@ -364,7 +364,7 @@ fn joining_in_the_middle_finds_the_next_header() {
 #[test]
 fn a_stream_that_is_no_rpc_becomes_hopeless() {
     let mut reader = RecordReader::new(true);
-    let junk = vec![0x55; 70_000];
+    let junk = vec![0x55; (SEARCH_LIMIT + 1) as usize];
     assert!(records(&mut reader, &[&junk]).is_empty());
     assert!(reader.hopeless());
 }

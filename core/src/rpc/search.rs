@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use crate::packet::Payload;
 use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
 
 /// A fragment longer than this is not believed: no server accepts one.
@@ -33,6 +34,11 @@ pub trait Peer {
     fn waits_for(&self, xid: u32) -> bool;
     /// Whether a call with this xid was answered before `frame`, though it has not been seen whole.
     fn answered(&self, xid: u32, frame: u64) -> bool;
+    /// Whether a call with this xid may come from this side, by those that were answered. `for_client`: one
+    /// as servers make at their clients.
+    fn may_call(&self, _xid: u32, _for_client: bool) -> bool {
+        true
+    }
     /// The part that nobody will read of a message of `length` bytes that begins with these: data of a
     /// file. It begins before their end or there, and leaves [`SEEN`] bytes before it, if there are so many.
     fn unread(&self, _begun: &[u8], _length: usize) -> Option<Range<usize>> {
@@ -84,14 +90,25 @@ pub(super) fn search(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Pee
     if origin.segment && begins_in_pieces(bytes, origin, peer) {
         return Some(Hit { at: 0, tentative: false });
     }
-    (0..bytes.len().saturating_sub(3 + SHORTEST_MESSAGE)).find_map(|at| {
+    let places = bytes.len().saturating_sub(3 + SHORTEST_MESSAGE);
+    let mut at = 0;
+    while at < places {
         let rest = bytes.get(at..)?;
-        // Fast: most places fail here. Message type and, of a call, the RPC version are small numbers.
-        let [_, _, _, _, _, _, _, _, 0, 0, 0, 0 | 1, 0, 0, ..] = rest else { return None };
-        let origin = Origin { segment: at == 0 && origin.segment, ..origin };
-        let tentative = begins_record(rest, length - at, origin, peer)?;
-        Some(Hit { at, tentative })
-    })
+        // Fast: most places fail here. Message type and, of a call, the RPC version are small numbers. The last
+        // of three bytes that are 0 tells of three places at once.
+        match rest {
+            [_, _, _, _, _, _, _, _, _, _, last, ..] if *last != 0 => at += 3,
+            [_, _, _, _, _, _, _, _, 0, 0, 0, 0 | 1, 0, 0, ..] => {
+                let origin = Origin { segment: at == 0 && origin.segment, ..origin };
+                if let Some(tentative) = begins_record(rest, length - at, origin, peer) {
+                    return Some(Hit { at, tentative });
+                }
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 /// Whether a record mark and a believable header stand at the start of `bytes`: `Some(true)` if
@@ -111,6 +128,7 @@ fn begins_record(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -
         Recognised::Reply { xid } if peer.waits_for(xid) => return Some(false),
         Recognised::Reply { .. } if !(alone || origin.segment && origin.trusted) => return None,
         Recognised::Call { .. } if mark.last && mark.length < CALL_HEADER => return None,
+        Recognised::Call { xid, for_client } if !peer.may_call(xid, for_client) => return None,
         _ => {}
     }
     match header.get(mark.length..) {
@@ -150,10 +168,22 @@ fn begins_in_pieces(bytes: &[u8], origin: Origin, peer: &dyn Peer) -> bool {
         rest = behind;
     }
     match recognise(&header) {
-        Some(Recognised::Call { .. }) => true,
+        Some(Recognised::Call { xid, for_client }) => peer.may_call(xid, for_client),
         Some(Recognised::Reply { xid }) => origin.trusted || peer.waits_for(xid),
         None => false,
     }
+}
+
+/// Whether a segment is one call, no byte more: what tells a connection that carries RPC from any other, of
+/// which nothing but a segment is looked at.
+pub fn is_call(payload: Payload<'_>) -> bool {
+    let Payload { bytes, length } = payload;
+    let Some((mark, message)) = bytes.split_first_chunk::<4>().filter(|_| may_restart(bytes)) else {
+        return false;
+    };
+    let mark = Mark::of(*mark);
+    let alone = mark.last && mark.length.checked_add(4) == Some(length) && message.len() >= CALL_HEADER;
+    alone && matches!(recognise(message), Some(Recognised::Call { .. }))
 }
 
 /// Whether `bytes`, which follow a record, can be the next one, as far as they go.
@@ -203,9 +233,10 @@ pub(super) fn restarts(bytes: &[u8], buffered: &[u8], tentative: bool, frame: u6
     }
     match recognise(header.get(..mark.length).unwrap_or(header)) {
         Some(Recognised::Reply { xid }) => peer.waits_for(xid),
+        Some(Recognised::Call { xid, for_client }) if !peer.may_call(xid, for_client) => false,
         Some(Recognised::Call { .. }) => match recognise(buffered) {
             _ if tentative => true,
-            Some(Recognised::Call { xid }) => peer.answered(xid, frame),
+            Some(Recognised::Call { xid, .. }) => peer.answered(xid, frame),
             Some(Recognised::Reply { xid }) => !peer.waits_for(xid),
             None => true,
         },

@@ -129,6 +129,19 @@ impl Connections {
         }
     }
 
+    /// Whether a connection's bytes are not delivered ([`Connections::ignore`]).
+    #[inline]
+    pub fn ignores(&self, id: ConnectionId) -> bool {
+        self.states.get(id).is_some_and(|state| state.ignored)
+    }
+
+    /// Delivers a connection's bytes again, from the next segment on, as where a capture begins amid them.
+    pub fn heed(&mut self, id: ConnectionId) {
+        if let Some(state) = self.states.get_mut(id) {
+            state.ignored = false;
+        }
+    }
+
     /// Takes a segment that goes on where its direction was, on a connection that waits for nothing: which
     /// connection, and which side sent it. `None`: it is another, and was not taken.
     ///

@@ -89,7 +89,7 @@ impl RecordReader {
     /// the answer was seen.
     fn inner_answered(&mut self, bytes: &[u8], now: Stamp, peer: &dyn Peer) -> bool {
         let of_call = |message: &[u8]| match recognise(message) {
-            Some(Recognised::Call { xid }) => Some(xid),
+            Some(Recognised::Call { xid, .. }) => Some(xid),
             _ => None,
         };
         let Some((mark, message)) = bytes.split_first_chunk::<4>() else { return false };

@@ -65,17 +65,14 @@ impl Messages {
     /// What is known of the messages that `side` of the connection may send. `watched`: by somebody who
     /// reads all of them.
     #[inline]
-    pub(super) fn listener(
-        &self,
+    pub(super) fn listener<'a>(
+        &'a self,
         id: ConnectionId,
-        parties: &Parties,
+        parties: &'a Parties,
         side: Side,
         watched: bool,
-    ) -> Listener<'_> {
-        let (caller, other) = (*parties.callers.of(side), parties.callers.of(side.other()));
-        let by_port = parties.server_port == Some(side) && !caller.calls();
-        let serves = other.calls() || by_port;
-        Listener { peer: self.pairing.peer(id, side), unread: &self.unread, watched, caller, serves }
+    ) -> Listener<'a> {
+        Listener { peer: self.pairing.peer(id, side), unread: &self.unread, watched, parties, side }
     }
 
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.

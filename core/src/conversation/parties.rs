@@ -52,6 +52,13 @@ impl Parties {
         black_box((texts, self.handle_at, self.ends.low.port()));
     }
 
+    /// Whether a call with this xid may come from a side; `for_client`: one as servers make at their clients.
+    pub(super) fn may_call(&self, side: Side, xid: u32, for_client: bool) -> bool {
+        let (caller, other) = (self.callers.of(side), self.callers.of(side.other()));
+        let serves = other.calls() || self.server_port == Some(side) && !caller.calls();
+        caller.may_call(xid) && (for_client || !serves)
+    }
+
     /// Takes the host that a call names.
     #[inline]
     pub(super) fn names(&mut self, named: &[u8]) {

@@ -8,14 +8,15 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use crate::conversation::parties::Parties;
 use crate::cursor::{Behind, Cursor, Gauge, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rdma::{Beside, Message};
-use crate::rpc::caller::Caller;
 use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, body_offset, unwrap_body};
 use crate::rpc::pairing::{Correspondence, Request};
 use crate::rpc::record::{Peer, Record, SEEN};
+use crate::stream::Side;
 
 /// Shorter messages are kept whole: to copy them takes less time than to read them once more.
 const LONG: usize = 4 << 10;
@@ -192,10 +193,9 @@ pub(super) struct Listener<'a> {
     pub(super) unread: &'a Unread,
     /// Somebody watches, who reads everything.
     pub(super) watched: bool,
-    /// This side as it calls.
-    pub(super) caller: Caller,
-    /// The other side calls, and this one answers.
-    pub(super) serves: bool,
+    /// Who talks, and which of them is asked about.
+    pub(super) parties: &'a Parties,
+    pub(super) side: Side,
 }
 
 impl Peer for Listener<'_> {
@@ -208,7 +208,7 @@ impl Peer for Listener<'_> {
     }
 
     fn may_call(&self, xid: u32, for_client: bool) -> bool {
-        self.caller.may_call(xid) && (for_client || !self.serves)
+        self.parties.may_call(self.side, xid, for_client)
     }
 
     fn unread(&self, begun: &[u8], length: usize) -> Option<Range<usize>> {

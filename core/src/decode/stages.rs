@@ -195,16 +195,13 @@ impl Stages {
         if let Some(witness) = conversations.witness() {
             witness.segment(&segment, stamp.frame);
         }
-        let mut event = |id, connection: &Connection, side, event: Event<'_>| {
+        let id = connections.segment(&segment, stamp, |id, connection, side, event| {
             if !conversations.event(id, connection, side, event) {
                 no_rpc = Some(id);
             }
-        };
-        let mut id = connections.segment(&segment, stamp, &mut event);
-        if connections.ignores(id) && search::is_call(segment.payload) {
-            // Data of a file came first, and for long.
-            connections.heed(id);
-            id = connections.segment(&segment, stamp, &mut event);
+        });
+        if std::mem::take(&mut connections.unheeded) {
+            look_again(id, &segment, stamp, connections, conversations);
         }
         around.see(id, &packet, [segment.source, segment.destination], within);
         if let Some(witness) = conversations.witness() {
@@ -216,6 +213,25 @@ impl Stages {
         }
         conversations.give_up_overdue();
         Kind::Tcp
+    }
+}
+
+/// Takes a segment of a connection that was taken for something else than RPC, if it is a call: data of a file
+/// came first, and for long.
+#[cold]
+#[inline(never)]
+fn look_again(
+    id: ConnectionId,
+    segment: &Segment<'_>,
+    stamp: Stamp,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+) {
+    if search::is_call(segment.payload) {
+        connections.heed(id);
+        connections.segment(segment, stamp, |id, connection, side, event| {
+            conversations.event(id, connection, side, event);
+        });
     }
 }
 

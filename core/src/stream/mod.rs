@@ -113,6 +113,8 @@ pub struct Connections {
     pub forgotten: u64,
     /// Holes given up because more was held behind them than the limits allow.
     pub overfull: u64,
+    /// The last segment came on a connection whose bytes are not delivered ([`Connections::ignore`]).
+    pub unheeded: bool,
 }
 
 impl Connections {
@@ -127,12 +129,6 @@ impl Connections {
             state.ignore();
             self.account(id);
         }
-    }
-
-    /// Whether a connection's bytes are not delivered ([`Connections::ignore`]).
-    #[inline]
-    pub fn ignores(&self, id: ConnectionId) -> bool {
-        self.states.get(id).is_some_and(|state| state.ignored)
     }
 
     /// Delivers a connection's bytes again, from the next segment on, as where a capture begins amid them.
@@ -195,6 +191,7 @@ impl Connections {
                 }
                 return id;
             }
+            self.unheeded = state.ignored;
             state.take(side, segment, stamp, |connection, side, event| sink(id, connection, side, event));
             if state.held_bytes > 0 || state.waits() {
                 self.account(id);

@@ -34,8 +34,9 @@ class Redaction(Record):
     """RPC messages of which numbers and pseudonyms stay."""
     replaced: Mapping[str, int]
     """Values replaced by pseudonyms, by what they were: names, paths, handles, owners, users,
-    hosts, addresses, tokens. Addresses of packets, hosts, users (with groups) and owners count once
-    each, all else as often as it is told; what is nobody's, such as root, stays and is not counted.
+    hosts, addresses, tokens, verifiers, times. Addresses of packets, hosts, users (with groups) and
+    owners count once each, all else as often as it is told; what is nobody's, such as root, stays
+    and is not counted.
     """
     removed_bytes: int
     """Bytes that are zero now: data of files, other protocols, all that is not known."""

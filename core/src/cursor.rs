@@ -389,11 +389,6 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
-    /// An XDR signed hyper integer (section 4.5).
-    pub fn i64(&mut self) -> Result<i64> {
-        Ok(i64::from_be_bytes(self.array()?))
-    }
-
     /// An XDR boolean (section 4.4). Only 0 and 1 are legal.
     #[inline]
     pub fn bool(&mut self) -> Result<bool> {
@@ -424,6 +419,12 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn u32_as(&mut self, kind: Kind) -> Result<u32> {
         Ok(u32::from_be_bytes(self.array_as(kind)?))
+    }
+
+    /// An XDR unsigned hyper integer that means this.
+    #[inline]
+    pub fn u64_as(&mut self, kind: Kind) -> Result<u64> {
+        Ok(u64::from_be_bytes(self.array_as(kind)?))
     }
 
     /// XDR variable-length opaque data of at most `limit` bytes, with its padding (section 4.10), of

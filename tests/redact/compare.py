@@ -28,6 +28,7 @@ RENAMED = {
         "name": "name",
         "new_name": "name",
         "text": "text",
+        **dict.fromkeys(("mtime", "before_mtime"), "time"),
         **dict.fromkeys(("client_owner", "client_software", "server_software"), "software"),
     },
     "files": {
@@ -39,11 +40,18 @@ RENAMED = {
         "export": "path",
     },
     "names": {"name": "name"},
-    "entries": {"name": "name"},
+    "entries": {"name": "name", "mtime": "time"},
     "connections": {"client": "host", "server": "host"},
     "notes": {},
 }
-"""By table and column: what the text is. Equal texts must have become equal texts."""
+"""By table and column: what the text is. Equal texts must have become equal texts.
+
+A modification time becomes another where a server may keep the verifier of an exclusive create in
+it; then it is no time.
+"""
+
+AS_LONG_AS_IT_COMES = ("identity", "time")
+"""What need not have the length that it had."""
 
 
 @dataclass(slots=True)
@@ -90,7 +98,7 @@ def differences(original: Path | Sequence[Path], redacted: Path, limit: int = 20
                 kind = RENAMED[table].get(column)
                 if kind and (one is None) == (two is None):
                     same = renamings.setdefault(kind, Renaming()).agrees(one, two)
-                    same = same and (kind == "identity" or _length(one) == _length(two))
+                    same = same and (kind in AS_LONG_AS_IT_COMES or _length(one) == _length(two))
                 else:
                     same = one == two
                 if not same:

@@ -42,6 +42,15 @@ pub enum Kind {
     Token,
     /// A verifier of a reply, which is empty, sealed, or the word that grants TLS.
     Verifier,
+    /// What a client made up for an exclusive create, to know its own file again. BSD and macOS put an address
+    /// of theirs into it.
+    CreateVerifier,
+    /// What a client made up to tell its incarnations apart.
+    ClientVerifier,
+    /// The seconds of a time. Servers keep the words of a [`Kind::CreateVerifier`] in those of a file.
+    Seconds,
+    /// The fraction of the time whose seconds are before it.
+    Fraction,
 }
 
 /// Bytes of a message that were read as one value, or several of the same kind.

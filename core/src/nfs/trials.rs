@@ -273,7 +273,9 @@ pub(crate) fn recorded(samples: &[Sample]) {
 /// Asserts that bytes are of numbers, of users or of groups, or were not read; gives where they end.
 fn numbers(spans: &[Span], at: usize, length: usize, what: &str) -> usize {
     let number = |kind: &Kind| {
-        matches!(kind, Kind::Number | Kind::User | Kind::Group | Kind::UserAndGroup | Kind::AccessEntries)
+        let of_users = matches!(kind, Kind::User | Kind::Group | Kind::UserAndGroup | Kind::AccessEntries);
+        let verifier = matches!(kind, Kind::CreateVerifier | Kind::ClientVerifier);
+        of_users || verifier || matches!(kind, Kind::Number | Kind::Seconds | Kind::Fraction)
     };
     let kinds = kinds(spans, at, length);
     assert!(kinds.iter().all(number), "{what} is {kinds:?}");

@@ -138,7 +138,7 @@ pub fn create_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.create_mode = Some(mode);
     match mode {
         0 | 1 => sattr3(c, f),
-        2 => c.u64().map(|_verifier| ()),
+        2 => c.u64_as(Kind::CreateVerifier).map(|_verifier| ()),
         _ => Err(before.malformed()),
     }
 }

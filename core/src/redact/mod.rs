@@ -21,6 +21,7 @@ mod journal;
 mod message;
 mod pseudonyms;
 mod values;
+mod verifiers;
 
 use std::collections::BTreeMap;
 use std::fs::File;

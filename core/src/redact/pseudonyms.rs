@@ -50,6 +50,9 @@ pub(super) enum Domain {
     Ipv4,
     Ipv6,
     Silly,
+    Verifier,
+    Seconds,
+    Fraction,
 }
 
 /// The key, and what was dealt out by it.
@@ -196,6 +199,33 @@ impl Pseudonyms {
     /// Bytes that are only ever compared.
     pub(super) fn handle(&self, handle: &[u8], to: &mut [u8]) {
         self.hash(Domain::Handle, &[handle], to);
+    }
+
+    /// Bytes that a client made up, and that are only ever compared.
+    pub(super) fn verifier(&self, verifier: &[u8], to: &mut [u8]) {
+        self.hash(Domain::Verifier, &[verifier], to);
+    }
+
+    /// Seconds since 1970 that are no time: others, with which every server could do.
+    pub(super) fn seconds(&mut self, seconds: u32) -> u32 {
+        let original = seconds.to_be_bytes();
+        let mut other = 0;
+        for attempt in 0..ATTEMPTS {
+            let mut hash = [0; 4];
+            self.hash(Domain::Seconds, &[&[attempt], &original], &mut hash);
+            other = u32::from_be_bytes(hash) >> 1;
+            if self.take(Domain::Seconds, &other.to_be_bytes(), &original) {
+                break;
+            }
+        }
+        other
+    }
+
+    /// Nanoseconds behind such seconds.
+    pub(super) fn fraction(&self, fraction: u32) -> u32 {
+        let mut hash = [0; 4];
+        self.hash(Domain::Fraction, &[&fraction.to_be_bytes()], &mut hash);
+        u32::from_be_bytes(hash) % 1_000_000_000
     }
 
     /// A word without structure.

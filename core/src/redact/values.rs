@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::addresses::Addresses;
 use super::extensions::NETWORKS;
 use super::pseudonyms::Pseudonyms;
+use super::verifiers::Verifiers;
 use crate::cursor::Kind;
 
 /// What a reply's verifier says that grants TLS (RFC 9289 section 4.1).
@@ -28,6 +29,7 @@ pub(super) struct Values {
     /// Hashes of hosts that were replaced.
     hosts: HashSet<u64>,
     hashing: RandomState,
+    verifiers: Verifiers,
 }
 
 impl Values {
@@ -40,6 +42,7 @@ impl Values {
             owners: HashSet::new(),
             hosts: HashSet::new(),
             hashing: RandomState::new(),
+            verifiers: Verifiers::default(),
         }
     }
 
@@ -97,6 +100,20 @@ impl Values {
                 }
                 self.count("addresses");
             }
+            Kind::CreateVerifier => {
+                self.verifiers.create(&self.pseudonyms, value, to);
+                self.count("verifiers");
+            }
+            Kind::ClientVerifier => {
+                self.pseudonyms.verifier(value, to);
+                self.count("verifiers");
+            }
+            Kind::Seconds => {
+                if self.verifiers.seconds(&mut self.pseudonyms, value, to) {
+                    self.count("times");
+                }
+            }
+            Kind::Fraction => self.verifiers.fraction(&self.pseudonyms, value, to),
             Kind::Network | Kind::Token => {
                 self.pseudonyms.token(value, to);
                 self.count("tokens");

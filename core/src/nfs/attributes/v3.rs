@@ -103,5 +103,5 @@ pub fn wcc(
 /// `nfstime3` (RFC 1813 section 2.5) in nanoseconds since 1970.
 #[inline]
 pub fn nfstime3(c: &mut Cursor<'_>) -> Result<i64> {
-    Ok(nanoseconds(i64::from(c.u32()?), c.u32()?))
+    Ok(nanoseconds(i64::from(c.u32_as(Kind::Seconds)?), c.u32_as(Kind::Fraction)?))
 }

@@ -20,7 +20,7 @@ pub fn nfstime4(c: &mut Cursor<'_>) -> Result<i64> {
 #[cold]
 #[inline(never)]
 pub(super) fn nfstime4_by_steps(c: &mut Cursor<'_>) -> Result<i64> {
-    Ok(nanoseconds(c.i64()?, c.u32()?))
+    Ok(nanoseconds(c.u64_as(Kind::Seconds)?.cast_signed(), c.u32_as(Kind::Fraction)?))
 }
 
 /// `bitmap4` (RFC 7530 section 2.2.2): any number of words, of which the first 96 bits are kept.

@@ -88,10 +88,10 @@ fn openflag<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.create_mode = Some(mode);
     match mode {
         0 | 1 => attributes_to_set(c, f), // UNCHECKED4, GUARDED4
-        2 => c.u64().map(|_verifier| ()), // EXCLUSIVE4
+        2 => c.u64_as(Kind::CreateVerifier).map(|_verifier| ()), // EXCLUSIVE4
         3 => {
             // EXCLUSIVE4_1
-            c.u64()?; // cva_verf
+            c.u64_as(Kind::CreateVerifier)?; // cva_verf
             attributes_to_set(c, f)
         }
         _ => Err(before.malformed()),
@@ -205,7 +205,7 @@ pub fn release_lockowner_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) ->
 
 /// `SETCLIENTID4args`, RFC 7530 section 16.33.
 pub fn setclientid_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    c.u64()?; // client verifier: tells incarnations of the client apart
+    c.u64_as(Kind::ClientVerifier)?; // client verifier: tells incarnations of the client apart
     f.rare_mut().client_owner = Some(c.opaque_as(Kind::Token, OPAQUE_LIMIT)?); // client id string
     c.u32()?; // cb_program
     netaddr(c)?; // cb_location

@@ -4,8 +4,13 @@
 //! same addresses, IP identification and transport header: everything but what is rewritten on the
 //! way (time to live, checksums). A segment sent *again* is no copy: its sender gave it another
 //! identification, or, where there are none (IPv6; some hosts send 0 when fragmenting is
-//! forbidden), it comes later than [`UNNUMBERED_NS`]. Should one pass for a copy all the same, no
-//! data is lost with it, since its twin was captured, only the count of retransmissions.
+//! forbidden), another time, or it comes later than [`UNNUMBERED_NS`] or [`DATAGRAM_NS`]. A SYN is not sent again
+//! within [`NUMBERED_NS`] (RFC 6298 section 2: after a second). Should one pass for a copy all the
+//! same, no data is lost with it, since its twin was captured, only the count of retransmissions.
+//!
+//! Where copies are found, a segment is one too if all its bytes were seen a moment ago, cut otherwise
+//! ([`Flows`]): before a network card cuts what is sent, or after one put together what came.
+//!
 //! What does come twice within that time is a RST: a closed port answers each segment with one.
 //!
 //! Looking costs time that most captures need not spend, so it is done for the first packets, then
@@ -16,15 +21,21 @@ use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
 
+use super::flows::{Clock, Flows, Passing};
 use super::ip::{self, Carried, Piece};
+use super::{Datagram, ROCE_PORT, Segment};
 
 /// The longest time between a numbered packet and its copy. Less than the 200 ms after which the
 /// common systems send a segment again unasked.
 pub(super) const NUMBERED_NS: u64 = 150_000_000;
 
-/// The same for packets without identification: less than a timer takes, so that only a segment
-/// sent again because of duplicate ACKs on a fast network can be mistaken.
+/// The same for segments without identification whose sender's clock does not tell more ([`Clock`]): less than a
+/// timer takes, so that only a segment sent again because of duplicate ACKs on a fast network can be mistaken.
 pub(super) const UNNUMBERED_NS: u64 = 2_000_000;
+
+/// The same for datagrams that have none: less than the 100 ms after which a call is sent again at the soonest (Linux:
+/// `RPC_RTO_MIN`, and the least `timeo`). RDMA sends again as soon as it hears of a loss.
+pub(super) const DATAGRAM_NS: u64 = 90_000_000;
 
 /// Packets remembered: the last of each set. Copies follow within a few dozen packets.
 const SETS: usize = 1 << 8;
@@ -43,14 +54,34 @@ const LINGER: u64 = 1 << 16;
 /// a call up to its procedure (RFC 5531 section 9).
 const TOLD: usize = 24;
 
-/// The flag of a segment that ends a connection at once.
-const RST: u8 = 0x04;
-
 #[derive(Clone, Copy, Default)]
 struct Slot {
     /// Never 0, except in a place never used.
     print: u64,
     time_ns: i64,
+}
+
+/// How long after a packet its copy comes.
+#[derive(Clone, Copy)]
+struct Within {
+    /// At most, whatever its sender's clock shows.
+    patience_ns: u64,
+    /// By which it may be more, up to [`NUMBERED_NS`].
+    clock: Option<Clock>,
+    /// Other packets are copied, too.
+    copied: bool,
+}
+
+impl Within {
+    fn of(patience_ns: u64) -> Self {
+        Self { patience_ns, clock: None, copied: false }
+    }
+
+    fn holds(self, seen_ns: i64, now_ns: i64) -> bool {
+        let since_ns = seen_ns.abs_diff(now_ns);
+        let tells = |clock: Clock| clock.tells_copy(seen_ns, since_ns, self.copied);
+        since_ns <= self.patience_ns || since_ns <= NUMBERED_NS && self.clock.is_some_and(tells)
+    }
 }
 
 /// The packets of the last moment, by their fingerprints.
@@ -63,6 +94,7 @@ pub(super) struct Copies {
     packets: u64,
     /// Packets up to this one are looked at.
     until: u64,
+    flows: Flows,
 }
 
 impl Copies {
@@ -81,32 +113,62 @@ impl Copies {
         next <= self.until.max(FIRST) || next % PERIOD < SAMPLE
     }
 
-    /// Whether this whole packet of TCP or UDP, at its own level of nesting, was seen a moment ago.
+    /// Whether this whole packet of TCP, at its own level of nesting, was seen a moment ago, or all that it brings.
     #[cold]
     #[inline(never)]
-    pub(super) fn packet(&mut self, carried: Carried<'_>, time_ns: i64) -> bool {
-        let carried = &carried;
+    pub(super) fn segment(&mut self, carried: Carried<'_>, segment: &Segment<'_>, time_ns: i64) -> bool {
+        let copied = self.until >= self.packets;
+        let numbered = carried.identification != 0;
+        let mut print = self.print(&carried);
+        // All but checksum and urgent pointer, then the options; the data follows from these.
+        print.write(carried.payload.bytes.get(..16).unwrap_or_default());
+        print.write(segment.options);
+        let print = print.finish();
+        // Most packets, where nothing is copied.
+        if numbered && !copied {
+            return self.seen(&carried, print, Within::of(NUMBERED_NS), time_ns);
+        }
+        // A closed port answers each segment with a RST, and those are alike: without an
+        // identification they are copies only where other packets are copied too.
+        if segment.flags.rst() && !copied {
+            return false;
+        }
+        let identification = carried.identification;
+        let passing = Passing { print: self.flow(segment), identification, segment, time_ns };
+        let within = if numbered || segment.flags.syn() {
+            Within::of(NUMBERED_NS)
+        } else {
+            let clock = self.flows.clock(passing);
+            Within { patience_ns: UNNUMBERED_NS, clock, copied }
+        };
+        if self.seen(&carried, print, within, time_ns) {
+            return true;
+        }
+        if copied && self.flows.covers(passing, NUMBERED_NS) {
+            self.until = self.packets + LINGER;
+            return true;
+        }
+        self.flows.take(passing, NUMBERED_NS, copied);
+        false
+    }
+
+    /// Whether this whole datagram, at its own level of nesting, was seen a moment ago.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn datagram(&mut self, carried: &Carried<'_>, datagram: &Datagram<'_>, time_ns: i64) -> bool {
         let mut print = self.print(carried);
         let bytes = carried.payload.bytes;
-        if carried.protocol == ip::TCP {
-            // All but checksum and urgent pointer, then the options; the data follows from these.
-            let header = bytes.get(12).map_or(0, |offset| usize::from(offset >> 4) * 4);
-            print.write(bytes.get(..16).unwrap_or_default());
-            print.write(bytes.get(20..header).unwrap_or_default());
-            // A closed port answers each segment with a RST, and those are alike: without an
-            // identification they are copies only where other packets are copied too.
-            let resets = bytes.get(13).is_some_and(|flags| flags & RST != 0);
-            if resets && carried.identification == 0 && self.until < self.packets {
-                return false;
-            }
-        } else {
-            // Ports and length, then the data, as far as a call is known by it: of a copy with a tag, or
-            // with another header, a snaplen leaves more or less of what follows.
-            print.write(bytes.get(..6).unwrap_or_default());
-            let data = bytes.get(8..).unwrap_or_default();
-            print.write(data.get(..TOLD).unwrap_or(data));
-        }
-        self.seen(carried, print.finish(), carried.identification != 0, time_ns)
+        // Ports and length, then the data, as far as a call is known by it: of a copy with a tag, or
+        // with another header, a snaplen leaves more or less of what follows.
+        print.write(bytes.get(..6).unwrap_or_default());
+        let data = bytes.get(8..).unwrap_or_default();
+        print.write(data.get(..TOLD).unwrap_or(data));
+        let patience_ns = match (carried.identification, datagram.destination.port()) {
+            (0, ROCE_PORT) => UNNUMBERED_NS,
+            (0, _) => DATAGRAM_NS,
+            _ => NUMBERED_NS,
+        };
+        self.seen(carried, print.finish(), Within::of(patience_ns), time_ns)
     }
 
     /// Whether this fragment was seen a moment ago.
@@ -116,7 +178,7 @@ impl Copies {
         print.write_usize(piece.offset);
         let bytes = carried.payload.bytes;
         print.write(bytes.get(..TOLD).unwrap_or(bytes));
-        self.seen(carried, print.finish(), true, time_ns)
+        self.seen(carried, print.finish(), Within::of(NUMBERED_NS), time_ns)
     }
 
     fn print(&self, carried: &Carried<'_>) -> impl Hasher + use<> {
@@ -132,12 +194,16 @@ impl Copies {
         print
     }
 
-    fn seen(&mut self, carried: &Carried<'_>, print: u64, numbered: bool, time_ns: i64) -> bool {
+    /// Tells the two ends of a flow from others, and its directions from one another.
+    fn flow(&self, segment: &Segment<'_>) -> u64 {
+        self.hash.hash_one((segment.source, segment.destination)) | 1
+    }
+
+    fn seen(&mut self, carried: &Carried<'_>, print: u64, within: Within, time_ns: i64) -> bool {
         self.sets.resize(SETS, <[Slot; SET_SIZE]>::default());
         let print = print | 1;
         let Some(set) = self.sets.get_mut(place(carried)) else { return false };
-        let patience = if numbered { NUMBERED_NS } else { UNNUMBERED_NS };
-        if set.iter().any(|slot| slot.print == print && slot.time_ns.abs_diff(time_ns) <= patience) {
+        if set.iter().any(|slot| slot.print == print && within.holds(slot.time_ns, time_ns)) {
             self.until = self.packets + LINGER;
             return true;
         }

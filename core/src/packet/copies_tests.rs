@@ -1,6 +1,8 @@
 //! What is a copy, and what was sent again.
 
-use super::copies::{NUMBERED_NS, UNNUMBERED_NS};
+use std::slice::from_ref;
+
+use super::copies::{DATAGRAM_NS, NUMBERED_NS, UNNUMBERED_NS};
 use super::tests::{DATA, ethernet, ipv4, ipv6, packet, tcp, udp};
 use super::*;
 use crate::capture::LinkType;
@@ -48,12 +50,137 @@ fn a_packet_seen_on_two_interfaces_is_a_copy() {
 fn what_was_sent_again_is_no_copy() {
     assert!(!copy(&numbered(7), &numbered(8), 1_000), "another identification");
     assert!(!copy(&numbered(7), &numbered(7), NUMBERED_NS + 1), "long after");
-    for unnumbered in [numbered(0), ipv6(6, &tcp(&[], &DATA)), ipv4(17, 0, 0, &udp(&DATA))] {
-        assert!(copy(&unnumbered, &unnumbered, UNNUMBERED_NS));
-        assert!(!copy(&unnumbered, &unnumbered, UNNUMBERED_NS + 1), "sent again after a while");
+    let mut rdma = udp(&DATA);
+    rdma[2..4].copy_from_slice(&ROCE_PORT.to_be_bytes());
+    for (unnumbered, patience_ns) in [
+        (numbered(0), UNNUMBERED_NS),
+        (ipv6(6, &tcp(&[], &DATA)), UNNUMBERED_NS),
+        (ipv6(17, &udp(&DATA)), DATAGRAM_NS),
+        (ipv4(17, 0, 0, &udp(&DATA)), DATAGRAM_NS),
+        (ipv6(17, &rdma), UNNUMBERED_NS),
+    ] {
+        assert!(copy(&unnumbered, &unnumbered, patience_ns));
+        assert!(!copy(&unnumbered, &unnumbered, patience_ns + 1), "sent again after a while");
     }
-    let stamped = |clock: u8| ipv6(6, &tcp(&[1, 1, 8, 10, 0, 0, 0, clock, 0, 0, 0, 2], &DATA));
-    assert!(!copy(&stamped(1), &stamped(2), 1_000), "another timestamp");
+    assert!(!copy(&stamped(7, 1, 4), &stamped(7, 2, 4), 1_000), "another timestamp");
+}
+
+const MS: u64 = 1_000_000;
+
+/// A segment of IPv6, which has no identification: its sequence number, what the sender's clock shows, its length.
+fn stamped(sequence: u32, clock: u32, length: usize) -> Vec<u8> {
+    numbered_at(0, sequence, clock, length)
+}
+
+/// The same, of IPv4 if it is numbered.
+fn numbered_at(identification: u16, sequence: u32, clock: u32, length: usize) -> Vec<u8> {
+    let [c0, c1, c2, c3] = clock.to_be_bytes();
+    let mut segment = tcp(&[1, 1, 8, 10, c0, c1, c2, c3, 0, 0, 0, 2], &vec![7; length]);
+    segment[4..8].copy_from_slice(&sequence.to_be_bytes());
+    if identification == 0 { ipv6(6, &segment) } else { ipv4(6, identification, 0x4000, &segment) }
+}
+
+/// Segments of a sender whose clock ticks so often, some ms apart, each copied after a delay; and the places of those
+/// among them that count as copies.
+fn delayed(tick_ms: u64, apart_ms: u64, delay_ms: u64) -> (Vec<(u64, Vec<u8>)>, Vec<usize>) {
+    let mut packets: Vec<(u64, bool, Vec<u8>)> = Vec::new();
+    for n in 0..20 {
+        let at_ms = 1_000 + n * apart_ms;
+        let segment = stamped(n as u32 * 100, (at_ms / tick_ms) as u32, 100);
+        packets.push((at_ms * MS, false, segment.clone()));
+        packets.push(((at_ms + delay_ms) * MS, true, segment));
+    }
+    packets.sort_by_key(|(time, copied, _)| (*time, *copied));
+    let copied = (0..).zip(&packets).filter(|(_, packet)| packet.1).map(|(place, _)| place).collect();
+    (packets.into_iter().map(|(time, _, bytes)| (time, bytes)).collect(), copied)
+}
+
+fn places(found: &[bool]) -> Vec<usize> {
+    (0..).zip(found).filter(|(_, copy)| **copy).map(|(place, _)| place).collect()
+}
+
+#[test]
+fn a_late_copy_without_identification_is_told_by_the_clock_of_its_sender() {
+    // With answers in between, and sent without waiting.
+    for (tick_ms, apart_ms, delay_ms) in [(1, 7, 3), (1, 25, 10), (1, 1, 10), (4, 25, 10), (10, 3, 25)] {
+        let (packets, copied) = delayed(tick_ms, apart_ms, delay_ms);
+        let found = places(&copies(&packets));
+        // Nothing is known of the clock when the first comes again.
+        let late: Vec<usize> = copied.iter().copied().filter(|place| !found.contains(place)).collect();
+        assert!(late.len() <= 1 && late.iter().all(|place| *place == copied[0]), "{tick_ms} {late:?}");
+        assert!(found.iter().all(|place| copied.contains(place)), "{tick_ms} ms, {delay_ms} ms later");
+    }
+}
+
+#[test]
+fn what_a_slow_clock_stamps_alike_may_have_been_sent_again() {
+    for (tick_ms, apart_ms, again_ms) in [(10, 40, 9), (500, 30, 25), (100_000, 30, 25)] {
+        let (packets, _) = delayed(tick_ms, apart_ms, again_ms);
+        assert_eq!(places(&copies(&packets)), [], "{tick_ms} ms");
+    }
+}
+
+#[test]
+fn what_was_sent_again_at_another_time_is_no_copy_though_others_are() {
+    let (mut packets, copied) = delayed(1, 7, 3);
+    let again_ms = 1_000 + 19 * 7 + 5;
+    packets.push((again_ms * MS, stamped(1_900, again_ms as u32, 100)));
+    let found = copies(&packets);
+    assert!(found[copied[19]] && !found[40]);
+}
+
+#[test]
+fn a_syn_that_comes_again_soon_is_a_copy() {
+    let mut syn = ipv6(6, &tcp(&[], b""));
+    syn[40 + 13] = 0x02;
+    assert!(copy(&syn, &syn, 10 * MS) && !copy(&syn, &syn, 1_000 * MS));
+}
+
+/// What the host itself captures before its card cuts it, beside what is on the wire.
+#[test]
+fn a_segment_that_was_cut_or_put_together_is_a_copy() {
+    let mss = 1_448;
+    let whole = |identification| numbered_at(identification, 1_000, 5, 4 * mss + 100);
+    let parts = |identification: u16, clock| {
+        let part = move |n: u16| {
+            let length = if n < 4 { mss } else { 100 };
+            let number = if identification == 0 { 0 } else { identification + n };
+            numbered_at(number, 1_000 + u32::from(n) * mss as u32, clock, length)
+        };
+        (0..5).map(part).collect::<Vec<_>>()
+    };
+    let found = |packets: &[Vec<u8>]| {
+        // One packet that is copied as it is, so that copies are looked for.
+        let other = numbered_at(3, 500, 5, 10);
+        let all = [other.clone(), other].into_iter().chain(packets.iter().cloned());
+        let timed: Vec<_> = (0..).map(|n| n * 10_000).zip(all).collect();
+        copies(&timed)[2..].to_vec()
+    };
+    for identification in [0, 70] {
+        let (one, many) = (whole(identification), parts(identification, 5));
+        assert_eq!(found(&[from_ref(&one), &many[..]].concat()), [false, true, true, true, true, true]);
+        assert_eq!(found(&[&many[..], from_ref(&one)].concat()), [false, false, false, false, false, true]);
+        let between = [&many[..2], from_ref(&one), &many[2..]].concat();
+        assert_eq!(found(&between), [false, false, false, true, true, true], "what was new is known then");
+        // Sent again, at a later time.
+        assert_eq!(found(&[from_ref(&one), &parts(identification, 6)[..]].concat()), [false; 6]);
+        // Nothing else is copied.
+        let timed: Vec<_> = (0..).map(|n| n * 10_000).zip([&[one], &many[..]].concat()).collect();
+        assert_eq!(copies(&timed), [false; 6]);
+    }
+    // Sent again at once, so that the clock shows the same, but not the identification.
+    assert_eq!(found(&[&[whole(70)], &parts(75, 5)[..4]].concat()), [false; 5]);
+    assert_eq!(found(&[&parts(70, 5)[..], &[whole(75)]].concat()), [false; 6]);
+    // What fills a hole is known as well, once it was sent again; and what lies beside it stays known.
+    let many = parts(0, 5);
+    let hole = numbered_at(0, 1_000 + 2 * mss as u32, 6, mss);
+    let filled = [&many[..2], &many[3..], &[hole.clone(), numbered_at(0, 1_000, 6, 5 * mss), hole]].concat();
+    assert_eq!(found(&filled), [false, false, false, false, false, false, true]);
+    let halves = [0, 724].map(|at| numbered_at(0, 1_000 + 2 * mss as u32 + at, 6, 724));
+    let filled = [&many[..2], &many[3..], &filled[4..5], &halves[..], &many[3..]].concat();
+    assert_eq!(found(&filled), [false, false, false, false, false, true, true, true, true]);
+    // In part only.
+    assert_eq!(found(&[parts(70, 5)[1..].to_vec(), vec![whole(70)]].concat()), [false; 5]);
 }
 
 /// A VLAN tag takes four bytes of what the snaplen leaves.

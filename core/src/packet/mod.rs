@@ -10,6 +10,8 @@
 
 mod copies;
 
+mod flows;
+
 mod fragment;
 
 mod ip;
@@ -314,7 +316,7 @@ impl Seen {
         segment: &mut Segment<'a>,
     ) -> Result<(), Other> {
         segment.read(carried)?;
-        if watching && self.copies.packet(carried, self.time_ns) {
+        if watching && self.copies.segment(carried, segment, self.time_ns) {
             return Err(Other::Duplicate);
         }
         if self.iwarp.carries(segment) { Err(Other::Rdma) } else { Ok(()) }
@@ -337,7 +339,7 @@ impl Seen {
                 content => return content,
             }
         }
-        if watching && self.copies.packet(*carried, self.time_ns) {
+        if watching && self.copies.datagram(carried, &datagram, self.time_ns) {
             return Err(Other::Duplicate);
         }
         Ok(Roce::of(&datagram).map_or(Content::Datagram(datagram), Content::Roce))

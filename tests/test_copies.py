@@ -1,0 +1,78 @@
+"""Copies of packets without numbers, which come late or were cut otherwise: none was sent again.
+
+IPv6 numbers no packets. What tells a copy then is the clock of its sender, in the timestamps of
+TCP: what is sent again bears the time at which it is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pcapnfs.synth.builder import Capture, Conversation, nfs3
+from pcapnfs.synth.builder.nfs3 import results
+from pcapnfs.synth.builder.packet import Frame
+from tests.damage import rows
+from tests.decoded import MS, T
+
+pytest.importorskip("pcapnfs._core")
+
+SIZE = 20_000
+"""Bytes of a READ: fifteen segments."""
+
+CALLS = 20
+
+HANDSHAKE = 3
+"""Packets that open the connection."""
+
+
+def talk(*, clocks: int = 0, mss: int = 1448) -> Conversation:
+    """READs over a path of 7 ms, one after the other, by clocks that are so many ms ahead."""
+    conversation = Conversation(
+        "fd00::11", "fd00::10", mss=mss, mtu=mss + 100, timestamp_bases=(clocks, clocks)
+    ).open(T, 7 * MS)
+    for number in range(CALLS):
+        at = T + (number + 2) * 20 * MS
+        conversation.call(number, at, *nfs3.read(b"file", number * SIZE, SIZE))
+        conversation.reply(number, at + 7 * MS, results.read(bytes(SIZE)))
+    return conversation
+
+
+def again() -> tuple[Frame, Frame]:
+    """A call and a segment of another one's answer, sent again 5 ms later: at another time."""
+    frames = talk(clocks=5).frames
+    each = (len(frames) - HANDSHAKE) // CALLS
+    call, segment = frames[HANDSHAKE + 2 * each], frames[HANDSHAKE + 5 * each + 4]
+    assert len(call.data) < 300 < 1400 < len(segment.data)
+    return call.at(call.time_ns + 5 * MS), segment.at(segment.time_ns + 5 * MS)
+
+
+def resent(capture: Capture, path: Path) -> int:
+    """How many segments were sent again."""
+    ((segments,),) = rows(
+        capture.write(path), "SELECT sum(client_resent + server_resent) FROM connections"
+    )
+    return int(segments)
+
+
+@pytest.mark.parametrize("delay_ms", [1, 3, 10, 40])
+def test_what_a_second_place_of_capture_saw_later_was_not_sent_again(
+    delay_ms: int, tmp_path: Path
+) -> None:
+    frames = talk().frames
+    copies = [frame.at(frame.time_ns + delay_ms * MS) for frame in frames]
+    assert resent(Capture([*frames, *copies]), tmp_path / "twice.pcap") == 0
+    assert resent(Capture([*frames, *copies, *again()]), tmp_path / "again.pcap") == 2
+
+
+@pytest.mark.parametrize("after_ns", [-20_000, 20_000, 3 * MS])
+def test_what_a_host_captured_before_it_was_cut_was_not_sent_again(
+    after_ns: int, tmp_path: Path
+) -> None:
+    """A card cuts what is sent, and puts together what comes."""
+    wire = talk().frames
+    host = [frame.at(frame.time_ns + after_ns) for frame in talk(mss=60_000).frames]
+    assert len(wire) > 5 * len(host)
+    assert resent(Capture([*wire, *host]), tmp_path / "both.pcap") == 0
+    assert resent(Capture([*wire, *host, *again()]), tmp_path / "again.pcap") == 2

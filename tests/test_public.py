@@ -15,13 +15,16 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.columns import of
+from pcapnfs.verify.ours import READS
+from pcapnfs.verify.verification import settings
 
 from .oracles import comparison, headers
 from .oracles.comparison import Differences, Exchange, Key
 from .oracles.corpus import corpus_path, require_corpus
 from .oracles.nfstrace import Breakdown, Session, breakdowns
 from .oracles.survey import captures
-from .oracles.tshark import dissect, require_tshark, tshark_cache
+from .oracles.tshark import MOST_PACKETS, dissect, require_tshark, tshark_cache, waits
 
 pytest.importorskip("pcapnfs._core")
 
@@ -47,8 +50,8 @@ _KNOWN: dict[str, dict[str, int]] = {
 }
 """Differences to tshark, by kind."""
 
-_PORTS = (2049, 20049)
-"""What tshark is told to be RPC; the other ports it finds by itself."""
+PORTS = (2049, 20049)
+"""What tshark is told to be RPC besides the ports of servers that pcapnfs finds."""
 
 _NFS3 = (100003, 3)
 
@@ -65,9 +68,28 @@ def _path(name: str) -> Path:
     return require_corpus() / "public" / name
 
 
-def _tshark(name: str, config: pytest.Config) -> dict[Key, Exchange]:
+def _tshark(
+    name: str, config: pytest.Config, trace: pcapnfs.Trace | None = None
+) -> dict[Key, Exchange]:
+    """Every call that it finds in a capture, of which this is the trace.
+
+    It is told of its ports as `pcapnfs verify` tells it, which asks the same in
+    `tests/verify/test_verify.py`.
+    """
     require_tshark()
-    return comparison.dissected(dissect([_path(name)], _PORTS, tshark_cache(config)))
+    if trace is None:
+        with pcapnfs.open(_path(name), columns=READS) as opened:
+            return _tshark(name, config, opened)
+    named = settings(trace)
+    found = dissect(
+        [_path(name)],
+        PORTS,
+        tshark_cache(config),
+        whole_packets=waits(named),
+        named=named,
+        packets=MOST_PACKETS,
+    )
+    return comparison.dissected(found)
 
 
 def _stops(config: pytest.Config) -> bool:
@@ -79,7 +101,9 @@ def _stops(config: pytest.Config) -> bool:
 
 
 def _differences(name: str, config: pytest.Config) -> Differences:
-    return comparison.differences(comparison.decoded([_path(name)]), _tshark(name, config))
+    with pcapnfs.open(_path(name)) as trace:
+        mine = comparison.decoded_of(trace, MOST_PACKETS)
+        return comparison.differences(mine, _tshark(name, config, trace))
 
 
 # Against tshark ----------------------------------------------------------------------------------
@@ -93,6 +117,26 @@ def test_calls_are_those_of_tshark(name: str, pytestconfig: pytest.Config) -> No
     if name == _DIRECTORY and not _stops(pytestconfig):
         known = {}
     assert _differences(name, pytestconfig).counts() == known
+
+
+def test_what_is_behind_the_packets_that_are_compared_is_of_kinds_that_came_before() -> None:
+    """All calls of the largest capture are counted against nfstrace's below."""
+    kinds = "select op, signature, status_name, undecoded, protocol from calls"
+    asked = of(
+        calls="connection call_frame reply_frame op signature status_name undecoded protocol"
+    )
+    with pcapnfs.open(_path(_LARGE), columns=asked) as trace:
+        behind = trace.rows(
+            f"""
+            {kinds} where call_frame > {MOST_PACKETS} or reply_frame > {MOST_PACKETS}
+            except {kinds} where greatest(call_frame, reply_frame) <= {MOST_PACKETS}
+            """
+        )
+        begun = "select min(call_frame) from calls group by connection"
+        began = max(frame for (frame,) in trace.rows(begun))
+        (file,) = trace.meta.files
+    assert behind == []
+    assert began < MOST_PACKETS < file.packets
 
 
 def test_every_known_difference_belongs_to_a_capture() -> None:
@@ -344,9 +388,9 @@ def test_nothing_is_invented() -> None:
 def test_a_packed_capture_is_unpacked_for_tshark(tmp_path: Path) -> None:
     """The oracle's own way with bzip2, which tshark does not read."""
     require_tshark()
-    plain = dissect([_path("zeek/mount-unmount.pcap")], _PORTS, tmp_path / "plain")
+    plain = dissect([_path("zeek/mount-unmount.pcap")], PORTS, tmp_path / "plain")
     packed = tmp_path / "packed.pcap.bz2"
     with _path("zeek/mount-unmount.pcap").open("rb") as stream, bz2.open(packed, "wb") as target:
         shutil.copyfileobj(stream, target)
-    assert dissect([packed], _PORTS, tmp_path / "packed") == plain
+    assert dissect([packed], PORTS, tmp_path / "packed") == plain
     assert plain.calls

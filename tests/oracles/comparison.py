@@ -62,12 +62,18 @@ def decoded(files: Iterable[Path]) -> dict[Key, Exchange]:
         return decoded_of(trace)
 
 
-def decoded_of(trace: pcapnfs.Trace) -> dict[Key, Exchange]:
-    """Every call of a trace."""
+def decoded_of(trace: pcapnfs.Trace, packets: int | None = None) -> dict[Key, Exchange]:
+    """Every call of a trace, or of its first packets, so many: a reply behind them is none."""
+    end = 2**63 - 1 if packets is None else packets
     operations, executed = _operations(trace, "true"), _operations(trace, "executed")
     rows = trace.sql(
-        "select call_frame, xid, call, program, version, procedure, reply_frame, srt, status "
-        "from calls"
+        """
+        select call_frame, xid, call, program, version, procedure,
+               if(reply_frame <= $end, reply_frame, null), if(reply_frame <= $end, srt, null),
+               if(reply_frame <= $end, status, null), coalesce(reply_frame > $end, false)
+        from calls where call_frame is null or call_frame <= $end
+        """,
+        {"end": end},
     ).fetchall()
     found = {
         (row[0], row[1]): Exchange(
@@ -78,7 +84,7 @@ def decoded_of(trace: pcapnfs.Trace) -> dict[Key, Exchange]:
             srt_ns=row[7],
             status=row[8],
             operations=tuple(operations[row[2]]),
-            executed=tuple(executed[row[2]]),
+            executed=() if row[9] else tuple(executed[row[2]]),
         )
         for row in rows
     }

@@ -36,7 +36,11 @@ NFS_PROGRAM = 100003
 NFSACL_PROGRAM = 100227
 """ONC RPC program number of the NFSACL side protocol, version 3."""
 
-_CACHE_FORMAT = 8
+MOST_PACKETS = 60_000
+"""Packets of a public capture that are held against tshark, call by call. One has three times as
+many: `tests/test_public.py` shows that what follows is of kinds that came before."""
+
+_CACHE_FORMAT = 9
 """Part of the cache key: raised whenever `Message` or the way it is filled changes."""
 
 _FRAME_FIELDS = ("frame.number", "frame.time_epoch", "tcp.stream", "udp.stream")
@@ -177,24 +181,27 @@ def dissect(
     *,
     whole_packets: bool = True,
     named: Iterable[str] = (),
+    packets: int | None = None,
 ) -> Dissection:
     """Runs tshark over the files of one capture, or takes the cached result of an earlier run.
 
     `ports` are the server ports whose payload is RPC whatever the other port suggests. With
     `whole_packets` tshark waits for segments that are out of order; it must not where a snaplen
     cut packets off, as it would wait for the missing bytes for ever. `named` is what else tshark
-    is told of ports, so that what it says can serve whoever tells it that (`recorded`). Raises
+    is told of ports, so that what it says can serve whoever tells it that (`recorded`). With
+    `packets` it reads the first ones only, so many. Raises
     `subprocess.CalledProcessError` when tshark fails for another reason than a file that is cut
     short.
     """
     options = _options(ports, whole_packets, named)
-    key = _key(files, options)
+    key = _key(files, options, packets)
     cached = cache / f"{key}.json"
     if cached.is_file():
         messages = [_from_json(row) for row in json.loads(cached.read_text(encoding="utf-8"))]
     else:
         cache.mkdir(parents=True, exist_ok=True)
-        messages = list(_run(files, options, cache / f"{key}.rows" if named else None))
+        record = cache / f"{key}.rows" if named else None
+        messages = list(_run(files, options, packets, record))
         partial = cached.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps([_values(message) for message in messages]), encoding="utf-8")
         partial.replace(cached)
@@ -203,25 +210,37 @@ def dissect(
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What tshark has said of a capture that is one file."""
+    """What tshark has said of a capture."""
 
+    read: str
+    """Digest of the file that it read: the capture, unpacked or put together where it had to be."""
+    packets: int | None
+    """It read so many of its packets at most; None: all."""
     rows: bytes
     ports: frozenset[str]
     """Ports that it was told of, as in `tcp.port==2049,rpc`."""
 
-    def answer(self, command: Sequence[str], path: Path, named: Sequence[str]) -> bytes | None:
+    def answer(self, command: Sequence[str], named: Sequence[str]) -> bytes | None:
         """What it says to such a command, as of `pcapnfs verify` with its options `named`; None
-        where it was asked something else.
+        where it was asked something else, or of another file.
         """
+        path = Path(command[command.index("-r") + 1])
         wanted = [field for flag, field in pairwise(command) if flag == "-e"]
         output = ["-T", "fields", "-E", "occurrence=a", "-E", f"aggregator={_SEPARATOR}"]
-        asked = ["-r", str(path), "-n", *named, "-Y", _FRAMES, *output]
+        asked = ["-r", str(path), "-n", *named, *_limit(self.packets), "-Y", _FRAMES, *output]
         asked += [word for field in wanted for word in ("-e", field)]
         if [*command[1:]] != asked or not set(wanted) <= set(_FIELDS):
+            return None
+        if _digest(path) != self.read:
             return None
         places = [_FIELDS.index(field) for field in wanted]
         lines = (line.split(b"\t") for line in self.rows.splitlines())
         return b"".join(b"\t".join([line[at] for at in places]) + b"\n" for line in lines)
+
+
+def waits(named: Iterable[str]) -> bool:
+    """Whether options of `pcapnfs verify` have tshark wait for segments that are out of order."""
+    return "tcp.reassemble_out_of_order:TRUE" in named
 
 
 def recorded(
@@ -231,15 +250,15 @@ def recorded(
     *,
     whole_packets: bool,
     named: Sequence[str],
+    packets: int | None = None,
 ) -> Recording | None:
-    """What tshark said when `dissect` was asked the same; None where it was not, or packed the
-    capture anew for it.
-    """
+    """What tshark said when `dissect` was asked the same; None where it was not."""
     options = _options(ports, whole_packets, named)
-    kept = cache / f"{_key(files, options)}.rows"
-    if len(files) > 1 or files[0].suffix == ".bz2" or not kept.is_file():
+    kept = cache / f"{_key(files, options, packets)}.rows"
+    if not kept.is_file():
         return None
-    return Recording(kept.read_bytes(), frozenset(options[4::2]))
+    read, _, rows = kept.read_bytes().partition(b"\n")
+    return Recording(read.decode(), packets, rows, frozenset(options[4::2]))
 
 
 def pair(messages: Iterable[Message]) -> Dissection:
@@ -298,12 +317,17 @@ def _identity(call: Message) -> tuple[object, ...]:
     )
 
 
-def _key(files: Sequence[Path], options: Sequence[str]) -> str:
-    digest = hashlib.sha256(f"{_CACHE_FORMAT} {_version()} {options}".encode())
+def _key(files: Sequence[Path], options: Sequence[str], packets: int | None) -> str:
+    digest = hashlib.sha256(f"{_CACHE_FORMAT} {_version()} {options} {packets}".encode())
     for path in files:
         with path.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @functools.cache
@@ -321,11 +345,13 @@ def _from_json(row: Iterable[Any]) -> Message:
     return Message(*values)
 
 
-def _run(files: Sequence[Path], options: list[str], record: Path | None) -> Iterator[Message]:
+def _run(
+    files: Sequence[Path], options: list[str], packets: int | None, record: Path | None
+) -> Iterator[Message]:
     with tempfile.TemporaryDirectory(prefix="tshark-") as scratch:
         path = _one_file(files, Path(scratch))
         environment = {**os.environ, "WIRESHARK_CONFIG_DIR": scratch, "TZ": "UTC"}
-        yield from _messages(path, options, environment, record)
+        yield from _messages(path, options, packets, environment, record)
 
 
 def _one_file(files: Sequence[Path], scratch: Path) -> Path:
@@ -351,15 +377,24 @@ def _options(ports: Iterable[int], whole_packets: bool, named: Iterable[str]) ->
     return options
 
 
+def _limit(packets: int | None) -> list[str]:
+    """What has tshark read so many packets."""
+    return [] if packets is None else ["-c", str(packets)]
+
+
 def _messages(
-    path: Path, options: list[str], environment: dict[str, str], record: Path | None
+    path: Path,
+    options: list[str],
+    packets: int | None,
+    environment: dict[str, str],
+    record: Path | None,
 ) -> Iterator[Message]:
     wanted = [argument for field in _FIELDS for argument in ("-e", field)]
     output = ["-T", "fields", "-E", "occurrence=a", "-E", f"aggregator={_SEPARATOR}", *wanted]
-    table = _tshark(path, [*options, "-Y", _FRAMES, *output], environment)
+    table = _tshark(path, [*options, *_limit(packets), "-Y", _FRAMES, *output], environment)
     if record is not None:
         partial = record.with_suffix(f".{os.getpid()}")
-        partial.write_text(table, encoding="utf-8")
+        partial.write_text(f"{_digest(path)}\n{table}", encoding="utf-8")
         partial.replace(record)
     crowded: dict[int, dict[str, str]] = {}
     single: list[Message] = []

@@ -30,16 +30,20 @@ from tests.oracles import corpus
 from tests.oracles.corpus import require_corpus
 from tests.oracles.opened import opened
 from tests.oracles.survey import captures, described
-from tests.oracles.tshark import recorded, require_tshark, tshark_cache
+from tests.oracles.tshark import (
+    MOST_PACKETS,
+    Recording,
+    recorded,
+    require_tshark,
+    tshark_cache,
+    waits,
+)
+from tests.test_public import PORTS
 from tests.unit.rows import ROOT
 
 pytest.importorskip("pcapnfs._core")
 
 V3, V42 = ROOT / "samples" / "k61-tar-v3.pcap", ROOT / "samples" / "k61-tar-v42.pcap"
-
-MOST_PACKETS = 60_000
-"""Packets of a public capture that are compared: one has three times as many, which are much alike.
-All of them are held against tshark in `tests/test_public.py`."""
 
 
 @pytest.fixture(autouse=True)
@@ -70,35 +74,50 @@ def test_every_difference_on_a_real_capture_has_its_reason(
     tmp_path: Path,
 ) -> None:
     require_corpus()
+    files = captures()[name]
+    names = [str(path) for path in files]
+    cache = tshark_cache(pytestconfig)
     if capture is None:
-        result = verified(*captures()[name], packets=MOST_PACKETS)
+        with pcapnfs.open(names, columns=ours.READS) as trace:
+            named = settings(trace)
+            said = recorded(
+                files,
+                PORTS,
+                cache,
+                whole_packets=waits(named),
+                named=named,
+                packets=MOST_PACKETS,
+            )
+            answer_again(said, trace, tmp_path, monkeypatch)
+            result = verify(trace, names, packets=MOST_PACKETS)
     else:
-        trace = opened(capture).trace
-        answer_again(capture, trace, tshark_cache(pytestconfig), tmp_path, monkeypatch)
-        result = verify(trace, [str(path) for path in capture.files])
+        trace, ports = opened(capture).trace, capture.ports
+        named, whole = settings(trace), capture.full
+        said = recorded(files, ports, cache, whole_packets=whole, named=named)
+        answer_again(said, trace, tmp_path, monkeypatch)
+        result = verify(trace, names)
     assert [each for each in result.differences if each.reason is None] == []
     assert result.unexplained == 0
 
 
 def answer_again(
-    capture: corpus.Capture,
+    said: Recording | None,
     trace: pcapnfs.Trace,
-    cache: Path,
     scratch: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where tshark was asked the very same by `test_lab.py` or `test_other.py`, take its answer.
+    """Where tshark was asked the very same by `test_lab.py`, `test_other.py` or `test_public.py`,
+    take its answer.
 
     It was told of ports besides, which may not be in the capture.
     """
     named, (servers, clients) = settings(trace), ours.ports(trace)
-    said = recorded(capture.files, capture.ports, cache, whole_packets=capture.full, named=named)
     there = {f"{transport}.port=={port},rpc" for transport, port in servers | clients}
     if said is None or (said.ports - set(named)) & there:
         return
 
     def popen(command: list[str], **details: object) -> subprocess.Popen[bytes]:
-        again = said.answer(command, capture.files[0], named)
+        again = said.answer(command, named)
         if again is None:
             return subprocess.Popen(command, **details)  # type: ignore[call-overload,no-any-return]
         (scratch / "said").write_bytes(again)

@@ -27,6 +27,17 @@ from tests.unit.rows import ROOT, tables
 LAB = ("loss-v42", "k61-restart-v3", "k61-two-clients-v3-server", "fmt-rotated-v3", "mix-v42")
 """Captures of the corpus with losses, reconnects, several files, every procedure."""
 
+ASKED = (
+    "cachedread-v3-snap96.pcap",
+    "k61-locks-v42-server.pcap",
+    "k61-retrans-v3.pcap",
+    "k61-walk-v3.pcap",
+    "published-v41-tar.pcap",
+)
+"""Samples that are summarized from everywhere, besides those captures: packets that are cut, locks
+and delegations, calls that were sent again, listings, sessions. Of one of each kind is enough: a
+summary puts its queries, and the tables are the same."""
+
 
 def captures() -> Iterator[object]:
     for path in SAMPLES:
@@ -41,20 +52,22 @@ def captures() -> Iterator[object]:
 def test_all_ways_of_keeping_tables_give_the_same(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """All tables; and where tables differ most, also what is said of them."""
     stored = written(files, tmp_path / "a.nfstrace")
-    wanted = summarized(*files)  # Of a trace as the first of these is one.
+    asked = files[0].name in ASKED or files[0].parent != SAMPLES[0].parent
     with pcapnfs.open(files) as memory, pcapnfs.open(stored) as disk:
         assert_same_tables(memory, disk)
-        assert to_json(pcapnfs.summarize(disk)) == wanted
+        if asked:  # The first of a trace as `memory` is one.
+            assert summarized(*files) == to_json(pcapnfs.summarize(disk))
     monkeypatch.setattr(opening, "IN_MEMORY_BYTES", 0)
     with pcapnfs.open(files, memory=100 << 20) as large, pcapnfs.open(stored) as disk:
         assert "read_parquet" in view(large, "calls")
         assert_same_tables(large, disk)
-    # Files as those of `large`: asking these alone is enough.
-    with pcapnfs.open(files, columns=summary.READS, memory=100 << 20) as chosen:
-        assert "read_parquet" in view(chosen, "calls")
-        chosen.workers = 3  # Nor does it matter what is asked at the same time.
-        assert to_json(pcapnfs.summarize(chosen)) == wanted
+    if asked:  # Files as those of `large`: asking these alone is enough.
+        with pcapnfs.open(files, columns=summary.READS, memory=100 << 20) as chosen:
+            assert "read_parquet" in view(chosen, "calls")
+            chosen.workers = 3  # Nor does it matter what is asked at the same time.
+            assert to_json(pcapnfs.summarize(chosen)) == summarized(*files)
     with pcapnfs.open(files, stored=True) as passing, pcapnfs.open(stored) as disk:
         # Views of files, as the trace on disk has them: that all rows are the same is enough.
         assert view(passing, "calls").count("read_parquet") == 1

@@ -7,7 +7,8 @@ import gzip
 import json
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,14 @@ def packets(path: Path) -> list[list[str]]:
 
 def comments(path: Path) -> dict[int, list[str]]:
     """The comments that tshark shows, by frame."""
-    rows = tshark(path, "frame.number", "frame.comment", wanted="frame.comment")
-    return {int(frame): text.split(BETWEEN) for frame, text in rows}
+    return packets_and_comments(path)[1]
+
+
+def packets_and_comments(path: Path) -> tuple[list[list[str]], dict[int, list[str]]]:
+    """Both, of one run of tshark."""
+    rows = tshark(path, *PACKET, "frame.comment")
+    found = {int(row[0]): row[-1].split(BETWEEN) for row in rows if row[-1]}
+    return [[value or "0" for value in row[:-1]] for row in rows], found
 
 
 @functools.cache
@@ -70,9 +77,25 @@ def annotated(out: Path, *paths: Path) -> annotation.Annotation:
 
 
 def annotated_as_told(out: Path, path: Path) -> tuple[annotation.Annotation, dict[int, list[str]]]:
-    """The same of one capture, and what there is to say of it."""
-    with pcapnfs.open(path, columns=annotation.READS) as trace:
-        return annotation.annotate(trace, out), by_frame(annotation.remarks(trace))
+    """The same of one capture, and what there is to say of it: what the annotation found out."""
+    with pcapnfs.open(path, columns=annotation.READS) as trace, asked_once() as found:
+        told = annotation.annotate(trace, out)
+    return told, by_frame(*found)
+
+
+@contextmanager
+def asked_once() -> Iterator[list[annotation.Remarks]]:
+    """What there is to say of a trace, as whoever annotates it meanwhile finds it out."""
+    found: list[annotation.Remarks] = []
+    ask = annotation.remarks
+
+    def remarks(trace: pcapnfs.Trace, *, top: int) -> annotation.Remarks:
+        found.append(ask(trace, top=top))
+        return found[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(annotation, "remarks", remarks)
+        yield found
 
 
 def tool(*command: str | Path) -> None:
@@ -135,11 +158,12 @@ def test_comments_stand_at_their_frames_and_packets_stay(
     capture, out = form(TAR, tmp_path), tmp_path / "out.pcapng"
     told, expected = annotated_as_told(out, capture)
     assert expected
-    assert comments(out) == expected
+    written, shown = packets_and_comments(out)
+    assert shown == expected
     assert told.comments == sum(map(len, expected.values()))
     assert told.frames == len(expected)
     there = packets(capture)
-    assert packets(out) == there
+    assert written == there
     assert told.packets == len(there)
     assert told.damage == ()
 
@@ -184,8 +208,9 @@ def test_a_damaged_file_is_annotated_up_to_there(tmp_path: Path) -> None:
     assert len(told.damage) == 1
     assert str(broken) in told.damage[0]
     assert "ends within a packet" in told.damage[0]
-    assert comments(out) == expected
-    assert packets(out) == packets(broken)[: told.packets]
+    written, shown = packets_and_comments(out)
+    assert shown == expected
+    assert written == packets(broken)[: told.packets]
 
 
 def test_files_of_a_rotation_become_one_with_the_frames_of_reports(tmp_path: Path) -> None:
@@ -194,8 +219,7 @@ def test_files_of_a_rotation_become_one_with_the_frames_of_reports(tmp_path: Pat
     assert len(parts) > 3
     out = tmp_path / "out.pcapng"
     annotated(out, *parts[::-1])
-    assert comments(out) == of_tar()
-    assert packets(out) == packets(TAR)
+    assert packets_and_comments(out) == (packets(TAR), of_tar())
 
 
 def test_a_trace_leads_to_its_captures(tmp_path: Path, capsys: Printed) -> None:
@@ -215,9 +239,10 @@ def test_a_trace_leads_to_its_captures(tmp_path: Path, capsys: Printed) -> None:
 def test_an_annotated_sample_is_analysed_alike(sample: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcapng"
     with pcapnfs.open(sample) as trace:
-        annotation.annotate(trace, out)
+        with asked_once() as found:
+            annotation.annotate(trace, out)
         before = trace.sql("from calls order by call").fetchall()
-        remarks = by_frame(annotation.remarks(trace))
+    remarks = by_frame(*found)
     with pcapnfs.open(out) as trace:
         assert trace.sql("from calls order by call").fetchall() == before
         assert by_frame(annotation.remarks(trace)) == remarks

@@ -276,9 +276,11 @@ def from_part(capture: Capture, part: float) -> Capture:
 def test_a_copy_over_a_full_link_is_told_as_path_however_late_the_capture_begins(
     mbits: int, window: int, tmp_path: Path
 ) -> None:
-    """The link takes 80 to 240 ms for what is under way."""
+    """The link takes 80 to 240 ms for what is under way. Where it takes least, the capture begins
+    late in more ways.
+    """
     capture = full_link(COPY, mbits, window)
-    for part in (0, 0.1, 0.3, 0.5, 0.7, 0.8):
+    for part in (0, 0.1, 0.3, 0.5, 0.7, 0.8) if window == 500_000 else (0, 0.4, 0.8):
         findings, causes, _ = told(from_part(capture, part), tmp_path)
         assert findings["slower_path"].confidence == "certain", part
         assert (causes.get("server") or 0) < (causes["path"] or 0), part
@@ -297,11 +299,11 @@ def test_a_full_link_that_loses_packets_is_told_as_path_too(part: float, tmp_pat
 def test_a_server_that_takes_no_more_is_no_longer_path(
     delay_ms: int, rtt_ns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It delays the ACKs of full-sized segments as well."""
+    """It delays the ACKs of full-sized segments as well. Each delay begins with each part once."""
     options = replace(OPTIONS, size=8_000, rtt_ns=rtt_ns)
     _takes_no_more(monkeypatch, options.start_ns + 200 * MS, delay_ms * MS)
     capture = slower_storage(options, 400 * MS)
-    for part in (0, 0.2, 0.5, 0.8):
+    for part in (0, 0.5) if (rtt_ns > MS) == (delay_ms == 100) else (0.2, 0.8):
         findings, _, _ = told(from_part(capture, part), tmp_path)
         assert "slower_path" not in findings, part
 

@@ -45,9 +45,9 @@ _COMPARABLE = [
 # Golden files ------------------------------------------------------------------------------------
 
 
-@_EACH
+@pytest.mark.parametrize("sample", samples()[::5], ids=lambda path: path.name)
 def test_says_what_the_golden_file_says(sample: Path) -> None:
-    assert golden(sample).is_file(), "run python tests/golden/regenerate.py"
+    """By the functions that write the files. Of each sample the commands say it below."""
     found = json.loads(snapshot(sample))
     assert found == json.loads(golden(sample).read_text(encoding="utf-8"))
 

@@ -41,6 +41,7 @@ from pcapnfs.views.run_time_changed import in_a_sentence
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.sides import side_in, side_of
 from tests.unit.rows import ROOT, Row, call, file, operation, trace_of
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
@@ -160,8 +161,7 @@ def test_what_was_changed_is_told_and_nothing_else(before: str, after: str) -> N
 )
 def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, told: bool) -> None:
     forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
-    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
-        bare = gather(trace)
+    bare = side_of(calls=[call(1, "GETATTR", 1)])
     none = replace(bare, mounts=(replace(MOUNT, verdicts=(forgets,)),))
     kept = replace(MOUNT, moves=0, returns=returns, returns_looked_up=again)
     default = replace(bare, mounts=(kept,))
@@ -191,8 +191,7 @@ def test_a_sync_mount_is_told_from_one_that_gathers_and_is_no_wsize(
     files: tuple[int, ...], gathered: int, unstable: int, told: bool
 ) -> None:
     waits = Verdict(("sync",), "sync", "possible", "40 WRITEs asked for stable storage", ())
-    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
-        bare = gather(trace)
+    bare = side_of(calls=[call(1, "GETATTR", 1)])
     habits = replace(bare.habits, largest_write_bytes=4096, writes_stable=80)
     through = replace(
         bare,
@@ -221,8 +220,7 @@ def test_the_number_of_connections_is_told() -> None:
             call(place, "GETATTR", 1, connection=number)
             for place, number in enumerate(connections, 1)
         ]
-        with trace_of(calls=rows, connections=[{"transport": "TCP"}] * 2) as trace:
-            return gather(trace)
+        return side_of(calls=rows, connections=[{"transport": "TCP"}] * 2)
 
     one, two, anew = over(0, 0, 0, 0), over(0, 1, 0, 1), over(0, 0, 1, 1)
     (cause,) = causes(one, two, ())
@@ -245,8 +243,9 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
     names = [call(50 + place, "LOOKUP", 1, directory=1, status=2) for place in range(used)]
     names += [call(99, "REMOVE", 1, directory=8)]
     found = [operation(1, "LOOKUP", status=0)]
-    with trace_of(calls=[*looked_up, *names], operations=found) as trace:
-        default = replace(gather(trace), mounts=(replace(MOUNT, moves=0),))
+    default = replace(
+        side_of(calls=[*looked_up, *names], operations=found), mounts=(replace(MOUNT, moves=0),)
+    )
     assert (default.habits.names_used, default.habits.directories_again) == (used, again)
     none = replace(default, mounts=(replace(MOUNT, verdicts=(forgets,)),))
     told_of = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
@@ -262,8 +261,7 @@ def test_longer_timeouts_than_those_of_some_seconds_need_not_be_the_default() ->
     options = tuple(f"{name}={value}" for name in ("actimeo", "acregmax") for value in (1, 2, 3))
     short = Verdict(options, "actimeo=1…3 or acregmax=1…3", "possible", "asked 20 times", ())
     never = Verdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
-    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
-        bare = gather(trace)
+    bare = side_of(calls=[call(1, "GETATTR", 1)])
     brief, none, plain = (
         replace(bare, mounts=(replace(MOUNT, verdicts=verdicts),))
         for verdicts in ((short,), (never,), ())
@@ -287,8 +285,9 @@ def test_names_are_kept_where_children_are_asked_for_without_looking_them_up(
     """A walk of what is known already has no calls by name."""
     forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
     asked = [call(1 + place, "LOOKUP", 1, directory=9) for place in range(lookups)]
-    with trace_of(calls=[*asked, call(99, "GETATTR", 1)]) as trace:
-        default = replace(gather(trace), mounts=(replace(MOUNT, moves=moves),))
+    default = replace(
+        side_of(calls=[*asked, call(99, "GETATTR", 1)]), mounts=(replace(MOUNT, moves=moves),)
+    )
     none = replace(default, mounts=(replace(MOUNT, moves=0, verdicts=(forgets,)),))
     found = [cause for cause in causes(default, none, ()) if cause.subject == "name_cache"]
     assert bool(found) is told
@@ -310,8 +309,7 @@ def moving(folder: Path, name: str, **options: object) -> Side:
     path = folder / f"{name}.pcap"
     chosen = replace(reading, **options)  # type: ignore[arg-type]
     path.write_bytes(Simulation(chosen).run()[0].pcap())
-    with pcapnfs.open(path) as trace:
-        return gather(trace)
+    return side_in(path)
 
 
 def test_a_link_of_another_rate_is_told(tmp_path: Path) -> None:
@@ -329,8 +327,7 @@ def unpacking(folder: Path, name: str, **options: object) -> Side:
     path = folder / f"{name}.pcap"
     chosen = replace(Options(workload="tar", files=60), **options)  # type: ignore[arg-type]
     path.write_bytes(Simulation(chosen).run()[0].pcap())
-    with pcapnfs.open(path) as trace:
-        return gather(trace)
+    return side_in(path)
 
 
 MS_NS = 1_000_000
@@ -474,18 +471,15 @@ def damaged(damage: Damage, folder: Path) -> Side:
     assert whole is not None
     path = folder / "damaged.pcap"
     damage(whole).write(path)
-    with pcapnfs.open([path]) as trace:
-        return gather(trace)
+    return side_in(path)
 
 
 def undamaged() -> Side:
-    with pcapnfs.open([SAMPLE]) as trace:
-        return gather(trace)
+    return side_in(SAMPLE)
 
 
 def test_the_time_of_a_call_without_reply_is_no_run_time() -> None:
-    with trace_of(calls=[call(1, "GETATTR", None)]) as trace:
-        unanswered = gather(trace)
+    unanswered = side_of(calls=[call(1, "GETATTR", None)])
     for result in (of_sides(undamaged(), unanswered), of_sides(unanswered, undamaged())):
         assert {result.before.known, result.after.known} == {False, True}
         assert (result.factor, result.steps, result.foretold) == (None, (), ())
@@ -494,8 +488,7 @@ def test_the_time_of_a_call_without_reply_is_no_run_time() -> None:
 
 def test_under_tls_nobody_knows_how_long_a_run_took() -> None:
     sealed = {"client_bytes": 600, "server_bytes": 400, "sealed_bytes": 990}
-    with trace_of(calls=[call(1, "NULL", 9)], connections=[sealed]) as trace:
-        result = of_sides(gather(trace), undamaged())
+    result = of_sides(side_of(calls=[call(1, "NULL", 9)], connections=[sealed]), undamaged())
     assert (result.before.known, result.factor, result.steps) == (False, None, ())
 
 
@@ -618,7 +611,7 @@ def listed(op: str, looked_up: int, path: str = "d") -> Side:
     files = range(2, 14)
     plus = op == "READDIRPLUS"
     told = {"ctime": 1, "mtime": 1, "size": 1} if plus else {}
-    with trace_of(
+    return side_of(
         files=[file(1, path, "directory", parent=99), file(99, ".", "directory")]
         + [file(number, f"{path}/f{number}", parent=1, name=f"f{number}") for number in files],
         calls=[call(1, op, 1, file=1)]
@@ -632,8 +625,7 @@ def listed(op: str, looked_up: int, path: str = "d") -> Side:
             | told
             for number in files
         ],
-    ) as trace:  # fmt: skip
-        return gather(trace)
+    )  # fmt: skip
 
 
 def test_one_listing_tells_where_all_its_entries_were_then_looked_up() -> None:
@@ -667,8 +659,7 @@ def test_of_a_capture_that_breaks_off_only_single_calls_are_told(tmp_path: Path)
     path = tmp_path / "broken.pcap"
     data = SAMPLE.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    with pcapnfs.open([path]) as trace:
-        broken = gather(trace)
+    broken = side_in(path)
     result = of_sides(undamaged(), broken)
     steps = {step.factor: step for step in result.steps}
     assert abs(steps["files"].change_s) > result.clear_from * result.before.run_s
@@ -687,8 +678,7 @@ def made(number: int, looked_at: int = 0, took_ms: float = 8) -> Side:
         rows.append(call(len(rows) + 1, "GETATTR", 1, file=of))
     files = [file(of, f"f{of}") for of in range(1, number + looked_at + 1)]
     tcp = [{"transport": "TCP"}]
-    with trace_of(calls=rows, files=files, connections=tcp) as trace:
-        return gather(trace)
+    return side_of(calls=rows, files=files, connections=tcp)
 
 
 @pytest.mark.parametrize(
@@ -736,8 +726,7 @@ def halves(path: Path, folder: Path) -> Iterator[Path]:
 def test_the_halves_of_a_capture_differ_in_nothing(name: str, tmp_path: Path) -> None:
     sides = []
     for half in halves(CAPTURES[name].files[0], tmp_path):
-        with pcapnfs.open([half]) as trace:
-            sides.append(gather(trace))
+        sides.append(side_in(half))
     first, second = sides
     operations = operation_changes(first.times, second.times)
     assert any(row.verdict == "same" for row in operations)

@@ -12,7 +12,9 @@ from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.views.clients_compared import about_clients
 from pcapnfs.views.remarks import remarks
+from tests import sides
 from tests.oracles.corpus import lab_captures, require_corpus
+from tests.sides import side_of
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 
@@ -148,8 +150,7 @@ def gathered(
         for place, (client, machine) in enumerate(clients)
         for number in range(1, 51)
     ]
-    with trace_of(calls=rows, files=[file(1, "a", server=server)]) as trace:
-        return gather(trace)
+    return side_of(calls=rows, files=[file(1, "a", server=server)])
 
 
 def told(result: Comparison) -> str:
@@ -176,6 +177,7 @@ def test_of_thousands_none_is_told_to_have_gone_that_only_waited_less(
 ) -> None:
     one, other = ("10.0.0.2", "web1"), ("10.0.0.3", "web2")
     monkeypatch.setattr(client_clocks, "CLIENTS", 1)
+    monkeypatch.setattr(sides, "ASKED", {})
     result = of_sides(gathered(one, other, slow=0), gathered(one, other, slow=1))
     assert result.same_clients
     assert result.clients == ()

@@ -13,6 +13,7 @@ from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.views.differences import sure
 from tests.oracles.corpus import lab_captures, require_corpus
+from tests.sides import side_of
 from tests.unit.rows import (
     MILLISECOND,
     START_NS,
@@ -21,7 +22,6 @@ from tests.unit.rows import (
     file,
     meta,
     operation,
-    trace_of,
 )
 from tests.views import samples
 
@@ -55,8 +55,7 @@ def side(*calls: list[Row]) -> Side:
     ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
     rows = [row for client in calls for row in client]
     tcp = [{"transport": "TCP"}]
-    with trace_of(ends, calls=rows, files=[file(1, "a")], connections=tcp) as trace:
-        return gather(trace)
+    return side_of(ends, calls=rows, files=[file(1, "a")], connections=tcp)
 
 
 @functools.cache
@@ -244,8 +243,7 @@ def test_a_longer_way_is_told_of_the_client_that_has_it() -> None:
             {**row, "connection": 2} for row in with_round_trip(far_ms, (DISK,))
         ]
         ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
-        with trace_of(ends, calls=rows, files=[file(1, "a")], connections=ways) as trace:
-            return gather(trace)
+        return side_of(ends, calls=rows, files=[file(1, "a")], connections=ways)
 
     result, _ = compared(run(0.2), run(5))
     assert settings(result) == [("network_rtt", "200 µs", "5.00 ms", (DISK,))]
@@ -292,8 +290,7 @@ def moving(size: int, own: int, other: tuple[int, ...], op: str, *, apart: int =
     tcp = [{"transport": "TCP"}]
     ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
     files = [file(number, f"f{number}") for number in range(1, 9)]
-    with trace_of(ends, calls=rows, operations=moves, files=files, connections=tcp) as trace:
-        return gather(trace)
+    return side_of(ends, calls=rows, operations=moves, files=files, connections=tcp)
 
 
 @pytest.mark.parametrize(
@@ -348,8 +345,7 @@ def test_a_larger_file_beside_small_ones_is_no_size_of_transfers(op: str) -> Non
             for number, size in enumerate(sizes, 1)
         ]
         files = [file(number, f"f{number}") for number, _ in enumerate(sizes, 1)]
-        with trace_of(calls=rows, operations=moves, files=files) as trace:
-            return gather(trace)
+        return side_of(calls=rows, operations=moves, files=files)
 
     small, more = run(4096, 4096, 4096), run(4096, 4096, 4096, 65536)
     for pair in ((small, more), (more, small)):
@@ -408,14 +404,13 @@ def reading(took_ms: float, largest: int = 8192, of: int = 120) -> Side:
     ]
     reads = [operation(100 + place, "READ", requested=largest) for place in range(of)]
     tcp = [{"transport": "TCP"}]
-    with trace_of(
+    return side_of(
         meta(end_ns=START_NS + 4000 * MILLISECOND),
         calls=rows,
         operations=reads,
         files=[file(1, "a")],
         connections=tcp,
-    ) as trace:
-        return gather(trace)
+    )
 
 
 def test_what_the_server_had_in_memory_on_one_side_alone_is_told() -> None:

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-import pcapnfs
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_caching import KEPT
 from pcapnfs.comparison.changed_counts import Counts, Often, more_often
-from pcapnfs.comparison.comparing import Comparison, compare
+from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.operations import operation_changes
-from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
 from pcapnfs.synth.builder import Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
 from pcapnfs.synth.builder.rpc import Request
 from pcapnfs.views import counts, differences
 from tests.diagnosis.mounts import MOUNT
+from tests.sides import side_in
 
 pytest.importorskip("pcapnfs._core")
 
@@ -74,8 +74,7 @@ def run(
 
 
 def compared(before: Path, after: Path) -> Comparison:
-    with pcapnfs.open(before) as first, pcapnfs.open(after) as second:
-        return compare(first, second)
+    return of_sides(side_in(before), side_in(after))
 
 
 def counted(result: Comparison) -> Counts | None:
@@ -180,8 +179,7 @@ def test_of_other_work_nothing_is_called_unchanged(tmp_path: Path) -> None:
 
 def of(path: Path, *verdicts: Verdict, too_little: str | None = None) -> Side:
     """A capture whose mount shows so much."""
-    with pcapnfs.open(path) as trace:
-        side = gather(trace)
+    side = side_in(path)
     return replace(side, mounts=(replace(MOUNT, verdicts=verdicts, too_little=too_little),))
 
 

@@ -19,9 +19,10 @@ from pcapnfs.comparison.changed_storage import (
     THE_SERVER_TOO,
 )
 from pcapnfs.comparison.operations import operation_changes
-from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.sides import side_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call
 
 
 def at(number: int, op: str, since_ms: float, took_ms: float, **columns: object) -> Row:
@@ -34,8 +35,7 @@ def at(number: int, op: str, since_ms: float, took_ms: float, **columns: object)
 
 
 def of(rows: Sequence[Row]) -> Side:
-    with trace_of(calls=rows, connections=[{"transport": "TCP"}]) as trace:
-        return gather(trace)
+    return side_of(calls=rows, connections=[{"transport": "TCP"}])
 
 
 def stored(create_ms: Sequence[float], remove_ms: Sequence[float]) -> list[Row]:

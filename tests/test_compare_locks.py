@@ -8,9 +8,10 @@ from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_options import NOT_ASKED
 from pcapnfs.comparison.operations import OperationChange, operation_changes
-from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.side import Side
 from pcapnfs.programs import NLM
-from tests.unit.rows import Row, call, trace_of
+from tests.sides import side_of
+from tests.unit.rows import Row, call
 
 
 def side(
@@ -27,8 +28,7 @@ def side(
         if op != "WRITE":
             columns = {"program": NLM, "version": nlm, "protocol": "nlm4"}
         rows.append(call(number, op, 1, connection=0, file=1, **columns))
-    with trace_of(calls=rows, connections=[{"transport": "TCP"}]) as trace:
-        return gather(trace)
+    return side_of(calls=rows, connections=[{"transport": "TCP"}])
 
 
 def told(before: Side, after: Side) -> list[Cause]:

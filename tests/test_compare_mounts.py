@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.comparison.comparing import of_sides
-from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.side import Side
 from pcapnfs.views.run_time_changed import in_a_sentence
 from tests.analyses.test_mount_outcomes import FILES, ended
-from tests.unit.rows import Row, call, operation, trace_of
+from tests.sides import side_of
+from tests.unit.rows import Row, call, operation
 
 
 def mount(*rest: Row) -> Side:
@@ -20,8 +21,7 @@ def mount(*rest: Row) -> Side:
         *rest,
     ]
     operations = [operation(2, "PUTROOTFH"), operation(2, "GETATTR")]
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        return gather(trace)
+    return side_of(calls=calls, operations=operations, files=FILES)
 
 
 def read(number: int) -> Row:

@@ -96,9 +96,9 @@ DRAWN = [
     pytest.param(sample, seed, id=f"{sample.name}-{seed}")
     for place, sample in enumerate(CHOSEN)
     for seed in range(4)
-    if (place + seed) % 5 < 3
+    if (place + seed) % 5 < 2
 ]
-"""Each sample with two or three seeds, each seed with three samples."""
+"""Each sample with one or two seeds, each seed with two samples."""
 
 
 @pytest.mark.parametrize(("sample", "seed"), DRAWN)

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from pcapnfs.trace import Trace
-from tests.analyses.listening import listen
+from tests.analyses.listening import Look, listen
 
 READING = ("select", "with", "from")
 """How queries begin that give rows."""
@@ -61,7 +61,12 @@ def plan(connection: duckdb.DuckDBPyConnection, query: str, *given: object) -> N
 
 
 def watch(trace: Trace, found: list[str]) -> None:
-    """Add to `found` what is put to a trace from now on and could wait for itself.
+    """Add to `found` what is put to a trace from now on and could wait for itself."""
+    listen(trace, watching(found))
+
+
+def watching(found: list[str]) -> Look:
+    """What adds to `found` each query that it looks at and that could wait for itself.
 
     Each is planned once, also where it is put with several values. What makes plans of large traces
     fast is there for these alone: to carry a query out over few rows takes less time without.
@@ -79,7 +84,7 @@ def watch(trace: Trace, found: list[str]) -> None:
                     root = plan(connection, query, *given)
                 found.extend(query for _ in waiting(root))
 
-    listen(trace, look)
+    return look
 
 
 @contextmanager

@@ -114,7 +114,7 @@ from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.analyses.listening import listen, listened
-from tests.analyses.plans import watch
+from tests.analyses.plans import watch, watching
 from tests.summarized import summarized
 from tests.unit.rows import ROOT, tables
 
@@ -587,7 +587,11 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
 def test_an_answer_needs_each_of_its_columns(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without any one of its columns, the question cannot be asked, if it is asked at all."""
+    """Without any one of its columns, the question cannot be asked, if it is asked at all.
+
+    None of its queries can wait for itself (`test_streams.py`); those of questions that put others
+    are looked at above, in more samples.
+    """
     for kind in (population.Operations, population.Calls):
         asked: Callable[[Any, Trace], bool] = kind.met
         monkeypatch.setattr(kind, "met", lambda *given, asked=asked: asked(*given) or True)
@@ -601,6 +605,8 @@ def test_an_answer_needs_each_of_its_columns(
     untried = {
         table: set(names - asked_by_parts(question, table)) for table, names in reads.items()
     }
+    waiting: list[str] = []
+    watched = watching(waiting)
 
     def look(connection: duckdb.DuckDBPyConnection, query: str, /, *given: object) -> None:
         """Plan the query without each column that it names, until one cannot be left out.
@@ -608,6 +614,8 @@ def test_an_answer_needs_each_of_its_columns(
         Asking the whole question without each of its columns would tell no more: what comes before
         that query does so either way. Of most tables it needs none, which shows at once.
         """
+        if question not in COMPOSED:
+            watched(connection, query, *given)
         words = set(re.findall(r"\w+", query))
         named = {table: sorted(words.intersection(names)) for table, names in untried.items()}
         if not any(named.values()):
@@ -632,6 +640,7 @@ def test_an_answer_needs_each_of_its_columns(
         if (question, table, name) not in OF_AN_OUTER_QUERY | ASKED_ELSEWHERE
     ]
     assert superfluous == []
+    assert waiting == []
 
 
 _paths_together = paths.together

@@ -3,8 +3,8 @@
 DuckDB (1.5, its issue 22215) prepares the second branch of a UNION after the first has ended where
 both are joined, and gives no row before all is prepared: once the first has given a megabyte, both
 wait for ever. Below some 250,000 rows a thread it does not, so that no small capture shows it, and
-plans are looked at instead. Those of questions that put others are in `test_reads.py`, which asks
-them of more samples.
+plans are looked at instead. Those of questions about one trace are looked at in `test_reads.py`,
+which asks them all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pcapnfs import columns, opening
 from pcapnfs import trace as traces
 from pcapnfs.trace import Trace
 from tests.analyses.plans import plan, waiting, watch
-from tests.analyses.test_reads import COMPOSED, QUESTIONS, SHOWN_BY
+from tests.analyses.test_reads import COMPOSED, QUESTIONS
 from tests.traces import written
 from tests.unit.rows import ROOT
 
@@ -43,16 +43,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("question", sorted(set(QUESTIONS) - COMPOSED))
-def test_no_question_waits_for_itself(question: str, found: list[str]) -> None:
-    reads, ask = QUESTIONS[question]
-    sample = ROOT / "samples" / SHOWN_BY.get(question, "k61-walk-v3.pcap")
-    with pcapnfs.open(sample, columns=reads) as trace:
-        ask(trace)
-    assert found == []
-
-
-def test_nor_of_several_traces(
+def test_no_question_about_several_traces_waits_for_itself(
     found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose tables are themselves UNIONs, of what each of them has."""

@@ -11,8 +11,10 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire.network import Network
+from pcapnfs.verify.verification import settings
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.opened import opened
+from tests.oracles.tshark import columns, require_tshark, tshark_cache
 
 pytest.importorskip("pcapnfs._core")
 
@@ -81,25 +83,35 @@ def test_segments_sent_again_are_those_of_tshark(capture: Capture | None) -> Non
 @pytest.mark.parametrize(
     "capture", _named("k61-tar", "k61-walk", "loss", "tar-v3", "fmt-plain-v42")
 )
-def test_handshakes_are_those_of_tshark(capture: Capture | None) -> None:
-    """tshark's `initial_rtt` is SYN to the last ACK: both halves of a connection."""
+def test_handshakes_are_those_of_tshark(
+    capture: Capture | None, pytestconfig: pytest.Config
+) -> None:
+    """tshark's `initial_rtt` is SYN to the last ACK: both halves of a connection. It stands beside
+    each of its messages.
+    """
     require_corpus()
     assert capture is not None
     if capture.seen_twice or len(capture.files) > 1:
         pytest.skip("tshark counts a packet that was captured twice as sent again")
+    require_tshark()
+    trace = opened(capture).trace
     fields = ("tcp.srcport", "tcp.dstport", "tcp.analysis.initial_rtt")
     told = {
         min(ports, key=lambda port: port == "2049"): float(rtt)
-        for *ports, rtt in _tshark(capture, "tcp.analysis.initial_rtt && tcp.port == 2049", *fields)
-    }
-    found = (
-        opened(capture)
-        .trace.sql(
-            "select client_port, (syn_rtt + ack_rtt) / 1e9 from connections "
-            "where server_port = 2049 and syn_rtt is not null"
+        for *ports, rtt in columns(
+            capture.files,
+            capture.ports,
+            tshark_cache(pytestconfig),
+            *fields,
+            whole_packets=capture.full,
+            named=settings(trace),
         )
-        .fetchall()
-    )
+        if rtt and "2049" in ports
+    }
+    found = trace.sql(
+        "select client_port, (syn_rtt + ack_rtt) / 1e9 from connections "
+        "where server_port = 2049 and syn_rtt is not null"
+    ).fetchall()
     assert found
     for port, rtt_s in found:
         assert rtt_s == pytest.approx(told[str(port)], abs=1e-6)

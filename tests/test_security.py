@@ -19,10 +19,11 @@ from pcapnfs.synth.builder import Capture as Built
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
 from pcapnfs.synth.builder.damage import snap
 from pcapnfs.trace import Trace
+from pcapnfs.verify.verification import settings
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
 from .oracles.opened import opened
-from .oracles.tshark import require_tshark
+from .oracles.tshark import columns, require_tshark, tshark_cache
 
 pytest.importorskip("pcapnfs._core")
 
@@ -111,7 +112,7 @@ def test_sealed_bodies_are_timed_and_nothing_is_made_up(capture: Capture | None)
 
 
 @pytest.mark.parametrize("capture", _with_kerberos(), ids=_id)
-def test_flavors_are_those_of_tshark(capture: Capture | None) -> None:
+def test_flavors_are_those_of_tshark(capture: Capture | None, pytestconfig: pytest.Config) -> None:
     """Flavor, service and control procedure of every call; one connection has several."""
     trace = opened(capture).trace
     assert capture is not None
@@ -120,7 +121,7 @@ def test_flavors_are_those_of_tshark(capture: Capture | None) -> None:
     for flavor, op, transmissions in rows:
         control = op if op.startswith("RPCSEC_GSS_") else "DATA"
         found[flavor, control] += transmissions
-    assert found == _flavors(capture)
+    assert found == _flavors(capture, trace, tshark_cache(pytestconfig))
 
 
 @pytest.mark.parametrize("capture", _with_kerberos(), ids=_id)
@@ -155,23 +156,17 @@ _CONTROL = {"1": "RPCSEC_GSS_INIT", "2": "RPCSEC_GSS_CONTINUE_INIT", "3": "RPCSE
 _FLAVORS = {"0": "AUTH_NONE", "1": "AUTH_SYS"}
 
 
-def _flavors(capture: Capture) -> Counter[tuple[str, str]]:
+def _flavors(capture: Capture, trace: Trace, cache: Path) -> Counter[tuple[str, str]]:
     """The same, by tshark: credential and verifier are listed in this order."""
     require_tshark()
-    (path,) = capture.files
-    fields = ("rpc.auth.flavor", "rpc.authgss.service", "rpc.authgss.procedure")
-    arguments = [part for field in fields for part in ("-e", field)]
-    ports = [f"tcp.port=={port},rpc" for port in (2049, 20049)]
-    decode = [part for port in ports for part in ("-d", port)]
-    lines = subprocess.run(
-        ["tshark", "-r", str(path), *decode, "-Y", "rpc.msgtyp == 0", "-T", "fields", *arguments],
-        capture_output=True,
-        check=True,
-        text=True,
-    ).stdout.splitlines()
+    fields = ("rpc.msgtyp", "rpc.auth.flavor", "rpc.authgss.service", "rpc.authgss.procedure")
+    named, whole = settings(trace), capture.full
+    rows = columns(capture.files, capture.ports, cache, *fields, whole_packets=whole, named=named)
     found: Counter[tuple[str, str]] = Counter()
-    for line in lines:
-        flavors, services, controls = (cell.split(",") for cell in line.split("\t"))
+    for row in rows:
+        kinds, flavors, services, controls = (cell.split(",") for cell in row)
+        if "0" not in kinds:
+            continue
         # A frame with two calls lists the flavors of both: credential, verifier, credential …
         security = iter(zip(services, controls, strict=True))
         for flavor in flavors[::2]:

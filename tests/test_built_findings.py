@@ -243,7 +243,7 @@ def test_of_several_clients_each_is_told_what_its_mount_took(tmp_path: Path) -> 
             talk.reply(number, at_ns + MS, results.getattr_(Fattr3(type=NF3DIR, fileid=7)))
         whole += mounting.capture() + talk.capture()
     with pcapnfs.open(whole.write(tmp_path / "mounts.pcap")) as trace:
-        verdict = pcapnfs.summarize(trace).verdict
+        verdict = pcapnfs.model(trace).verdict
     assert verdict is not None
     told = [each.sentence for each in verdict.clients]
     for sentence, took in zip(told, ("10.0 s", "8.00 s"), strict=False):

@@ -175,7 +175,7 @@ def test_a_server_that_came_back_for_another_port(tmp_path: Path) -> None:
     assert finding.saving_s == pytest.approx(19.0, rel=0.01)
     assert found(path, tmp_path) is None
     with pcapnfs.open(path) as trace:
-        verdict = pcapnfs.summarize(trace).verdict
+        verdict = pcapnfs.model(trace).verdict
     assert verdict is not None
     causes = {each.cause: each.time_s for each in verdict.causes}
     assert causes["waiting"] == pytest.approx(19.0, rel=0.01)
@@ -186,7 +186,7 @@ def test_a_server_that_came_back_for_another_port(tmp_path: Path) -> None:
 def test_the_verdict_on_a_server_that_went_away(clients: int, tmp_path: Path) -> None:
     """Of several clients each clock is the capture's."""
     with pcapnfs.open(gone(clients).write(tmp_path / "gone.pcap")) as trace:
-        verdict = pcapnfs.summarize(trace).verdict
+        verdict = pcapnfs.model(trace).verdict
     assert verdict is not None
     causes = {each.cause: each.time_s for each in verdict.causes}
     assert verdict.named == ("waiting",)

@@ -304,7 +304,7 @@ def test_the_verdict_calls_time_without_connection_no_client_s_own(
     if clients == 2:
         whole += connected_again(4, "10.0.2.12")
     with pcapnfs.open(whole.write(tmp_path / "again.pcap")) as trace:
-        verdict = pcapnfs.summarize(trace).verdict
+        verdict = pcapnfs.model(trace).verdict
     assert verdict is not None
     for told in verdict.clients or (verdict,):
         causes = {each.cause: each.time_s for each in told.causes}

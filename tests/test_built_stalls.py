@@ -103,7 +103,7 @@ def waited(capture: Capture, folder: Path) -> tuple[dict[str, Finding], float]:
     """What the rules say of a capture, and what of the time the verdict lays on no answer."""
     findings = found(capture, folder)
     with pcapnfs.open(folder / "built.pcap") as trace:
-        verdict = pcapnfs.summarize(trace).verdict
+        verdict = pcapnfs.model(trace).verdict
     assert verdict is not None
     return findings, sum(each.time_s for each in verdict.causes if each.cause == "waiting")
 

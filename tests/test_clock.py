@@ -15,7 +15,6 @@ from typing import NamedTuple
 import pytest
 
 import pcapnfs
-from pcapnfs import summary
 from pcapnfs.analyses.captured.trust import Trust, trust
 from pcapnfs.analyses.forecasts.verdict import Verdict
 from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
@@ -359,7 +358,7 @@ def test_a_pause_of_which_nothing_tells_is_told_and_findings_on_it_are_doubtful(
 def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
     def told(capture: Path) -> Verdict:
         with pcapnfs.open(str(capture)) as trace:
-            found = summary.summarize(trace).verdict
+            found = pcapnfs.model(trace).verdict
             assert found is not None
             return found
 

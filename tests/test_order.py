@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.captured.capture import capture
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.redaction import redact
 from pcapnfs.trace import Trace
@@ -114,7 +115,7 @@ def test_packets_are_taken_in_order_of_time(how: str, sample: Path, tmp_path: Pa
             "select call_frame, call_time / 1e9 from calls where call = 30"
         )
         assert time_s(mixed[frame - 1]) == pytest.approx(time, abs=1e-5)
-        sentences = trust_sentences(told, pcapnfs.summarize(trace).capture)
+        sentences = trust_sentences(told, capture(trace))
     assert any("taken in order of time" in sentence for sentence in sentences)
 
 

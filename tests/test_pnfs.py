@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.captured import capture as captured
 
 from .oracles import counters
 from .oracles.corpus import Capture, other_captures, require_corpus
@@ -70,7 +71,7 @@ def test_connections_to_data_servers_are_named_as_such(capture: Capture | None) 
     ).fetchall()
     flex = "flex" in capture.name
     assert others == [("metadata server" if flex else "metadata and data server",)]
-    told = pcapnfs.summarize(trace).capture
+    told = captured.capture(trace)
     assert (told.data_servers, told.data_connections) == (("10.0.0.1",), 2 if flex else 1)
     calls = trace.sql(f"select count(*) from calls where connection in ({_MOVES})").fetchone()
     assert calls == (told.data_calls,)

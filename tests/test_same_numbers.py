@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.synth.builder import Capture, Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
 
@@ -25,11 +26,11 @@ ANSWER = results.getattr_(Fattr3(fileid=7))
 def _counted(capture: Capture, folder: Path) -> tuple[int, int, int, int]:
     """Calls, those with a reply, those sent more than once, replies that came again."""
     with pcapnfs.open(capture.write(folder / "alike.pcap")) as trace:
-        trust = pcapnfs.summarize(trace).trust
+        told = trust(trace)
         (again,) = trace.sql(
             "select count(*) from notes where reason = 'duplicate_reply'"
         ).fetchall()
-        return trust.rpc_calls, trust.matched, trust.retransmitted_calls, again[0]
+        return told.rpc_calls, told.matched, told.retransmitted_calls, again[0]
 
 
 @pytest.mark.parametrize("crossing", [True, False], ids=["at once", "in turn"])

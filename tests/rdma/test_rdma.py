@@ -15,6 +15,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs import redaction
+from pcapnfs.analyses.captured import capture as captured
+from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.wire.rdma_losses import rdma_losses
 from pcapnfs.cli.app import run
 from pcapnfs.trace import Trace
@@ -97,10 +99,10 @@ def calls(trace: Trace) -> Counter[tuple[object, ...]]:
 def test_each_operation_is_as_often_there_as_the_server_counted(capture: Path) -> None:
     with pcapnfs.open(capture) as trace:
         assert numbers(trace) == TRUTH[capture.name[:-8]]["operations"]
-        summary = pcapnfs.summarize(trace)
-        assert summary.trust.complete
-        assert summary.trust.undecoded == 0
-        assert summary.capture.limits_hit == {}
+        told = trust(trace)
+        assert told.complete
+        assert told.undecoded == 0
+        assert captured.capture(trace).limits_hit == {}
         ((answered, number),) = trace.rows("select count(reply_time), count(*) from calls")
         assert answered == number
 
@@ -198,12 +200,12 @@ def test_where_packets_lack_what_is_left_is_right_and_the_rest_is_told(
         whole = {xid: told for xid, *told in calls(trace)}
     with pcapnfs.open(lost) as trace:
         told = calls(trace)
-        trust = pcapnfs.summarize(trace).trust
+        trusted = trust(trace)
         missing = trace.meta.limits_hit.get("rdma_missing", 0)
     same = sum(whole[xid][:3] == rest[:3] for xid, *rest in told)
     assert same == len(told) > 0.8 * len(whole)
     assert missing > 0
-    assert not trust.complete or missing
+    assert not trusted.complete or missing
 
 
 @_EACH

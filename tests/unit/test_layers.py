@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,8 +83,13 @@ HEAVY = (
 """What the command line imports only inside the commands that need it."""
 
 
-def imports(path: Path, *, top_level: bool) -> Iterator[str]:
+@functools.cache
+def imports(path: Path, *, top_level: bool) -> tuple[str, ...]:
     """The modules that a file imports when it runs, without those under TYPE_CHECKING."""
+    return tuple(_imports(path, top_level=top_level))
+
+
+def _imports(path: Path, *, top_level: bool) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes: list[ast.AST] = [tree]
     while nodes:

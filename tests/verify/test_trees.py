@@ -122,8 +122,8 @@ def test_the_users_settings_of_wireshark_change_nothing(
     """Whoever switched reassembly off would get other packets with RPC in them."""
     require_tshark()
     capture, only = ROOT / "samples" / "k61-walk-v3.pcap", "rpc"
-    before = [packet.frame for packet in packets(capture, only, (), last_frame=400)]
+    before = [packet.frame for packet in packets(capture, only, (), last_frame=200)]
     preferences = "tcp.desegment_tcp_streams: FALSE\nrpc.desegment_rpc_over_tcp: FALSE\n"
     (tmp_path / "preferences").write_text(preferences)
     monkeypatch.setenv("WIRESHARK_CONFIG_DIR", str(tmp_path))
-    assert [packet.frame for packet in packets(capture, only, (), last_frame=400)] == before
+    assert [packet.frame for packet in packets(capture, only, (), last_frame=200)] == before

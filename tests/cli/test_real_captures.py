@@ -399,7 +399,12 @@ def test_a_result_for_a_stream_that_is_closed_is_not_written(command: list[str])
     assert done.returncode == 1
     told = b"pcapnfs: the output cannot be written: standard output is closed\n"
     assert done.stderr.endswith(told)
-    # Without the others nobody can be told, but that it failed.
+
+
+@pytest.mark.parametrize("command", [["summarize", str(SAMPLE), "--json"], ["--help"]])
+def test_where_all_streams_are_closed_nobody_can_be_told_but_that_it_failed(
+    command: list[str],
+) -> None:
     assert closing((0, 1, 2), command).returncode == 1
 
 

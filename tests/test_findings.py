@@ -34,7 +34,7 @@ def test_findings_agree_with_the_truth(capture: Capture) -> None:
     assert matrix.told()[capture.name] == matrix.cells(row), "python -m tests.oracles.matrix"
 
 
-@pytest.mark.parametrize("capture", CAPTURES[::8], ids=lambda capture: capture.name)
+@pytest.mark.parametrize("capture", CAPTURES[::16], ids=lambda capture: capture.name)
 def test_they_are_the_same_when_nothing_else_is_asked(capture: Capture) -> None:
     """A summary has them of what it has found out for itself, the estimate too."""
     summary = opened(capture).summary

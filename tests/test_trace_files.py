@@ -20,6 +20,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs import export, holding, placement, query, store, summary, temporary
+from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.times.operations import operation_times
 from pcapnfs.columns import Columns
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError
 from tests.traces import SAMPLES, written
@@ -264,6 +266,26 @@ def endless(
     return process
 
 
+def waits(process: subprocess.Popen[bytes]) -> Callable[[], bool]:
+    """Whether a process waits for more, as a rule: it did nothing since it was last looked at.
+
+    Where it does not yet, the outcome is the same.
+    """
+    taken: list[int] = []
+
+    def waiting() -> bool:
+        if sys.platform != "linux":
+            time.sleep(1)
+            return True
+        time.sleep(0.1)
+        # Fields 14 and 15 of proc_pid_stat(5): clock ticks in user mode and in the kernel.
+        stat = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        taken.append(int(stat[11]) + int(stat[12]))
+        return len(taken) > 2 and taken[-1] == taken[-2] == taken[-3]
+
+    return waiting
+
+
 def wait_for(something: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
     while not something():
@@ -306,7 +328,7 @@ def test_a_signal_ends_a_command_whose_pipe_is_silent(
     output = ["-o", str(tmp_path / "a.nfstrace")] if command == "decode" else []
     process = endless([command, "-", *output], TMPDIR=str(tmp_path))
     wait_for(lambda: list(tmp_path.glob(f"**/{temporary.LOCK}")))
-    time.sleep(1)  # By now it waits for more, as a rule; before it, the outcome is the same.
+    wait_for(waits(process))
     process.send_signal(number)
     # Not `communicate`, which would close the pipe.
     assert process.wait(timeout=30) == 128 + number
@@ -322,7 +344,7 @@ def test_a_signal_ends_a_command_that_has_no_capture_yet(
     """tcpdump writes nothing before its buffer is full, unless it is told to (-U)."""
     process = endless(["summarize", "-"], sent=sent, TMPDIR=str(tmp_path))
     wait_for(lambda: list(tmp_path.glob(f"**/{temporary.LOCK}")))
-    time.sleep(1)  # By now it waits for more, as a rule; before it, the outcome is the same.
+    wait_for(waits(process))
     process.send_signal(number)
     assert process.wait(timeout=30) == 128 + number
     process.communicate()
@@ -672,18 +694,18 @@ def test_a_name_that_is_not_utf_8_is_a_name(
         monkeypatch.setattr(holding, "OPEN_FILES", unspeakable / "none")
     trace = written([CAPTURE], unspeakable / "a.nfstrace")
     with pcapnfs.open(CAPTURE) as opened:
-        told = summary.summarize(opened)
+        told, asked = trust(opened), operation_times(opened)
     for columns in (None, summary.READS):  # Views, and tables that are read at once.
         with pcapnfs.open(trace, columns=columns) as opened:
-            assert summary.summarize(opened).operations == told.operations
+            assert operation_times(opened) == asked
             opened.lock()
-            assert len(list(query.select(opened, "from calls").rows)) == told.trust.rpc_calls
+            assert len(list(query.select(opened, "from calls").rows)) == told.rpc_calls
     monkeypatch.setattr("pcapnfs.opening.IN_MEMORY_BYTES", 0)
     with pcapnfs.open(SAMPLES[0]) as opened:
         others = opened.meta.calls
     both = [trace, SAMPLES[0]]
     with pcapnfs.open(both, columns=summary.READS) as opened:  # Files that are merged.
-        assert summary.summarize(opened).trust.rpc_calls == told.trust.rpc_calls + others
+        assert trust(opened).rpc_calls == told.rpc_calls + others
     (trace / "calls.parquet").write_bytes(bytes((trace / "calls.parquet").stat().st_size))
     with pytest.raises(CaptureError, match="the table is damaged") as failure:
         pcapnfs.open(trace)

@@ -28,8 +28,9 @@ def side_of(told: Meta | None = None, /, **rows: Sequence[Row]) -> Side:
     return _asked(pickle.dumps((told, rows)), lambda: trace_of(told, **rows))
 
 
-def side_in(capture: Path) -> Side:
+def side_in(path: str | Path) -> Side:
     """What is asked of a capture."""
+    capture = Path(path)
     content = capture.name.encode() + b"\0" + capture.read_bytes()
     return _asked(content, lambda: pcapnfs.open(capture))
 

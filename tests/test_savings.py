@@ -6,6 +6,7 @@ more than what is to be shown; the calls that their kernels counted do not.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +51,7 @@ def test_the_cost_is_the_time_that_the_change_saved(slow: str, fast: str, rules:
     assert not alone(fast).keys() & rules
 
 
+@functools.cache
 def alone(name: str) -> dict[str, float]:
     """What each finding of a sample would save by itself, seconds."""
     with pcapnfs.open(MADE / f"{name}.pcap.gz") as trace:

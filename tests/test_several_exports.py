@@ -11,12 +11,13 @@ import pcapnfs
 from pcapnfs import opening
 from pcapnfs.analyses.asking import lookup
 from pcapnfs.analyses.by_file import perfile
-from pcapnfs.comparison.side import gather
+from pcapnfs.comparison.comparing import of_sides
 from pcapnfs.decoding import decode
 from pcapnfs.synth.builder import Conversation, mount3, nfs3
 from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
 from pcapnfs.synth.builder.nfs3.results import Entry
 from tests.decoded import MS, T
+from tests.sides import side_in
 from tests.unit.rows import call, file, trace_of
 
 pytest.importorskip("pcapnfs._core")
@@ -118,26 +119,20 @@ def test_so_do_those_of_traces_that_show_one_each(
 
 
 def test_files_are_compared_by_their_paths_below_the_export(tmp_path: Path) -> None:
-    before = captured(tmp_path / "before.pcap", [A, B], srt_ms=9)
-    after = captured(tmp_path / "after.pcap", ["/vol/new"])
-    with pcapnfs.open(before) as one, pcapnfs.open(after) as other:
-        assert gather(one).listed == gather(other).listed == {"."}
-        files = pcapnfs.compare(one, other).files
+    before = side_in(captured(tmp_path / "before.pcap", [A, B], srt_ms=9))
+    after = side_in(captured(tmp_path / "after.pcap", ["/vol/new"]))
+    assert before.listed == after.listed == {"."}
+    files = of_sides(before, after).files
     assert (files.both, files.only_before, files.only_after) == (3, 0, 0)
     assert {each.path: each.calls_before for each in files.files} == {".": 4, "src": 2, "src/f": 4}
 
 
 def test_exports_are_compared_by_their_paths_where_both_sides_show_several(tmp_path: Path) -> None:
-    before = captured(tmp_path / "before.pcap", [A, B], srt_ms=9)
-    after = captured(tmp_path / "after.pcap", [B, "/vol/new"])
-    one_alone = captured(tmp_path / "alone.pcap", [A])
-    with (
-        pcapnfs.open(before) as one,
-        pcapnfs.open(after) as other,
-        pcapnfs.open(one_alone) as alone,
-    ):
-        rows = pcapnfs.compare(one, other).exports
-        assert pcapnfs.compare(one, alone).exports == ()
+    before = side_in(captured(tmp_path / "before.pcap", [A, B], srt_ms=9))
+    after = side_in(captured(tmp_path / "after.pcap", [B, "/vol/new"]))
+    alone = side_in(captured(tmp_path / "alone.pcap", [A]))
+    rows = of_sides(before, after).exports
+    assert of_sides(before, alone).exports == ()
     calls = {each.export: (each.calls_before > 0, each.calls_after > 0) for each in rows}
     assert calls == {A: (True, False), B: (True, True), "/vol/new": (False, True)}
     (both,) = (each for each in rows if each.export == B)

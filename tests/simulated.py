@@ -25,3 +25,9 @@ def simulated(folder: Path, **options: object) -> tuple[dict[str, Finding], floa
     assert start is not None
     assert end is not None
     return found, (end - start) / 1e9
+
+
+def took_s(**options: object) -> float:
+    """How long the capture of a simulated run is, seconds; nobody asks what findings say of it."""
+    capture, _ = Simulation(Options(**options)).run()  # type: ignore[arg-type]
+    return (capture.frames[-1].time_ns - capture.frames[0].time_ns) / 1e9

@@ -13,7 +13,7 @@ import pytest
 import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
-from tests.simulated import simulated
+from tests.simulated import simulated, took_s
 
 AGREEMENT = 0.2
 """What a finding names is within this share of what was really saved."""
@@ -51,7 +51,7 @@ def test_round_trips_cost_what_a_near_server_saves(
 ) -> None:
     walk = {"workload": "walk", "listing": "lookup", "rounds": 1, "files": 300}
     far, far_s = simulated(tmp_path, **walk, rtt_ns=10 * MS, threads=threads, version=version)
-    _, near_s = simulated(tmp_path, **walk, rtt_ns=MS // 2, threads=threads, version=version)
+    near_s = took_s(**walk, rtt_ns=MS // 2, threads=threads, version=version)
     bound = far["round_trip_bound"]
     assert bound.severity == "problem"
     assert bound.saving_s == pytest.approx(far_s - near_s, rel=AGREEMENT)
@@ -60,7 +60,7 @@ def test_round_trips_cost_what_a_near_server_saves(
 def test_transfer_costs_what_a_fast_link_saves(tmp_path: Path) -> None:
     cat = {"workload": "cachedread", "rounds": 1, "files": 2, "size": 4 << 20, "rsize": 32 << 10}
     thin, thin_s = simulated(tmp_path, **cat, bandwidth=10**8)
-    _, wide_s = simulated(tmp_path, **cat, bandwidth=4 * 10**10)
+    wide_s = took_s(**cat, bandwidth=4 * 10**10)
     assert thin["transfer_bound"].saving_s == pytest.approx(thin_s - wide_s, rel=AGREEMENT)
     assert thin["single_connection"].severity == "note"
     assert "slow_service" not in thin

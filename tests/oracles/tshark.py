@@ -36,8 +36,8 @@ NFS_PROGRAM = 100003
 NFSACL_PROGRAM = 100227
 """ONC RPC program number of the NFSACL side protocol, version 3."""
 
-MOST_PACKETS = 60_000
-"""Packets of a public capture that are held against tshark, call by call. One has three times as
+MOST_PACKETS = 50_000
+"""Packets of a public capture that are held against tshark, call by call. One has four times as
 many: `tests/test_public.py` shows that what follows is of kinds that came before."""
 
 _CACHE_FORMAT = 10

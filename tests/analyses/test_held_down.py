@@ -14,7 +14,6 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.what_if import Scenario
-from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
@@ -154,9 +153,10 @@ def test_half_of_the_network_is_forecast_alike_on_top_of_a_given_one(trace: Trac
 def test_what_stood_still_may_go_with_it(trace: Trace) -> None:
     measured = held(trace)
     rates = (replace(RATE, time_s=1.8),)
-    stood = replace(measured, loss_rates=rates, lost=replace(Lost(), calls_s=1.0))
+    clocked = replace(measured.clocked, lost_s=1.0)
+    stood = replace(measured, loss_rates=rates, clocked=clocked)
     by = 1.0 / 3.6 * 0.75
-    without = replace(stood, lost=Lost())
+    without = replace(stood, clocked=measured.clocked)
     assert held_down(moved(stood), -0.015).most == pytest.approx(
         held_down(moved(without), -0.015).most + by
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.asking.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.times.outstanding import KINDS, WAITING
 from pcapnfs.analyses.times.spent import Spent, divided, spent
 
@@ -13,14 +14,41 @@ READ, STABLE = KINDS.index("read"), KINDS.index("stable")
 
 def test_rows_are_added_up_without_what_is_not_counted_or_only_waited() -> None:
     kind = np.array([READ, READ, STABLE, STABLE, WAITING], np.uint8)
-    begin = np.array([0, 10, 20, 20, 90], np.int64) * 10**9
-    end = np.array([10, 20, 60, 60, 99], np.int64) * 10**9
-    share = np.array([10, 10, 20, 20, 9], np.float64) * 1e9
     which = np.array([True, True, True, False, True])
-    assert spent(kind, share, begin, end, which) == {
+    intervals = _intervals([(0, 10), (10, 20), (20, 60), (20, 60), (90, 99)])
+    assert spent(kind, intervals, equal_shares(intervals), which) == {
         "read": Spent(2, 20.0, 20.0),
         "stable": Spent(1, 40.0, 20.0),
     }
+
+
+def test_what_moved_is_in_no_row() -> None:
+    """Two READs wait one after the other, and their replies move at the same time."""
+    kind = np.array([READ, READ, READ], np.uint8)
+    intervals = _intervals([(0, 30), (10, 30), (40, 60)], [(0, 20, 30), (1, 20, 30), (2, 40, 60)])
+    which = np.ones(3, np.bool_)
+    rows = spent(kind, intervals, equal_shares(intervals), which)
+    # The last one is nothing but transfer.
+    assert rows == {"read": Spent(3, 30.0, 20.0)}
+    which[1] = False
+    assert spent(kind, intervals, equal_shares(intervals), which)["read"].waited_s == 20.0
+
+
+def _intervals(
+    spans: list[tuple[int, int]], parts: list[tuple[int, int, int]] | None = None
+) -> Intervals:
+    """Intervals of one group, seconds, and parts of them."""
+    begin, end = (np.array(times, np.int64) * 10**9 for times in zip(*spans, strict=True))
+    of, first, last = np.array(parts or np.zeros((0, 3)), np.int64).T
+    return Intervals(
+        begin=begin,
+        end=end,
+        group=np.zeros(len(spans), np.int32),
+        groups=1,
+        part_of=of.astype(np.int32),
+        part_begin=first * 10**9,
+        part_end=last * 10**9,
+    )
 
 
 def test_a_row_is_divided_as_its_calls_are() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.clocked import Clocked
 from pcapnfs.analyses.times.storage_clock import absorbs
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.times.timeline import Locked, Timeline, Units
@@ -43,6 +44,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "unknown_calls": 0,
         "lost": Lost(),
         "longer": Longer(),
+        "clocked": Clocked(),
         "stood_still": StoodStill(),
         "served": {},
         "spent": {},

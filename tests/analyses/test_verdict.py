@@ -322,7 +322,9 @@ def test_what_calls_stood_still_for_lost_segments_is_not_the_servers() -> None:
 
 def test_what_calls_took_longer_for_a_longer_path_is_neither_storage_nor_the_servers() -> None:
     costs = replace(DISK.costs, other_s=0.06)
-    told = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000))
+    told = verdict(
+        replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000, longer_each_s=0.059)
+    )
     times = {each.cause: each.time_s for each in told.causes}
     assert times["path"] == pytest.approx(59.0)
     assert times["server"] == pytest.approx(1.0)
@@ -331,11 +333,15 @@ def test_what_calls_took_longer_for_a_longer_path_is_neither_storage_nor_the_ser
         "a longer path 62.5 % (1\u2009000 calls took 59.0 ms longer each while it was)"
         in told.sentence
     )
-    full = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000, full=True))
+    full = verdict(
+        replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000, longer_each_s=0.059, full=True)
+    )
     assert "a full link 62.5 %" in full.sentence
     # It overlaps as calls do.
     costs = replace(costs, concurrency=2.0)
-    told = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000))
+    told = verdict(
+        replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000, longer_each_s=0.059)
+    )
     assert {each.cause: each.time_s for each in told.causes}["path"] == pytest.approx(29.5)
 
 

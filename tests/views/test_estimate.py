@@ -12,6 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 from pcapnfs import units
+from pcapnfs.analyses.forecasts.left_out import LeftOut
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.what_if import Scenario
@@ -131,7 +132,8 @@ def test_an_interval_with_given_inputs_is_not_that_of_resamples_alone() -> None:
         replace(each, source="given") if each.name == "concurrency" else each
         for each in found.inputs
     )
-    given = replace(found, inputs=inputs, predicted_s=60.0, concurrency=4.0)
+    overlap = (LeftOut("overlap", -45.0),)
+    given = replace(found, inputs=inputs, predicted_s=60.0, concurrency=4.0, left_out=overlap)
     assert estimate.interval(given) == "15.1 s to 15.7 s with what is not known"
     text = " ".join(samples.render(estimate.screen(given), 80).split())
     assert "it leaves out that 4 calls are under way at a time" in text
@@ -315,6 +317,7 @@ def formula_misses() -> Model:
         client_s=14.0,
         pauses_s=13.5,
         forecast_s=15.1,
+        left_out=(LeftOut("pauses", 13.5), LeftOut("overlap", -1.5)),
     )
 
 
@@ -333,7 +336,8 @@ def test_a_formula_that_does_not_hold_is_not_told_as_one_that_does() -> None:
 
 
 def test_the_summary_says_that_calls_took_more_than_round_trips() -> None:
-    server = replace(samples.model(), other_s=4.0, waiting_s=3.5)
+    waited = (LeftOut("waiting", 3.5),)
+    server = replace(samples.model(), other_s=4.0, waiting_s=3.5, left_out=waited)
     assert "with overlap, the client's own time and what else calls took 15.4 s" in " ".join(
         estimate.lines(server)
     )

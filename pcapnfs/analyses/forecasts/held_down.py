@@ -83,8 +83,8 @@ def moved(measured: Measurement | None) -> Moved:
         return NOTHING_MOVED
     return Moved(
         rates=measured.loss_rates,
-        transfer_s=measured.transfer_s / measured.concurrency,
-        stood_s=measured.lost.calls_s / measured.concurrency,
+        transfer_s=measured.clocked.transfer_s,
+        stood_s=measured.clocked.lost_s,
         beyond_s=measured.costs().beyond_s,
     )
 

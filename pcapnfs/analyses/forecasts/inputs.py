@@ -150,19 +150,19 @@ def _waiting_s(measured: Measurement | None) -> float:
     """For how long the whole server was not ready or not reached, by file, seconds."""
     if measured is None:
         return 0.0
-    return (measured.held_s + measured.lost.cut_s) / (measured.files or 1)
+    return _by_file(measured, measured.clocked.held_s + measured.clocked.cut_s)
 
 
 def _put_off_s(measured: Measurement | None) -> float:
     """For how long it put off calls on an object, by file, seconds."""
-    return 0.0 if measured is None else measured.put_off_s / (measured.files or 1)
+    return 0.0 if measured is None else _by_file(measured, measured.clocked.put_off_s)
 
 
 def _moving_s(measured: Measurement | None) -> float:
     """For how long bytes of calls were moving, by file, seconds; none that round trips hold."""
     if measured is None:
         return 0.0
-    moving_s = (measured.transfer_s - measured.lost.transfer_s) / (measured.files or 1)
+    moving_s = _by_file(measured, measured.clocked.moved_s)
     return max(0.0, min(moving_s, measured.costs().other_s))
 
 
@@ -170,7 +170,12 @@ def _full_s(measured: Measurement | None) -> float:
     """The part of it that a link is known to have been full, by file, seconds."""
     if measured is None:
         return 0.0
-    return min(measured.longer.moving_s / (measured.files or 1), _moving_s(measured))
+    return min(_by_file(measured, measured.clocked.full_s), _moving_s(measured))
+
+
+def _by_file(measured: Measurement, clock_s: float) -> float:
+    """Of each file, what of all calls' time holds up the clock for so long by their overlap, s."""
+    return clock_s * measured.concurrency / (measured.files or 1)
 
 
 def network_s(measured: Measurement | None, given: Overrides) -> float | None:

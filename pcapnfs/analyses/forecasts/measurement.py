@@ -23,6 +23,7 @@ from pcapnfs.analyses.times.call_times import (
     slow_s,
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
+from pcapnfs.analyses.times.clocked import Clocked
 from pcapnfs.analyses.times.long_pauses import long_enough
 from pcapnfs.analyses.times.spent import Spent, divided
 from pcapnfs.analyses.times.stable_calls import StableCalls
@@ -142,6 +143,8 @@ class Measurement(Record):
     """Such calls."""
     unseen_replies: int
     """Replies without their call that came while no call was under way."""
+    clocked: Clocked
+    """What of the clock bytes moved, and calls waited for the server or for what was lost."""
     lost: Lost
     """What calls stood still until TCP sent again what was lost; in no round trip, and in no
     persistence."""
@@ -221,12 +224,6 @@ class Measurement(Record):
     def round_trip_calls(self) -> int:
         """Calls that each take a round trip: those of NFS, NFSACL and the lock manager."""
         return self.calls + self.lock_calls
-
-    @property
-    def moved_s(self) -> float:
-        """What of the clock went into moving bytes, without what lost segments held up, seconds."""
-        lost = self.lost.transfer_s / self.transfer_s if self.transfer_s else 0.0
-        return self.moving_s * max(0.0, 1.0 - lost)
 
     @property
     def served_s(self) -> dict[str, float]:
@@ -320,18 +317,13 @@ class Measurement(Record):
 
     @property
     def remote_s(self) -> float:
-        """What calls took beyond a round trip each that none of a local disk does, seconds.
+        """What of the clock calls took beyond round trips that none of a local disk does, seconds.
 
-        Added up, that is the transfer of their bytes, what was lost, what a longer path took, and
-        for how long the server was not ready or not reached.
+        That is the transfer of their bytes, what was lost, what a longer path took, and for how
+        long the server was not ready or not reached.
         """
-        lost_s = self.lost.calls_s - self.lost.transfer_s
-        return self.transfer_s + lost_s + self.longer.calls_s + self.postponed_s
-
-    @property
-    def held_s(self) -> float:
-        """For how long the whole server was not ready or not reached, added up, seconds."""
-        return self.postponed_s - self.put_off_s
+        of = self.clocked
+        return of.moved_s + of.lost_s + of.longer_s + of.waiting_s
 
     @property
     def resent(self) -> bool:

@@ -181,6 +181,7 @@ def measure(
         unknown_s=calls.unknown_s,
         unknown_calls=calls.unknown_calls,
         unseen_replies=int(calls.units.unseen.sum()),
+        clocked=calls.clocked,
         lost=calls.lost,
         longer=calls.longer,
         stood_still=calls.stood_still,

@@ -30,6 +30,7 @@ from pcapnfs.analyses.forecasts.inputs import (
     sources_of,
     still_foretold,
 )
+from pcapnfs.analyses.forecasts.left_out import LEFT_OUT, LeftOut, left_out
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
@@ -65,26 +66,12 @@ MISSES = 2.0
 """The plain formula does not hold where it comes to so many times the forecast, or it to so many
 times the formula: most of the time then goes into what the formula leaves out."""
 
-LEFT_OUT = 0.05
-"""Part of the forecast from which on it is told what the plain formula leaves out."""
-
 UNLIKE = 0.5
 """Error from which on files are told to be unlike one another."""
 
 SLOW_TOLD = 0.1
 """Part of the shortest forecast with other storage from which on it is told what a few slow calls
 make of it."""
-
-
-class LeftOut(Record):
-    """A part of the forecast that the plain formula leaves out."""
-
-    part: str
-    """`pauses`, `client` (its time between calls else), `transfer`, `waiting` (for a server that
-    was not ready or not reached), `locks` (round trips of the lock manager), `other` (what calls
-    took beyond), or `overlap`."""
-    time_s: float
-    """What it adds to the formula, seconds; negative: what it spares."""
 
 
 class Model(Record):
@@ -147,10 +134,10 @@ class Model(Record):
     vantage: str
     """Where the capture was taken: `client`, `server`, `between`, `unknown`; `none` without one."""
     transfer_s: float
-    """Time in which the calls' bytes were moving, or those that their replies had to wait for,
-    added up over calls, seconds."""
+    """Time in which the calls' bytes were moving, or those that their replies had to wait for, in
+    shares of the clock, seconds: of a single client the row of its time budget."""
     waiting_s: float
-    """Time in which the server was not ready or not reached, added up over calls, seconds."""
+    """Time in which the server was not ready or not reached, likewise."""
     lock_calls: int
     """Calls of the lock manager (NLM) in the trace, which are none of `calls`."""
     locks_s: float
@@ -208,6 +195,9 @@ class Model(Record):
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
     the traffic is encrypted or of one direction, or when the capture's clocks do not tell what
     calls took."""
+    left_out: tuple[LeftOut, ...] = ()
+    """What much of the forecast is made of that the plain formula leaves out, most first; empty
+    without a forecast."""
 
     @property
     def formula_holds(self) -> bool:
@@ -215,30 +205,6 @@ class Model(Record):
         if not self.predicted_s or not self.forecast_s:
             return self.predicted_s == self.forecast_s
         return 1 / MISSES <= self.predicted_s / self.forecast_s <= MISSES
-
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """What much of the forecast is made of that the plain formula leaves out, most first."""
-        if self.predicted_s is None or self.other_s is None or self.client_s is None:
-            return ()
-        overlap = self.concurrency or 1.0
-        (files,) = (each for each in self.inputs if each.name == "files")
-        by = (files.value or 0.0) / files.measured if files.measured else 1.0
-        moving = max(0.0, min(self.transfer_s * by, self.other_s))
-        waiting = max(0.0, min(self.waiting_s * by, self.other_s - moving))
-        rest_s = self.other_s - moving - waiting - self.locks_s
-        parts = (
-            LeftOut("pauses", self.pauses_s),
-            LeftOut("client", self.client_s - self.pauses_s),
-            LeftOut("transfer", moving / overlap),
-            LeftOut("waiting", waiting / overlap),
-            LeftOut("locks", self.locks_s / overlap),
-            LeftOut("other", rest_s / overlap),
-            LeftOut("overlap", self.predicted_s / overlap - self.predicted_s),
-        )
-        much = LEFT_OUT * (self.forecast_s or 0.0)
-        told = (each for each in parts if abs(each.time_s) > much)
-        return tuple(sorted(told, key=lambda each: -abs(each.time_s)))
 
     @property
     def held_down(self) -> bool:
@@ -381,6 +347,7 @@ def _finished(
         client_number=0,
         clients=client_forecasts(measured, given) if foretold and measured is not None else (),
         verdict=_verdict(measured, given, costs, missing),
+        left_out=() if missing else _left_out(measured, given, costs),
     )
     return figures if measured is None else _of_trace(figures, measured, given)
 
@@ -403,8 +370,8 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         stable_calls=measured.known_stable_calls,
         small_calls=measured.small_calls,
         vantage=measured.path.vantage,
-        transfer_s=measured.transfer_s,
-        waiting_s=measured.postponed_s,
+        transfer_s=measured.clocked.transfer_s,
+        waiting_s=measured.clocked.waiting_s,
         lock_calls=measured.lock_calls,
         unknown_calls=measured.unknown_calls,
         unseen_replies=measured.unseen_replies,
@@ -432,6 +399,28 @@ def _verdict(
     return verdict(_evidence(measured, given, costs, missing))
 
 
+def _left_out(
+    measured: Measurement | None, given: Overrides, costs: Costs[float]
+) -> tuple[LeftOut, ...]:
+    """What the plain formula leaves out of the forecast with these costs."""
+    if measured is None:
+        return left_out(costs, transfer_s=0.0, waiting_s=0.0)
+    by, clocked = costs.files / (measured.files or 1), measured.clocked
+    return left_out(
+        _booked(measured, given, costs),
+        transfer_s=clocked.transfer_s * by,
+        waiting_s=clocked.waiting_s * by,
+    )
+
+
+def _booked(measured: Measurement, given: Overrides, costs: Costs[float]) -> Costs[float]:
+    """The costs by what calls hold up the clock for.
+
+    With so many streams as are given, calls of each kind overlap as they are told to.
+    """
+    return measured.booked(costs) if given.streams is None else costs
+
+
 def _more_at_once(measured: Measurement, given: Overrides) -> float:
     """How many times as many calls are under way as were, where streams are given."""
     return 1.0 if given.streams is None else given.streams / measured.concurrency
@@ -452,25 +441,26 @@ def _evidence(
         return None if time_s is None else time_s + added
 
     more = _more_at_once(measured, given)
-    waiting_s = measured.held_s * more + measured.put_off_s
-    lost_s = measured.lost.calls_s + measured.lost.cut_s * (more - 1.0)
+    clocked = measured.clocked
+    by = part * measured.concurrency
+    waiting_s = clocked.held_s * more + clocked.put_off_s
+    lost_s = clocked.lost_s + clocked.cut_s * (more - 1.0)
     return Evidence(
-        # With so many streams, calls of each kind overlap as they are told to.
-        costs=measured.booked(costs) if given.streams is None else costs,
+        costs=_booked(measured, given, costs),
         stable_s=moved(measured.stable_median_s) if told else None,
         data_s=moved(measured.data_median_s) if told else None,
         small_s=moved(measured.small_median_s),
         forecast=True,
         few=measured.stable_calls if FEW in missing else None,
         served_s=measured.served_s,
-        transfer_s=(measured.transfer_s - measured.lost.transfer_s) * more * part,
-        waiting_s=waiting_s * part,
+        transfer_s=clocked.moved_s * more * by,
+        waiting_s=waiting_s * by,
         unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
-        lost_s=lost_s * part,
-        cut_s=measured.lost.cut_s * more * part,
+        lost_s=lost_s * by,
+        cut_s=clocked.cut_s * more * by,
         arrival=measured.arrival,
         lost_idle_s=measured.lost.idle_s * part,
-        longer_s=measured.longer.calls_s * part,
+        longer_s=clocked.longer_s * by,
         longer_idle_s=measured.longer.idle_s * part,
         clients=measured.several,
         resent=mostly_resent(measured, given),

@@ -104,5 +104,5 @@ def scenarios(
         if told or not change.syncops_saved:
             yield on_top(name, value, change)
     if measured is not None and told:
-        remote_s = measured.remote_s / measured.files if measured.files else 0.0
+        remote_s = measured.remote_s * base.costs.concurrency / (measured.files or 1)
         yield on_top("local", None, local(asked, network, part_of_other(remote_s, base.costs)))

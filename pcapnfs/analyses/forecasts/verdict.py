@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 
 ACTIVE_SHARE = 0.9
-"""A client that was active for less than this share of the capture is said to have been."""
+"""One of several clients that was active for less than this share of the capture is said to have
+been; else its shares are of the capture, as those of its time budget are."""
+
+SPAN_SHARE = 0.99
+"""The only client's run is said to have been shorter than the capture where it is less than this
+share of it: its shares are not those of the time budget then, which has all of the capture."""
 
 MOSTLY_UNKNOWN = 0.5
 """From this share on, what nobody knows is named alone: any other cause may be in it."""
@@ -201,22 +206,24 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     """What the only client's run went into."""
     told, away = measured.persist_s is not None, measured.away_s
+    clocked, overlap = measured.clocked, measured.concurrency
     costs = measured.costs()
     costs = replace(costs, pauses_s=max(0.0, costs.pauses_s - away))
     found = verdict(
         Evidence(
             costs=measured.booked(costs),
-            # Calls overlap otherwise while their bytes move than on average.
-            transfer_s=measured.moved_s * measured.concurrency,
-            waiting_s=measured.postponed_s,
+            # Calls overlap otherwise while their bytes move, or they wait, than on average.
+            transfer_s=clocked.moved_s * overlap,
+            waiting_s=clocked.waiting_s * overlap,
             unknown_s=measured.unknown_beyond_s(rtt_s),
-            lost_s=measured.lost.calls_s,
-            cut_s=measured.lost.cut_s,
+            lost_s=clocked.lost_s * overlap,
+            cut_s=clocked.cut_s * overlap,
             arrival=measured.arrival,
             lost_idle_s=measured.lost.idle_s,
             unused_s=max(0.0, measured.unused_s - away),
-            longer_s=measured.longer.calls_s,
+            longer_s=clocked.longer_s * overlap,
             longer_calls=measured.longer.calls,
+            longer_each_s=measured.longer.each_s,
             longer_idle_s=measured.longer.idle_s,
             full=measured.longer.full,
             moving_s=measured.longer.moving_s,
@@ -236,7 +243,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             stable=measured.stable,
             bounded=measured.rtt_source == BOUND,
             network_s=measured.network_rtt_s,
-            held_down=holding(measured.loss_rates, measured.transfer_s / measured.concurrency),
+            held_down=holding(measured.loss_rates, clocked.transfer_s),
             ack_waits=measured.ack_waits,
             served_s=measured.served_s,
             tick_s=measured.tick_s,
@@ -250,7 +257,7 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     apart, away, sentence = measured.apart_s, measured.away_s, found.sentence
     worked = measured.span_s - away
     mounting = noticed(apart, apart + worked)
-    brief = worked + measured.vain_s < ACTIVE_SHARE * measured.capture_s and not mounting
+    brief = worked + measured.vain_s < SPAN_SHARE * measured.capture_s and not mounting
     if found.named and (away or brief):
         begin = f"{units.duration(worked)} from the first call to the last reply"
         begin = f"Without {long_pauses.told(away)}, the {begin}" if away else f"The {begin}"

@@ -118,6 +118,8 @@ class Evidence(Record):
     """The same of the time in which no call was under way: of the way to the client."""
     longer_calls: int = 0
     """How many of them did; 0 where only the clock of one client is known."""
+    longer_each_s: float = 0.0
+    """What one of these took longer, mean."""
     clients: int = 1
     """Clients whose calls these are."""
     resent: bool = False

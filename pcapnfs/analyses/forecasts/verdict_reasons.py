@@ -167,7 +167,7 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         if evidence.resent and costs.persist_s
         else "the server was not ready, was not reached, or did not answer",
         "path": f"{units.counted(evidence.longer_calls, 'call')} took "
-        f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
+        f"{units.duration(evidence.longer_each_s)} longer each while it was"
         if evidence.longer_calls
         else "for a while a round trip took longer than otherwise",
         "loss": _lost(evidence),

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Times = NDArray[np.int64]
+    from pcapnfs.analyses.asking.equal_shares import Intervals, Shares
 
 
 class Spent(Record):
-    """Calls of NFS, NFSACL and the lock manager of one row, with their transfer."""
+    """Calls of NFS, NFSACL and the lock manager of one row, without transfer and waiting."""
 
     calls: int
     """How many."""
@@ -50,17 +49,17 @@ class Spent(Record):
 
 
 def spent(
-    kind: NDArray[np.uint8], share_ns: Floats, begin: Times, end: Times, which: NDArray[np.bool_]
+    kind: NDArray[np.uint8], intervals: Intervals, given: Shares, which: NDArray[np.bool_]
 ) -> dict[str, Spent]:
     """Add up by row; without those that nothing but waiting is known of.
 
     Args:
         kind: What each call was outstanding for (`outstanding.KINDS`).
-        share_ns: Its share of the clock, ns.
-        begin: When it began to be outstanding, ns.
-        end: When that ended, ns.
+        intervals: When it was, and when its bytes moved or it waited for the server.
+        given: Shares of the clock of both, ns.
         which: Those that are meant.
     """
+    begin, end, share_ns = intervals.begin, intervals.end, given.whole
     rows = WAITING + 1
     calls, waited, shares = np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows)
     for piece in pieces(len(kind)):
@@ -70,6 +69,15 @@ def spent(
         lasted = (end[piece] - begin[piece])[chosen]
         waited += np.bincount(kinds, lasted, minlength=rows)
         shares += np.bincount(kinds, share_ns[piece][chosen], minlength=rows)
+    for piece in pieces(len(intervals.part_of)):
+        of = intervals.part_of[piece]
+        theirs = which[of]
+        kinds = kind[of][theirs]
+        lasted = (intervals.part_end[piece] - intervals.part_begin[piece])[theirs]
+        waited -= np.bincount(kinds, lasted, minlength=rows)
+        shares -= np.bincount(kinds, given.parts[piece][theirs], minlength=rows)
+    # What floats lose may leave less than nothing of a row whose calls are all transfer.
+    waited, shares = np.maximum(waited, 0.0), np.maximum(shares, 0.0)
     return {
         row: Spent(int(calls[place]), waited[place] / NANOSECONDS, shares[place] / NANOSECONDS)
         for place, row in enumerate(KINDS)

@@ -47,17 +47,9 @@ def in_line(
 
 
 def as_one_group(intervals: Intervals, chosen: Flags) -> Intervals:
-    """The chosen intervals as one group, without parts."""
-    nobody = np.zeros(0, np.int64)
-    return replace(
-        intervals,
-        # What is of no group shares nothing.
-        group=np.where(chosen, np.int32(0), np.int32(-1)),
-        groups=1,
-        part_of=nobody.astype(np.int32),
-        part_begin=nobody,
-        part_end=nobody,
-    )
+    """The chosen intervals as one group."""
+    # What is of no group shares nothing.
+    return replace(intervals, group=np.where(chosen, np.int32(0), np.int32(-1)), groups=1)
 
 
 def by_begin(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats, Flags]:

@@ -19,7 +19,7 @@ from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.outstanding import UNKNOWN
 from pcapnfs.analyses.wire import slower_path as _slower_path
 from pcapnfs.analyses.wire.slower_gaps import gaps
-from pcapnfs.analyses.wire.slower_path import slowed, slower_paths
+from pcapnfs.analyses.wire.slower_path import slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
 from pcapnfs.record import Record
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.times.outstanding import Outstanding
+    from pcapnfs.analyses.wire.slower_path import Slowed
     from pcapnfs.analyses.wire.tcp_stalls import Stalled
     from pcapnfs.trace import Trace
 
@@ -69,6 +70,11 @@ class Longer(Record):
     in none of the others, but in the time in which their bytes were moving."""
     idle_s: float = 0.0
     """Between calls, while none was outstanding, of the way to the client."""
+
+    @property
+    def each_s(self) -> float:
+        """What one of these calls took longer, mean, seconds; 0 without any."""
+        return self.calls_s / self.calls if self.calls else 0.0
 
 
 def losses(still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags) -> Lost:
@@ -119,10 +125,13 @@ def stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:
 
 
 def longer_path(
-    trace: Trace, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
+    trace: Trace,
+    slow: Slowed | None,
+    calls: Outstanding,
+    service: NDArray[np.int64],
+    chosen: Flags,
 ) -> Longer:
     """Take from service times, ns, what they hold because the path was longer; say how much."""
-    slow = slowed(trace)
     if slow is None:
         return Longer()
     places = find(calls.call, slow.call)

@@ -27,11 +27,13 @@ from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
+from pcapnfs.analyses.times.clocked import Clocked, clocked
 from pcapnfs.analyses.times.outstanding import KINDS, UNKNOWN, WAITING, outstanding
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
 from pcapnfs.analyses.times.spent import Spent, spent
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.wire.slower_path import slowed
 from pcapnfs.analyses.wire.tcp_stalls import stalled
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
@@ -195,6 +197,8 @@ class Timeline(Record):
     """How long calls without a known outcome were outstanding, without these parts, seconds."""
     unknown_calls: int
     """Such calls that are counted."""
+    clocked: Clocked
+    """What of the clock all this took."""
     lost: Lost
     """What TCP's retransmission timer took of all this."""
     longer: Longer
@@ -240,7 +244,8 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     refused, chosen = facts.pop("refused") | (calls.kind == WAITING), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
     transfer, postponed = sums.parts_of(intervals, calls.part_kind, refused, chosen)
-    put_off = sums.whole(intervals, facts.pop("put_off") & chosen)
+    putting_off = facts.pop("put_off")
+    put_off = sums.whole(intervals, putting_off & chosen)
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = sums.whole(intervals, outcome), int((outcome & facts["counted"]).sum())
     unsure_calls = sums.lengths(intervals, outcome)
@@ -254,17 +259,23 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     service[~answered] = 0
     still = stalled(trace)
     lost = Lost() if still is None else taken_out.losses(still, calls, service, chosen)
-    longer_path = taken_out.longer_path(trace, calls, service, chosen)
+    slow = slowed(trace)
+    longer_path = taken_out.longer_path(trace, slow, calls, service, chosen)
     shows = answered & ~refused
     stood_still = taken_out.stood_still(trace, calls, shows)
     served = _served(calls.kind, service, shows & chosen)
-    del refused, answered
+    del answered
     intervals = sums.as_one_group(intervals, chosen)
-    share_ns = equal_shares(intervals).whole
+    given = equal_shares(intervals)
+    of_the_clock = clocked(
+        calls, given, chosen=chosen, refused=refused, put_off=putting_off, still=still, slow=slow
+    )
+    rows = spent(calls.kind, intervals, given, chosen)
+    share_ns = given.whole
+    del refused, putting_off, given
     order, idle_s, alone = sums.by_begin(intervals, int(chosen.sum()))
     unit = facts.pop("unit")[order]
     number = sums.as_they_come(unit)
-    rows = spent(calls.kind, share_ns, intervals.begin, intervals.end, chosen)
     busy, shares = sums.added(share_ns, order, unit, len(number))
     stored = facts["operation"] >= 0
     stored_shares = sums.summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
@@ -337,6 +348,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         put_off_s=put_off / NANOSECONDS,
         unknown_s=unknown / NANOSECONDS,
         unknown_calls=unknown_calls,
+        clocked=of_the_clock,
         lost=lost,
         longer=longer_path,
         stood_still=stood_still,

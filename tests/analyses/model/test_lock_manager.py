@@ -10,7 +10,7 @@ from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.comparison.waterfall import waterfall
 from pcapnfs.trace import Trace
 from tests.analyses.model.runs import FILES, connection, ends, inputs, objects, run
-from tests.unit.rows import MILLISECOND, START_NS, Row, file, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, file, meta, trace_of
 
 NLM = {"program": 100021, "version": 4, "protocol": "nlm4"}
 
@@ -112,7 +112,9 @@ def test_where_they_are_most_of_the_time_the_formula_does_not_hold_and_they_are_
         dict(row) | (NLM if row["op"] in many else {})
         for row in run(small=("LOOKUP", *many), persist_ms=0.1)
     ]
-    with trace_of(files=objects(), calls=rows, connections=[connection(0.8, 0.001)]) as locked:
+    ends = meta(end_ns=max(int(str(row["reply_time"])) for row in rows))
+    paths = [connection(0.8, 0.001)]
+    with trace_of(ends, files=objects(), calls=rows, connections=paths) as locked:
         found = model(locked)
     assert not found.formula_holds
     parts = {each.part: each.time_s for each in found.left_out}

@@ -1,0 +1,55 @@
+"""What much of a forecast is made of that the plain formula leaves out.
+
+Takes the costs of a run by what its calls held up the clock for; gives the parts that are told.
+Promises that what they are of the clock is what verdict and time budget have of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.forecasts.formula import Costs
+
+LEFT_OUT = 0.05
+"""Part of the forecast from which on it is told what the plain formula leaves out."""
+
+
+class LeftOut(Record):
+    """A part of the forecast that the plain formula leaves out."""
+
+    part: str
+    """`pauses`, `client` (its time between calls else), `transfer`, `waiting` (for a server that
+    was not ready or not reached), `locks` (round trips of the lock manager), `other` (what calls
+    took beyond), or `overlap`."""
+    time_s: float
+    """What it adds to the formula, seconds of the clock; negative: what it spares."""
+
+
+def left_out(costs: Costs[float], *, transfer_s: float, waiting_s: float) -> tuple[LeftOut, ...]:
+    """The parts of a forecast, largest first.
+
+    Args:
+        costs: The costs, with what round trips and persistence hold up the clock for.
+        transfer_s: What of the clock bytes were on their way.
+        waiting_s: What of it calls waited for a server that was not ready or not reached.
+    """
+    trips_s, pauses_s = costs.round_trips_s, costs.pauses_s
+    of_locks = costs.locks_per_file / costs.all_rpcs_per_file if costs.all_rpcs_per_file else 0.0
+    overlapped_s = trips_s * (1.0 - of_locks) + costs.persistence_s
+    beyond_s = costs.beyond_s
+    moving_s = max(0.0, min(transfer_s, beyond_s))
+    held_s = max(0.0, min(waiting_s, beyond_s - moving_s))
+    parts = (
+        LeftOut("pauses", pauses_s),
+        LeftOut("client", costs.client_time_s - pauses_s),
+        LeftOut("transfer", moving_s),
+        LeftOut("waiting", held_s),
+        LeftOut("locks", trips_s * of_locks),
+        LeftOut("other", beyond_s - moving_s - held_s),
+        LeftOut("overlap", overlapped_s - costs.first_order_s),
+    )
+    told = (each for each in parts if abs(each.time_s) > LEFT_OUT * costs.forecast_s)
+    return tuple(sorted(told, key=lambda each: -abs(each.time_s)))

@@ -81,6 +81,9 @@ class Run(Record):
     `run_s`."""
     refused: bool = False
     """The calls are those of a mount that came to nothing: no run, either."""
+    away_s: float = 0.0
+    """What of `run_s` are pauses of 30 s or more of the only client, in which it is not known to
+    have waited for anything, seconds: in no forecast."""
 
     @property
     def of_files(self) -> bool:
@@ -253,4 +256,5 @@ def _run(side: Side) -> Run:
         trust=side.trust,
         rtt_source=measured.rtt_source,
         mounting_s=measured.apart_s,
+        away_s=measured.away_s,
     )

@@ -45,7 +45,8 @@ class Foretold(Record):
     high_s: float
     """Upper end of it, seconds."""
     measured_s: float
-    """What the run after took, from its first call to its last reply, seconds."""
+    """What the run after took, from its first call to its last reply, without pauses of 30 s or
+    more (`after.away_s`), as the forecast is, seconds."""
     error: float | None
     """Forecast by measured, less 1; negative: foretold too short. None when that took no time."""
 
@@ -151,6 +152,6 @@ def _forecast(
         forecast_s=forecast,
         low_s=low,
         high_s=high,
-        measured_s=after.span_s,
-        error=forecast / after.span_s - 1 if after.span_s > 0 else None,
+        measured_s=after.worked_s,
+        error=forecast / after.worked_s - 1 if after.worked_s > 0 else None,
     )

@@ -273,7 +273,8 @@ def _factors(
         costs.concurrency,
         # What a program does for a file does not grow with the calls that its client makes of it.
         costs.client_s * costs.rpcs_per_file * unit - (idle_s + locked_s) / files,
-        costs.pauses_s - paused_s - locked_pauses_s,
+        # Run times hold long pauses, which forecasts do not.
+        costs.pauses_s + measured.away_s - paused_s - locked_pauses_s,
         measured.postponed_s * rest_turns / costs.concurrency,
         still_s * rest_turns / costs.concurrency + idle_s + paused_s,
         locked_s + locked_pauses_s,

@@ -124,6 +124,15 @@ def active_s(material: Material, found: Bottleneck) -> float:
     return sum(material.budget_rows().values()) if found.active_s is None else found.active_s
 
 
+def client_share(found: Bottleneck, claims: Iterable[Claim]) -> float | None:
+    """What something costs of the time in which its client was active, 0…1.
+
+    None where nothing is claimed, and where it is judged by the whole time budget.
+    """
+    cost_s = sum(claim.seconds for claim in claims)
+    return min(1.0, cost_s / found.active_s) if cost_s and found.active_s else None
+
+
 def whose(found: Bottleneck) -> str:
     """What a share is of, in words; costs are parts of the time budget, which may be longer."""
     if found.about:

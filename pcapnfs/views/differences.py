@@ -162,11 +162,21 @@ def given(each: Foretold) -> str:
 
 def about_foretold(result: Comparison) -> list[str]:
     """What forecasts hold that may be no matter of the run; nothing where that is alike."""
-    return [
-        f"Each forecast holds BEFORE's {HELD[step.factor]}, {units.duration(step.before)}; AFTER "
-        f"had {units.duration(step.after)} of {'them' if step.factor == 'pauses_s' else 'it'}."
-        for step in aside(result)
-    ]
+    away = {"BEFORE": result.before.away_s, "AFTER": result.after.away_s}
+    long = [f"{units.duration(time_s)} of {title}" for title, time_s in away.items() if time_s]
+    told = [f"All without pauses of 30 s or more: {' and '.join(long)}."] if long else []
+    longest_s = max(run.run_s - run.away_s for run in (result.before, result.after))
+    for step in aside(result):
+        before, after = step.before, step.after
+        if step.factor == "pauses_s":
+            before, after = before - away["BEFORE"], after - away["AFTER"]
+        if max(before, after) >= NOTICEABLE * longest_s:
+            told.append(
+                f"Each forecast holds BEFORE's {HELD[step.factor]}, {units.duration(before)}; "
+                f"AFTER had {units.duration(after)} of "
+                f"{'them' if step.factor == 'pauses_s' else 'it'}."
+            )
+    return told
 
 
 def no_operations(result: Comparison) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
+from pcapnfs.analyses.times import long_pauses
 from pcapnfs.text import escape, sentence
 from pcapnfs.views import forecasts
 from pcapnfs.views.columns import Column, FittedTable
@@ -119,7 +120,8 @@ def lines(model: Model) -> list[str]:
     rest = f"with overlap{own} {whole}; "
     if first == whole or not model.formula_holds:
         rest = ""
-    told = [f"{formula(model)} = {first}; {rest}measured {units.duration(model.measured_s)}."]
+    away = f", without {long_pauses.told(model.away_s)}" if model.away_s else ""
+    told = [f"{formula(model)} = {first}; {rest}measured {units.duration(model.measured_s)}{away}."]
     told += _left_out(model)
     told += _faster(model, *forecasts.BY_STORAGE, "streams")
     told += forecasts.several(model, "pcapnfs estimate tells what each would take")
@@ -128,13 +130,24 @@ def lines(model: Model) -> list[str]:
 
 def _faster(model: Model, *changes: str) -> list[str]:
     """What these changes would bring, in a sentence; nothing where none of them is forecast."""
-    faster = [each for each in forecasts.shown(model) if each.change in changes]
+    shown = (each for each in forecasts.shown(model) if each.change in changes)
+    faster = [each for each in shown if not _vague(each)]
     cases = [f"{forecasts.change(each)} {_foretold(each, model)}" for each in faster]
     return [f"Forecast: {'; '.join(cases)}."] if cases else []
 
 
 NOTHING = 0.01
-"""Part of the upper end of a range below which its lower end says no more than that."""
+"""Part of the upper end of a range below which its lower end is next to nothing."""
+
+
+def _vague(each: Scenario) -> bool:
+    """Whether nothing is known of what streams would bring: next to nothing is left, or all of it.
+
+    So it is where most of the time is the client's own, which they may share or not.
+    """
+    if each.change != "streams" or each.low_s is None:
+        return False
+    return each.low_s < NOTHING * (each.high_s or 0.0)
 
 
 def _foretold(each: Scenario, model: Model) -> str:
@@ -146,10 +159,7 @@ def _foretold(each: Scenario, model: Model) -> str:
     if each.low_s is None:
         return told
     if each.change == "streams":
-        # Of next to nothing it is not known by how much more that is.
-        high_s = each.high_s or 0.0
-        vague = each.low_s < NOTHING * high_s
-        return f"{units.duration(high_s)} or less" if vague else forecasts.interval(each)
+        return forecasts.interval(each)
     return f"{told} ({forecasts.interval(each)})" if model.unsure or model.slow else told
 
 
@@ -181,6 +191,13 @@ def _left_out(model: Model) -> list[str]:
     ]
     rest = f": it leaves out {'; '.join(parts)}" if parts else ""
     return [f"The plain formula does not hold here{rest}."]
+
+
+def _away(model: Model) -> list[str]:
+    """That long pauses are in no figure."""
+    if not model.away_s:
+        return []
+    return [f"No figure holds the {long_pauses.told(model.away_s)}: perhaps nothing was run then."]
 
 
 def _inputs(model: Model) -> RenderableType:
@@ -319,7 +336,7 @@ def reasons(model: Model) -> list[str]:
 
 def remarks(model: Model) -> list[str]:
     """What the figures leave open."""
-    told = _beyond_the_calls(model) + _left_out(model) + _unlike(model)
+    told = _away(model) + _beyond_the_calls(model) + _left_out(model) + _unlike(model)
     if model.resent:
         told.append(
             "Most stable calls were sent again before they were answered: what they took is the "

@@ -48,6 +48,17 @@ def test_who_only_looks_in_from_time_to_time_is_idle() -> None:
     assert paused(*looks, *work(660, 2.1)) == pytest.approx(9 * 59.8 + 119.8)
 
 
+@pytest.mark.parametrize(("calls", "found_s"), [(29, 0.0), (30, 2 * 59.0)])
+def test_a_command_that_is_repeated_is_work_however_soon_it_is_done(
+    calls: int, found_s: float
+) -> None:
+    """A command of 0.9 s every minute: who waits for it is no monitor."""
+    command = [(0.03 * number, 0.03 * number + 0.02) for number in range(calls - 1)]
+    command.append((0.9, 1.0 - 1e-6))
+    runs = [(60.0 * run + begin, 60.0 * run + end) for run in range(3) for begin, end in command]
+    assert paused(*runs) == pytest.approx(found_s, abs=0.01)
+
+
 def test_without_a_pause_there_is_none() -> None:
     assert paused((0.0, 0.1)) == 0.0
     assert (long_enough(29.9), long_enough(30.0)) == (0.0, 30.0)

@@ -52,6 +52,17 @@ def test_the_only_clients_long_pauses_are_no_part_of_its_run() -> None:
     )
 
 
+def test_what_a_cause_costs_of_the_active_time_is_told_where_it_is_judged_by_that() -> None:
+    claims = (Claim("stable", 5.5),)
+    paused = bound_by("persistence", active_s=11.0, away_s=180.0)
+    (found, _), *_ = bound.each(paused, "persistence")
+    assert bound.client_share(found, claims) == pytest.approx(0.5)
+    assert bound.client_share(found, ()) is None
+    assert bound.client_share(replace(found, active_s=None), claims) is None
+    (seen,) = seen_by(persistence_bound.RULE, paused)
+    assert seen.client_share == pytest.approx(sum(each.seconds for each in seen.claims) / 11.0)
+
+
 def test_of_several_clients_each_is_told_of_what_is_its_own() -> None:
     found = bound_each(DISK, NETWORK)
     (stored,) = seen_by(persistence_bound.RULE, found)

@@ -90,6 +90,19 @@ def test_pauses_that_differ_are_told_beside_run_times_and_forecasts(clear: bool)
     assert (shown, told) == (clear, clear)
 
 
+def test_long_pauses_are_in_no_forecast() -> None:
+    whole = samples.comparison()
+    before = replace(whole.before, run_s=3610.0, away_s=3600.0)
+    step = Step("pauses_s", 3600.0, 0.1, -3599.9, None, None, True)
+    result = replace(whole, before=before, steps=(step,))
+    alone = "All without pauses of 30 s or more: 60 m 0 s of BEFORE."
+    assert differences.about_foretold(result) == [alone]
+    # What is shorter than that, forecasts hold.
+    more = replace(result, steps=(replace(step, before=3605.0),))
+    held = "Each forecast holds BEFORE's pauses, 5.00 s; AFTER had 100 ms of them."
+    assert differences.about_foretold(more) == [alone, held]
+
+
 def test_the_wait_for_a_server_is_told_beside_run_times() -> None:
     whole = samples.comparison()
     wait = Step("waiting_s", 20.0, 1.0, -19.0, None, None, True)

@@ -65,18 +65,23 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
 
 @pytest.mark.parametrize(
     ("low_s", "told"),
-    [(0.0, "12.0 s or less"), (0.11, "12.0 s or less"), (0.12, "120 ms to 12.0 s")],
+    [(0.0, []), (0.11, []), (0.12, ["Forecast: 8 parallel streams 120 ms to 12.0 s."])],
 )
-def test_a_range_that_begins_at_nothing_has_an_upper_end_alone(low_s: float, told: str) -> None:
+def test_what_may_be_anything_is_no_forecast(low_s: float, told: list[str]) -> None:
     whole = samples.model()
     streams = next(each for each in whole.what_if if each.change == "streams")
     vague = replace(streams, low_s=low_s, high_s=12.0)
-    (line,) = (
-        line
-        for line in estimate.lines(replace(whole, what_if=(vague,)))
-        if line.startswith("Forecast")
-    )
-    assert line.endswith(f" {told}.")
+    lines = estimate.lines(replace(whole, what_if=(vague,)))
+    assert [line for line in lines if line.startswith("Forecast")] == told
+
+
+def test_that_long_pauses_are_in_no_figure_is_told() -> None:
+    whole = samples.model()
+    paused = replace(whole, away_s=3400.0)
+    told = "56 m 40 s in pauses of 30 s or more"
+    assert estimate.lines(paused)[0].endswith(f"measured 15.4 s, without {told}.")
+    assert f"No figure holds the {told}: perhaps nothing was run then." in estimate.remarks(paused)
+    assert not any("pauses of 30 s" in line for line in estimate.remarks(whole))
 
 
 def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:

@@ -57,7 +57,8 @@ class ClientForecast(Record):
     concurrency: float
     """Its calls under way while any of them was."""
     measured_s: float
-    """From its first call to its last reply, mounting included, seconds."""
+    """From its first call to its last reply, mounting included, without pauses of 30 s or more in
+    which it is not known to have waited for anything (`long_pauses`), seconds."""
     what_if: tuple[Scenario, ...]
     """Its forecasts with one thing changed; those about storage only where `persist_s` tells."""
 
@@ -86,7 +87,7 @@ def _forecast(measured: Measurement, given: Overrides, clock: ClientClock) -> Cl
         rtt_s=costs.rtt_s,
         persist_s=costs.persist_s if told and clock.stable_calls else None,
         concurrency=costs.concurrency,
-        measured_s=clock.active_s,
+        measured_s=clock.active_s - clock.away_s,
         what_if=tuple(_what_if(given, clock, base, told=told, stored=stored)),
     )
 
@@ -109,7 +110,7 @@ def costs_of(clock: ClientClock) -> Costs[float]:
         persist_s=persist,
         other_s=waited_s - clock.round_trip_calls * rtt - clock.stable_calls * persist,
         client_s=0.0,
-        pauses_s=max(0.0, clock.active_s - clock.waited_s),
+        pauses_s=max(0.0, clock.active_s - clock.away_s - clock.waited_s),
         concurrency=concurrency,
         unsure_s=clock.causes()["unknown"] * concurrency,
         locks_per_file=float(clock.lock_calls),

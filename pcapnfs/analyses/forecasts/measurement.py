@@ -252,13 +252,23 @@ class Measurement(Record):
         return long_enough(self.long_pauses_s - known_s)
 
     @property
+    def paused_s(self) -> float:
+        """The pauses that belong to the run: all but those, seconds."""
+        return max(0.0, self.pauses_s - self.away_s)
+
+    @property
+    def worked_s(self) -> float:
+        """From the first call to the last reply without these pauses, seconds."""
+        return self.busy_s + self.client_s + self.paused_s
+
+    @property
     def present_s(self) -> float:
         """The time in which the only client was active, seconds.
 
         From its first call to its last reply without these pauses, with mounting, and with what it
         asked for a connection in vain after that.
         """
-        return self.span_s - self.away_s + self.apart_s + self.vain_s
+        return self.worked_s + self.apart_s + self.vain_s
 
     @property
     def span_s(self) -> float:
@@ -376,7 +386,7 @@ class Measurement(Record):
             )
             / files,
             client_s=self.client_s / self.calls if self.calls else 0.0,
-            pauses_s=self.pauses_s,
+            pauses_s=self.paused_s,
             concurrency=self.concurrency,
             unsure_s=float(self.sums.unsure_s.sum()) / files,
             unsure_calls=float(self.sums.unsure.sum()) / files,

@@ -115,7 +115,7 @@ class Model(Record):
     forecast_high_s: float | None
     """Upper end of it, seconds; None likewise."""
     measured_s: float | None
-    """From the first call to the last reply, seconds; None without a trace."""
+    """From the first call to the last reply, without `away_s`, seconds; None without a trace."""
     holdout_error: float | None
     """How wrong half of the files foretells what the other half took: mean of both directions, 0…;
     None with fewer than 10 files, or too little data."""
@@ -143,7 +143,8 @@ class Model(Record):
     locks_s: float
     """A round trip for each of them, added up, seconds: in `other_s`; it goes with `rtt_s`."""
     pauses_s: float
-    """Gaps of a second or more between calls, together, seconds; in `client_s`, once."""
+    """Gaps of a second or more between calls, together, without `away_s`, seconds; in `client_s`,
+    once."""
     unknown_calls: int
     """Calls of NFS and NFSACL without a known outcome (no reply, cut, encrypted): they may have
     been stable."""
@@ -195,6 +196,11 @@ class Model(Record):
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
     the traffic is encrypted or of one direction, or when the capture's clocks do not tell what
     calls took."""
+    away_s: float = 0.0
+    """Pauses of 30 s or more between the only client's calls, in which it is not known to have
+    waited for anything, together, seconds: they lie between two commands, or two runs of a job, and
+    are in none of these figures. 0 of several clients, where the capture lacks much, and where what
+    lies between them is no work but a look at the mount now and then."""
     left_out: tuple[LeftOut, ...] = ()
     """What much of the forecast is made of that the plain formula leaves out, most first; empty
     without a forecast."""
@@ -364,7 +370,8 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         figures,
         files=given.files or measured.files,
         persist_s=measured.persist_s if given.persist_s is None else given.persist_s,
-        measured_s=measured.span_s,
+        measured_s=measured.worked_s,
+        away_s=measured.away_s,
         counted=measured.counted if given.files is None else "given",
         calls=measured.calls,
         stable_calls=measured.known_stable_calls,

@@ -86,7 +86,7 @@ class Seen(Record):
             persist_s=persist,
             other_s=other / self.files,
             client_s=_mean(total["client_s"], total["calls"], np.zeros(self.files.shape)),
-            pauses_s=np.full(self.files.shape, measured.pauses_s),
+            pauses_s=np.full(self.files.shape, measured.paused_s),
             concurrency=concurrency,
             unsure_s=total["unsure_s"] / self.files,
             unsure_calls=total["unsure"] / self.files,

@@ -207,11 +207,9 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     """What the only client's run went into."""
     told, away = measured.persist_s is not None, measured.away_s
     clocked, overlap = measured.clocked, measured.concurrency
-    costs = measured.costs()
-    costs = replace(costs, pauses_s=max(0.0, costs.pauses_s - away))
     found = verdict(
         Evidence(
-            costs=measured.booked(costs),
+            costs=measured.booked(measured.costs()),
             # Calls overlap otherwise while their bytes move, or they wait, than on average.
             transfer_s=clocked.moved_s * overlap,
             waiting_s=clocked.waiting_s * overlap,
@@ -255,7 +253,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
     apart, away, sentence = measured.apart_s, measured.away_s, found.sentence
-    worked = measured.span_s - away
+    worked = measured.worked_s
     mounting = noticed(apart, apart + worked)
     brief = worked + measured.vain_s < SPAN_SHARE * measured.capture_s and not mounting
     if found.named and (away or brief):

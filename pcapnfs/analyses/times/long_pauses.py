@@ -25,9 +25,12 @@ client of NFSv4 renews its lease (Linux: 60 s), and longer than programs that ar
 go without a look at any file."""
 
 WORK_S = 1.0
-"""What lies between two such pauses is work from so many seconds on: users notice it. Less is a
-look at the mount from time to time (the renewal of a lease, a monitor that asks how full it
-is) …"""
+"""What lies between two such pauses is work from so many seconds on: users notice it …"""
+
+WORK_CALLS = 30
+"""… or from so many calls on: whoever repeats a command of 0.8 s every minute waits for it, too. So
+many also tell what a call takes (`showing.LEAST_CALLS`). Less is a look at the mount from time to
+time (the renewal of a lease, a monitor that asks how full it is) …"""
 
 MOSTLY_WORK = 0.5
 """… and the client is idle, not at work with pauses, where work is not so much of the rest."""
@@ -50,10 +53,10 @@ def long_pauses_s(begin: Times, end: Times) -> float:
     reached = np.maximum.accumulate(end)
     pauses_s = (begin[1:] - reached[:-1]) / NANOSECONDS
     long = np.flatnonzero(pauses_s >= LONG_PAUSE_S)
-    first = begin[np.concatenate(([0], long + 1))]
-    last = reached[np.concatenate((long, [len(reached) - 1]))]
-    rest_s = (last - first) / NANOSECONDS
-    work_s = rest_s[rest_s >= WORK_S].sum()
+    # Where each stretch between long pauses begins and ends.
+    first, last = np.concatenate(([0], long + 1)), np.concatenate((long, [len(reached) - 1]))
+    rest_s = (reached[last] - begin[first]) / NANOSECONDS
+    work_s = rest_s[(rest_s >= WORK_S) | (last - first + 1 >= WORK_CALLS)].sum()
     if not len(long) or work_s < MOSTLY_WORK * rest_s.sum():
         return 0.0
     return float(pauses_s[long].sum())

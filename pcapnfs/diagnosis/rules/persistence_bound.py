@@ -264,6 +264,7 @@ def _storage(
         data=bound.data(found),
         frames=found.slowest,
         claims=claims,
+        client_share=bound.client_share(found, claims),
         about=found.about,
     )
 

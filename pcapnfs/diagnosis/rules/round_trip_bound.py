@@ -158,6 +158,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         data=bound.data(found),
         frames=found.small,
         claims=claims,
+        client_share=bound.client_share(found, claims),
         about=found.about,
     )
 

@@ -50,6 +50,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         confidence="likely" if lossy or window is not None else "certain",
         data=bound.data(found),
         claims=claims,
+        client_share=bound.client_share(found, claims),
         about=found.about,
     )
 

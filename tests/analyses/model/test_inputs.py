@@ -14,8 +14,10 @@ from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
-from tests.analyses.model.runs import FILES, connection, inputs, objects, reading, run
+from tests.analyses.model.runs import FILES, TIMES, connection, inputs, objects, reading, run
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
+
+SECOND_NS = 1000 * MILLISECOND
 
 
 def test_every_input_is_measured_and_says_where_it_is_from(trace: Trace) -> None:
@@ -248,6 +250,45 @@ def test_a_pause_is_counted_once_and_not_by_call() -> None:
     assert more.forecast_s == pytest.approx(10 * (40 * 0.013 + 80 * 0.002) + 39 * 1.502)
     assert found.verdict is not None
     assert found.verdict.named == ("client",)
+
+
+def _apart(pause_s: int) -> list[Row]:
+    """Two runs alike, and a pause between them."""
+    rows = run()
+    later = max(int(str(row["reply_time"])) for row in rows) - START_NS + (pause_s - 1) * SECOND_NS
+    again = [
+        {**row, "call": len(rows) + number}
+        | {name: int(str(row[name])) + later for name in TIMES if row.get(name) is not None}
+        for number, row in enumerate(rows, 1)
+    ]
+    return rows + again
+
+
+def test_an_hour_between_two_commands_is_in_no_forecast() -> None:
+    told = meta(end_ns=START_NS + 3_700 * SECOND_NS)
+    with trace_of(told, files=objects(), calls=_apart(3600)) as trace:
+        found = model(trace)
+        measured = measure(trace)
+    assert found.away_s == pytest.approx(3600, abs=0.01)
+    assert measured.span_s == pytest.approx(3600 + 2 * (40 * 0.013 + 119 * 0.002), abs=0.01)
+    worked_s = 2 * (40 * 0.013 + 119 * 0.002)
+    assert found.measured_s == pytest.approx(worked_s)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.pauses_s == 0
+    forecasts = {each.change: each for each in found.what_if}
+    assert forecasts["async"].forecast_s == pytest.approx(worked_s - 160 * 0.005)
+    assert (forecasts["async"].high_s or 0.0) < worked_s
+    assert found.verdict is not None
+    assert sum(each.time_s for each in found.verdict.causes) == pytest.approx(worked_s)
+
+
+def test_a_pause_that_a_program_may_make_is_in_each_forecast() -> None:
+    told = meta(end_ns=START_NS + 100 * SECOND_NS)
+    with trace_of(told, files=objects(), calls=_apart(29)) as trace:
+        found = model(trace)
+    assert found.away_s == 0
+    assert found.pauses_s == pytest.approx(29, abs=0.01)
+    assert found.forecast_s == pytest.approx(found.measured_s)
 
 
 def test_other_calls_take_what_they_took() -> None:

@@ -361,6 +361,19 @@ def test_one_client_needs_no_name() -> None:
     assert re.match(r"The 1\.\S+ s from the first call to the last reply went", verdict.sentence)
 
 
+def test_what_ends_with_a_call_without_a_reply_is_said_to() -> None:
+    last = "from the first call to the last sign of a call without a reply went into "
+    sent = dict.fromkeys(("call_time", "call_first_time"), START_NS + 1_500 * MILLISECOND)
+    hangs = call(900, "READ", None, connection=1, client=DISK, **sent)
+    span = meta(start_ns=START_NS - 500 * MILLISECOND, end_ns=START_NS + 2_600 * MILLISECOND)
+    for rows, told in (([], False), ([hangs], True)):
+        calls = [*waits_for_disk(), *rows]
+        with trace_of(span, calls=calls, files=[file(1, "a")]) as trace:
+            found = model(trace)
+        assert found.verdict is not None
+        assert (last in found.verdict.sentence, found.unanswered_last) == (told, told)
+
+
 def test_a_run_that_is_nearly_the_whole_capture_is_the_time() -> None:
     rows = waits_for_disk()
     for end_ms, told in ((1205, "The time went into "), (1220, "The 1.20 s from the first call ")):

@@ -50,6 +50,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "spent": {},
         "locked": Locked(),
         "lock_gaps": (),
+        "unanswered_last": no[:1],
         "apart_s": np.zeros(1),
         "idle_s": gaps,
         "alone": yes,

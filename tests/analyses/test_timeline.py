@@ -91,6 +91,17 @@ def test_calls_are_what_they_show() -> None:
     assert found.transfer_s == 0
 
 
+@pytest.mark.parametrize(("later_ms", "last"), [(40, True), (9_000, False)])
+def test_a_call_without_a_reply_may_be_the_last_that_was_outstanding(
+    later_ms: int, last: bool
+) -> None:
+    """Until a later call is answered, or to the end."""
+    others = [at(1, 0, 1), at(2, 100, 102, client="10.0.0.3")]
+    waits = at(3, 50, None, "READ")
+    with trace_of(calls=[*others, waits, at(4, later_ms, later_ms + 1)]) as trace:
+        assert timeline(trace, {}).unanswered_last.tolist() == [last, False]
+
+
 def test_calls_that_were_sent_again_are_left_out_where_enough_are_left() -> None:
     calls = [
         at(number, 10 * number, 10 * number + 1, transmissions=2 if number > 30 else 1)

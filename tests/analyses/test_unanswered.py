@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.servers.unanswered import Unanswered, unanswered
+from pcapnfs.meta import Vain
+from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 
@@ -48,6 +50,34 @@ def test_a_call_waits_until_the_last_packet_of_its_connection() -> None:
     (pair,) = asked(connection(1, 2_020), connection(2, 60_000))
     assert (pair.calls, pair.asked, pair.answered, pair.longest_s) == (1, 2, 1, 2.0)
     assert asked(connection(1, 30), connection(2, 60_000)) == []
+
+
+@pytest.mark.parametrize(
+    ("syn_s", "waited_s"),
+    [
+        (5.0, 4.98),
+        (8.02, 8.0),  # The timer doubles: after 2 s, TCP sends again after 2 more, or is late.
+        (8.03, 2.0),
+        (1.0, 2.0),  # It asked for that beside this one.
+    ],
+)
+def test_a_client_that_connects_again_in_vain_had_not_given_up(
+    syn_s: float, waited_s: float
+) -> None:
+    first_ns = START_NS + round(syn_s * 1000) * MILLISECOND
+    syns = Vain("10.0.0.2", "10.0.0.1", 2049, 1, 3, 0, first_ns, first_ns + 1, 9)
+    lost = connection(1, 2_020, client_resent=2, client_unacked=500, server_port=2049)
+
+    def longest_s(syns: Vain, lost: Row) -> float:
+        with trace_of(replace(meta(), vain=(syns,)), calls=CALLS, connections=[lost]) as trace:
+            (pair,) = unanswered(trace)
+        return pair.longest_s
+
+    assert longest_s(syns, lost) == pytest.approx(waited_s)
+    # Another port is of something else; and who hung up had given up.
+    assert longest_s(replace(syns, port=111), lost) == pytest.approx(2.0)
+    ended = {**lost, "client_fin_time": START_NS + 2_020 * MILLISECOND}
+    assert longest_s(syns, ended) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("end", ["server_rst_time", "server_fin_time"])

@@ -189,6 +189,8 @@ class Measurement(Record):
     """What times are multiples of, seconds; 0 where that is less than a millisecond."""
     times_untold: bool
     """The capture's clocks do not tell what calls took."""
+    unanswered_last: bool = False
+    """A call without a reply is the last of the only client's that was outstanding."""
     untold_pause_s: float | None = None
     """A pause of the capture of which nothing tells whether its clock was set forward (trust),
     seconds; None without any."""

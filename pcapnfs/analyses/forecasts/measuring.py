@@ -200,6 +200,7 @@ def measure(
         pauses_s=pauses,
         long_pauses_s=0.0 if several else _long_pauses_s(found, calls),
         apart_s=float(calls.apart_s.sum()),
+        unanswered_last=not several and bool(calls.unanswered_last.any()),
         sums=sums,
         clients=clocks if several else None,
         at_once=_at_once(found, calls),

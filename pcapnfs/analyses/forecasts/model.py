@@ -201,6 +201,8 @@ class Model(Record):
     waited for anything, together, seconds: they lie between two commands, or two runs of a job, and
     are in none of these figures. 0 of several clients, where the capture lacks much, and where what
     lies between them is no work but a look at the mount now and then."""
+    unanswered_last: bool = False
+    """`measured_s` ends with the last sign of a call of the only client's that had no reply."""
     left_out: tuple[LeftOut, ...] = ()
     """What much of the forecast is made of that the plain formula leaves out, most first; empty
     without a forecast."""
@@ -372,6 +374,7 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         persist_s=measured.persist_s if given.persist_s is None else given.persist_s,
         measured_s=measured.worked_s,
         away_s=measured.away_s,
+        unanswered_last=measured.unanswered_last,
         counted=measured.counted if given.files is None else "given",
         calls=measured.calls,
         stable_calls=measured.known_stable_calls,

@@ -257,7 +257,7 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     mounting = noticed(apart, apart + worked)
     brief = worked + measured.vain_s < SPAN_SHARE * measured.capture_s and not mounting
     if found.named and (away or brief):
-        begin = f"{units.duration(worked)} from the first call to the last reply"
+        begin = f"{units.duration(worked)} from the first call to {_last(measured)}"
         begin = f"Without {long_pauses.told(away)}, the {begin}" if away else f"The {begin}"
         if measured.vain_s:
             begin += f", and {_asking(measured.vain_s)},"
@@ -265,6 +265,15 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     if mounting:
         sentence = f"{_mounting(apart, looked_up=measured.asked_in_vain)}. {sentence}"
     return replace(found, sentence=sentence)
+
+
+UNANSWERED = "the last sign of a call without a reply"
+"""What a time ends with whose last call has none: that is as long as it was seen to wait."""
+
+
+def _last(measured: Measurement) -> str:
+    """What the only client's run ends with."""
+    return UNANSWERED if measured.unanswered_last else "the last reply"
 
 
 def _asking(vain_s: float) -> str:
@@ -404,7 +413,8 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
 def _active(clock: ClientClock) -> str:
     """The time in which it was active, in words: what shares are of where that is not its clock."""
     worked = clock.active_s - clock.away_s
-    told = f"{units.duration(worked)} from its first call to its last reply"
+    last = UNANSWERED if clock.unanswered_last else "its last reply"
+    told = f"{units.duration(worked)} from its first call to {last}"
     if clock.away_s:
         told = f"without {long_pauses.told(clock.away_s)}, {told}"
     if vain_s := clock.idle.vain_s:

@@ -4,17 +4,19 @@ Takes a trace; makes a table of the calls without a reply that were seen to wait
 answered one, and for a second at least, and of those whose connection the server ended before,
 though they were sent once: nobody answers them any more. A call waits until a side ends its
 connection (a client that gave up, a server that stopped), else until the last packet of it; one
-that was sent again, until the last packet of either side. Where the server acknowledged all that
-was sent on a connection that is still open, the last packet between the two counts, which shows
-that the capture went on; and where it sent what never came, as the sequence number of its last ACK
-says, the last packet of the capture: TCP sends that again for minutes. So it does where bytes came
-since that no record mark explains, which nobody can read. Over TCP what is not sent again was
-acknowledged, if its connection went on; over UDP only calls that were sent again count. Calls whose
-reply the capture may merely lack are left out: on connections of which packets were cut or are
-missing, or of which nothing that the server sent was captured though the client did not repeat
-itself; and where the capture lacks packets of client and server, all that were not sent
-again. It lacks some, too, where what a client sent was neither acknowledged nor sent again, though
-the connection was not ended and others went on: TCP is not silent then.
+that was sent again, until the last packet of either side; one whose client then asked in vain for
+another connection to that port, before TCP was due to send again on the old one, until it began to:
+it had not given up meanwhile. Where the server acknowledged all that was sent on a connection that
+is still open, the last packet between the two counts, which shows that the capture went on; and
+where it sent what never came, as the sequence number of its last ACK says, the last packet of the
+capture: TCP sends that again for minutes. So it does where bytes came since that no record mark
+explains, which nobody can read. Over TCP what is not sent again was acknowledged, if its connection
+went on; over UDP only calls that were sent again count. Calls whose reply the capture may merely
+lack are left out: on connections of which packets were cut or are missing, or of which nothing that
+the server sent was captured though the client did not repeat itself; and where the capture lacks
+packets of client and server, all that were not sent again. It lacks some, too, where what a client
+sent was neither acknowledged nor sent again, though the connection was not ended and others went
+on: TCP is not silent then.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.wire.tcp_timeouts import SLOW_TIMEOUT_NS, TIMEOUT_NS
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 READS = columns.of(
     calls="call client server connection callback program op xid call_frame call_time call_bytes "
     "reply_time srt transmissions file directory",
-    connections="connection transport client server first_time last_time segment_size "
+    connections="connection transport client server server_port first_time last_time segment_size "
     "client_resent server_segments server_acks syn_rtt missing_bytes truncated_bytes "
     "sealed_bytes client_fin_time client_rst_time server_fin_time server_rst_time "
     "client_unacked server_lost",
@@ -59,6 +62,10 @@ STRAY = "desynchronised"
 
 WAIT_NS = 1_000_000_000
 """What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
+
+DUE_NS = 4_000_000_000
+"""How late TCP may be with what it is to send again, beyond what the call had waited: its timer
+doubles, so that the next time comes after about as long as all before took."""
 
 SEGMENT_BYTES = 1448
 """What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
@@ -98,6 +105,11 @@ def register(trace: Trace) -> None:
                 "slow_timeout": SLOW_TIMEOUT_NS,
                 "orphan": ORPHAN_REPLY,
                 "stray": STRAY,
+                "due": DUE_NS,
+                "clients": given.text(vain.client for vain in trace.meta.vain),
+                "servers": given.text(vain.server for vain in trace.meta.vain),
+                "ports": given.text(vain.port for vain in trace.meta.vain),
+                "first": given.text(vain.first_ns for vain in trace.meta.vain),
                 "start": trace.meta.start_ns,
                 "end": trace.meta.end_ns,
                 "dropped": any(file.dropped_packets for file in trace.meta.files),
@@ -146,6 +158,20 @@ _SILENT = rf"""
               and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')
     ),
     pairs as (select distinct client, server from waiting),
+    asked as (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("ports", "uinteger")} as server_port,
+               {given.rows("first", "bigint")} as first
+    ),
+    reconnected as (
+        select connection, min(first) as again
+        from connections join asked using (client, server, server_port)
+        where client_unacked > 0 and first > last_time
+              and coalesce(client_fin_time, client_rst_time, server_fin_time, server_rst_time)
+                  is null
+        group by connection
+    ),
     of_clients as (select client, max(last_time) as ended from connections group by client),
     of_servers as (select server, max(last_time) as ended from connections group by server),
     slowest as (
@@ -208,6 +234,7 @@ _SILENT = rf"""
                             case when server_lost > 0 and not overtaken or misframed
                                  then $end end
                         )
+                    when again - last_time <= last_time - call_time + $due then again
                     else last_time
                end - call_time as waited
         from waiting join of_pairs using (client, server)
@@ -223,6 +250,7 @@ _SILENT = rf"""
                      left join of_clients using (client) left join of_servers using (server)
                      left join slowest using (client, server)
                      left join answers using (connection) left join strays using (connection)
+                     left join reconnected using (connection)
         where {_WHOLE}
               and (server_segments > 0 or server_acks > 0 or syn_rtt is not null
                    or client_resent > 0 or transmissions > 1)

@@ -131,6 +131,8 @@ class ClientClock(Record):
     long_pauses_s: float = 0.0
     """Its pauses of 30 s or more between calls, together, if what lies between them is work
     (`long_pauses`), seconds."""
+    unanswered_last: bool = False
+    """A call without a reply is the last of its calls that was outstanding."""
     turns: float = 0.0
     """Its calls, each by its share of the time for which it was outstanding: 1 where it was alone,
     a half beside another."""
@@ -412,6 +414,7 @@ def client_clocks(
                 locked_s=known.locked_s.get(client, 0.0),
                 unreached_s=known.unreached_s.get(client, 0.0),
                 vain_s=known.vain_s.get(client, 0.0),
+                unanswered_last=bool(line.unanswered_last[place]),
                 stood_still=known.stood_still.get(client, StoodStill()),
                 apart_s=float(line.apart_s[place]),
                 lacking=lacking,

@@ -139,6 +139,18 @@ def parts_of(
     return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
 
 
+def any_last(intervals: Intervals, which: Flags, chosen: Flags) -> Flags:
+    """By group, whether one of some of its chosen calls is outstanding when no other still is."""
+
+    def last(calls: Flags) -> NDArray[np.int64]:
+        ends = np.full(intervals.groups, -1, np.int64)
+        np.maximum.at(ends, intervals.group[calls], intervals.end[calls])
+        return ends
+
+    found: Flags = last(which & chosen) > last(~which & chosen)
+    return found
+
+
 def whole(intervals: Intervals, which: Flags) -> float:
     """For how long some calls were outstanding without their parts, added up, ns."""
     of = which[intervals.part_of]

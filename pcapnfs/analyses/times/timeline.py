@@ -214,6 +214,8 @@ class Timeline(Record):
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
     """What each client waited for them while it had no call outstanding itself."""
+    unanswered_last: Flags
+    """By client, whether a call without a reply is the last that was outstanding."""
     apart_s: Floats
     """By client, how long the other calls, which mount and unmount, were outstanding, added up,
     seconds."""
@@ -264,6 +266,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     shows = answered & ~refused
     stood_still = taken_out.stood_still(trace, calls, shows)
     served = _served(calls.kind, service, shows & chosen)
+    unanswered_last = sums.any_last(intervals, ~answered, chosen)
     del answered
     intervals = sums.as_one_group(intervals, chosen)
     given = equal_shares(intervals)
@@ -356,6 +359,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         spent=rows,
         locked=locked,
         lock_gaps=_lock_gaps.added_up(waited_for),
+        unanswered_last=unanswered_last,
         apart_s=apart / NANOSECONDS,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.forecasts.verdict import UNANSWERED
 from pcapnfs.views import estimate as view
 from pcapnfs.views import findings, forecasts
 from pcapnfs.views.report import blocks
@@ -42,6 +43,11 @@ def section(report: Report) -> Section:
     return Section("model", "Model, and what if", tuple(parts), ("model", "persistence"))
 
 
+def _span(model: Model) -> str:
+    """From when to when it was measured."""
+    return f"first call to {UNANSWERED if model.unanswered_last else 'last reply'}"
+
+
 def _figures(model: Model) -> Block:
     columns = [Column("", "words"), Column("time"), Column("how", "words")]
     spread = "with overlap and the client's own time"
@@ -54,7 +60,7 @@ def _figures(model: Model) -> Block:
             Cell(view.formula(model)),
         ],
         [Cell("forecast"), blocks.time(model.forecast_s), Cell(spread)],
-        [Cell("measured"), blocks.time(model.measured_s), Cell("first call to last reply")],
+        [Cell("measured"), blocks.time(model.measured_s), Cell(_span(model))],
     ]
     if model.holdout_error is not None:
         rows.append(

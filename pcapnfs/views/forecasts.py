@@ -20,9 +20,13 @@ _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",
     "async": "async export (risks data)",
+    "ready": "no waits for the server",
     "local": "same calls, no network or persistence",
 }
 """Changes without a number."""
+
+_LOCAL_READY = "same calls, no network, persistence or waits for the server"
+"""What `local` is called where it leaves out waits that are much of the run."""
 
 
 SHORT = {
@@ -150,6 +154,8 @@ def change(each: Scenario) -> str:
         return f"listed with attributes, {counted(each.value, 'call')} less"
     if each.change == "wsize":
         return f"wsize of {units.size(each.value)} or more"
+    if each.change == "local" and each.value:
+        return _LOCAL_READY
     return _CHANGES[each.change]
 
 

@@ -150,19 +150,19 @@ def _waiting_s(measured: Measurement | None) -> float:
     """For how long the whole server was not ready or not reached, by file, seconds."""
     if measured is None:
         return 0.0
-    return _by_file(measured, measured.clocked.held_s + measured.clocked.cut_s)
+    return by_file(measured, measured.clocked.held_s + measured.clocked.cut_s)
 
 
 def _put_off_s(measured: Measurement | None) -> float:
     """For how long it put off calls on an object, by file, seconds."""
-    return 0.0 if measured is None else _by_file(measured, measured.clocked.put_off_s)
+    return 0.0 if measured is None else by_file(measured, measured.clocked.put_off_s)
 
 
 def _moving_s(measured: Measurement | None) -> float:
     """For how long bytes of calls were moving, by file, seconds; none that round trips hold."""
     if measured is None:
         return 0.0
-    moving_s = _by_file(measured, measured.clocked.moved_s)
+    moving_s = by_file(measured, measured.clocked.moved_s)
     return max(0.0, min(moving_s, measured.costs().other_s))
 
 
@@ -170,10 +170,10 @@ def _full_s(measured: Measurement | None) -> float:
     """The part of it that a link is known to have been full, by file, seconds."""
     if measured is None:
         return 0.0
-    return min(_by_file(measured, measured.clocked.full_s), _moving_s(measured))
+    return min(by_file(measured, measured.clocked.full_s), _moving_s(measured))
 
 
-def _by_file(measured: Measurement, clock_s: float) -> float:
+def by_file(measured: Measurement, clock_s: float) -> float:
     """Of each file, what of all calls' time holds up the clock for so long by their overlap, s."""
     return clock_s * measured.concurrency / (measured.files or 1)
 

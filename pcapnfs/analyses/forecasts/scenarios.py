@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.held_down import held_down, moved
 from pcapnfs.analyses.forecasts.inputs import (
+    by_file,
     mostly_resent,
     network_s,
     outcomes_untold,
@@ -24,6 +25,7 @@ from pcapnfs.analyses.forecasts.what_if import (
     Scenario,
     local,
     part_of_other,
+    ready,
     scenario,
 )
 
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
 
 STREAMS = 8
 """Streams that are assumed side by side."""
+
+NOTICED = 0.05
+"""Part of the run from which on it is told what it took without waits for a server that was not
+ready or not reached: a grace period or an outage is no matter of network and storage."""
 
 Alternative = tuple[str, float | None, Change]
 """Code, value and change, as in `Scenario`."""
@@ -103,6 +109,15 @@ def scenarios(
     for name, value, change in otherwise:
         if told or not change.syncops_saved:
             yield on_top(name, value, change)
-    if measured is not None and told:
-        remote_s = measured.remote_s * base.costs.concurrency / (measured.files or 1)
-        yield on_top("local", None, local(asked, network, part_of_other(remote_s, base.costs)))
+    if measured is None:
+        return
+    waited_s = measured.clocked.waiting_s
+    if waited_s < NOTICED * measured.worked_s:
+        waited_s = 0.0
+
+    if waited_s:
+        waited, held_s = by_file(measured, waited_s), by_file(measured, measured.clocked.held_s)
+        yield on_top("ready", None, ready(asked, part_of_other(waited, base.costs), held_s))
+    if told:
+        remote = part_of_other(by_file(measured, measured.remote_s), base.costs)
+        yield on_top("local", waited_s or None, local(asked, network, remote))

@@ -259,7 +259,7 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     if found.named and (away or brief):
         begin = f"{units.duration(worked)} from the first call to {_last(measured)}"
         begin = f"Without {long_pauses.told(away)}, the {begin}" if away else f"The {begin}"
-        if measured.vain_s:
+        if measured.vain_s >= (1.0 - SPAN_SHARE) * worked:
             begin += f", and {_asking(measured.vain_s)},"
         sentence = begin + sentence.removeprefix("The time")
     if mounting:

@@ -298,11 +298,13 @@ class Scenario(Record):
     """One change, and what it would bring."""
 
     change: str
-    """`measured`, `given`, `async`, `log_device`, `rtt`, `streams`, `readdirplus`, `wsize` or
-    `local`."""
+    """`measured`, `given`, `async`, `log_device`, `rtt`, `streams`, `readdirplus`, `wsize`, `ready`
+    (no waits for a server that was not ready or not reached) or `local`."""
     value: float | None
     """What is assumed: seconds of persistence or of the network's round trip, the number of
-    streams, of calls saved, the bytes of a WRITE; None where the change has no number."""
+    streams, of calls saved, the bytes of a WRITE; of `local` what of the run were waits for a
+    server that was not ready or not reached, seconds, where that is a twentieth or more: they go as
+    well; None where the change has no number."""
     forecast_s: float
     """The forecast with the observed overlap of calls, seconds."""
     low_s: float | None
@@ -350,6 +352,23 @@ def scenario(
 def part_of_other(time_s: float, costs: Costs[float]) -> float:
     """Which part a time of each file has of that beyond round trips and persistence, 0 to 1."""
     return min(time_s / costs.other_s, 1.0) if costs.other_s > 0 else 0.0
+
+
+def ready(asked: Change, waited: float, held_s: float) -> Change:
+    """A server that is always ready and reached, on top of what is asked for.
+
+    Args:
+        asked: What is asked for.
+        waited: The part of the time beyond round trips and persistence that calls waited for it, 0
+            to 1.
+        held_s: What of `waiting_s` of what is asked for that is, seconds.
+    """
+    return Change(
+        # Nothing is saved twice.
+        other_saved=min(waited, 1.0 - asked.other_saved),
+        waiting_s=-held_s,
+        put_off_s=-asked.put_off_s,
+    )
 
 
 def local(asked: Change, network_s: float, remote: float) -> Change:

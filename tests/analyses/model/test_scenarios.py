@@ -13,6 +13,7 @@ from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.scenarios import STREAMS
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change
 from pcapnfs.trace import Trace
+from pcapnfs.views import forecasts
 from pcapnfs.views.estimate import remarks
 from tests.analyses.model.runs import (
     FILES,
@@ -197,6 +198,27 @@ def test_a_local_disk_is_ready(status: str, streams: int | None) -> None:
     assert found.forecast_s == pytest.approx(local, rel=0.02)
     low, high = ends(found)
     assert low <= local <= high < 4
+
+
+@pytest.mark.parametrize("streams", [None, STREAMS])
+@pytest.mark.parametrize("status", ["NFS4ERR_GRACE", "NFS4ERR_DELAY"])
+def test_without_waits_for_the_server_the_rest_is_as_it_was(
+    status: str, streams: int | None
+) -> None:
+    with refusing(status) as trace:
+        found = {each.change: each for each in model(trace, Overrides(streams=streams)).what_if}
+    rest = (40 * 0.013 + 0.001) / (streams or 1) + 120 * 0.002
+    assert found["ready"].forecast_s == pytest.approx(rest, rel=0.01)
+    # What goes without network and storage is told to be without these as well.
+    assert found["local"].value == pytest.approx(4, rel=0.01)
+    assert "waits for the server" in forecasts.change(found["local"])
+
+
+def test_where_hardly_any_call_waited_nothing_is_forecast_without(trace: Trace) -> None:
+    found = {each.change: each for each in model(trace).what_if}
+    assert "ready" not in found
+    assert found["local"].value is None
+    assert forecasts.change(found["local"]) == "same calls, no network or persistence"
 
 
 @pytest.mark.parametrize("status", ["NFS4ERR_DELAY", "NFS3ERR_JUKEBOX"])

@@ -182,7 +182,12 @@ def test_what_is_added_is_that_of_client_and_server() -> None:
         connections=[tcp(1, syn_rtt=10, ack_rtt=280), tcp(2, syn_rtt=10, ack_rtt=300), silent],
         calls=[*CALLS, *asked],
     ) as trace:
-        assert network_path(trace).added_ns == {("10.0.0.2", "10.0.0.1"): 280_000}
+        path = network_path(trace)
+    assert path.added_ns == {("10.0.0.2", "10.0.0.1"): 280_000}
+    # What lies between it and the capture may have had a part in what it did between its calls.
+    (gap_s,) = path.unseen_s.values()
+    assert list(path.unseen_s) == ["10.0.0.9"]
+    assert gap_s > 0
 
 
 def test_a_capture_without_calls_says_nothing() -> None:

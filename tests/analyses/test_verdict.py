@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from pcapnfs.analyses.forecasts.formula import Costs
@@ -353,6 +355,42 @@ def test_a_mean_round_trip_takes_nothing_of_what_was_seen_of_each_call() -> None
     assert times["loss"] == pytest.approx(30.0)
     assert sum(times.values()) == pytest.approx(costs.forecast_s)
     assert "at a round trip of 10.0 ms on average, 1.00 ms in the median" in told.sentence
+
+
+@pytest.mark.parametrize(
+    ("unseen_s", "told"),
+    [
+        (0.0, "the client itself 74.7 % (no call under way)"),
+        (9.9, "the client itself 74.7 % (no call under way)"),
+        (
+            10.1,
+            "the client itself or the network 74.7 % (no call under way; nothing tells where this "
+            "was captured: if at the server, up to 10.1 s of it is the network's)",
+        ),
+        (
+            math.inf,
+            "the client itself or the network 74.7 % (no call under way; nothing tells where this "
+            "was captured: if at the server, part of it, or all, is the network's)",
+        ),
+    ],
+)
+def test_where_the_place_is_unknown_the_clients_time_may_be_the_networks(
+    unseen_s: float, told: str
+) -> None:
+    costs = replace(DISK.costs, client_s=0.0, pauses_s=100.0)
+    evidence = replace(DISK, costs=costs, unseen_s=unseen_s)
+    assert told in verdict(evidence).sentence
+    # No round trip is as long as a pause.
+    paused = verdict(replace(evidence, unused_s=95.0)).sentence
+    assert "or the network" not in paused
+
+
+def test_what_rests_on_a_bound_is_told_as_one_also_behind_the_causes() -> None:
+    costs = replace(DISK.costs, pauses_s=0.0)
+    assert "; round trips 5.2 %" in verdict(replace(DISK, costs=costs)).sentence
+    assert (
+        "; round trips at most 5.2 %" in verdict(replace(DISK, costs=costs, bounded=True)).sentence
+    )
 
 
 def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:

@@ -92,7 +92,29 @@ def test_where_the_place_is_unknown_it_may_be_the_network() -> None:
     unplaced = replace(found, time_budget=replace(found.time_budget, total=total))
     (seen,) = seen_by(RULE, unplaced)
     assert seen.confidence == "possible"
+    assert seen.title.endswith("the client itself or the network")
     assert "the network is in it" in seen.why
+
+
+@pytest.mark.parametrize(
+    ("rtt_s", "sure"), [(None, False), (0.0031, False), (0.0029, True), (0.0, True)]
+)
+def test_what_the_network_may_have_of_it_is_bounded(rtt_s: float | None, sure: bool) -> None:
+    """A tenth of 3 s, as a round trip to the client for each of 100 calls."""
+    found = bound_by("client", client_s=3.0)
+    total = replace(found.time_budget.total, placed_share=0.0)
+    way = replace(THERE.pairs[0].client_side, rtt_s=rtt_s)
+    pair = replace(THERE.pairs[0], vantage="unknown", client_side=way)
+    (seen,) = seen_by(
+        RULE,
+        replace(
+            found,
+            time_budget=replace(found.time_budget, total=total),
+            round_trips=replace(THERE, pairs=(pair,)),
+        ),
+    )
+    assert (seen.confidence == "certain", "network is in it" not in seen.why) == (sure, sure)
+    assert seen.title.endswith("the client itself") is sure
 
 
 def test_a_handful_of_calls_says_nothing() -> None:

@@ -244,6 +244,7 @@ def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: b
         unreached_s=unreached_s(trace),
         vain_s=in_vain_s(trace),
         logins=logins(trace),
+        unseen_s=network.unseen_s,
         queued_s=_queued_s(trace, calls) if queued else {},
         ack_waits=ack_waits_by_client(trace),
         more_operations=more_operations(trace),

@@ -244,6 +244,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             held_down=holding(measured.loss_rates, clocked.transfer_s),
             ack_waits=measured.ack_waits,
             served_s=measured.served_s,
+            unseen_s=sum(measured.path.unseen_s.values()),
             tick_s=measured.tick_s,
         )
     )
@@ -463,6 +464,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         held_down=holding(clock.loss_rates, clock.budget.transfer_s),
         ack_waits=clock.ack_waits,
         served_s=clock.served_s(),
+        unseen_s=clock.unseen_s,
     )
 
 

@@ -60,6 +60,10 @@ USUAL = 0.5
 """Some alone were slow where half of them took less than this part of the mean, beyond a round
 trip that is known otherwise than by small calls."""
 
+UNSEEN_SHARE = 0.1
+"""From this part of the client's own time on, it is told that it may be the network's where nothing
+tells where the capture was taken: less changes nothing of what to look at."""
+
 REST_SHARE = 0.05
 """What is worth mentioning behind the causes."""
 
@@ -158,6 +162,9 @@ class Evidence(Record):
     another."""
     ack_waits: AckWaits = AckWaits()
     """Calls that were answered late since the server waited for ACKs."""
+    unseen_s: float = 0.0
+    """What of the client's own time the network may have, at most, since nothing tells where the
+    capture was taken."""
     tick_s: float = 0.0
     """The tick of the capture's clock: what medians are apart may be more by so much."""
 

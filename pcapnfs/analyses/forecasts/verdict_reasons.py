@@ -12,6 +12,7 @@ from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_evidence import (
     REST_SHARE,
     STORAGE,
+    UNSEEN_SHARE,
     Evidence,
     is_fast,
     noticed,
@@ -62,6 +63,10 @@ TITLES = {
     "client": "the client itself",
 }
 """What the causes are called, by their codes."""
+
+UNPLACED = "the client itself or the network"
+"""What `client` is called where it is named and may be the network's, since nothing tells where the
+capture was taken."""
 
 FULL = "a full link"
 """What `path` is called where the clients' own data made it longer."""
@@ -119,12 +124,13 @@ def reasons(
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
     shares = {each.cause: each.share for each in causes}
     whose = titles | ({"round_trips": SLOW} if _slow(evidence) else {})
+    whose |= {"client": UNPLACED} if _unplaced(evidence, causes) else {}
     told = [f"{whose[name]} {units.share(shares[name])} ({details[name]})" for name in named]
     others = [each for each in causes if each.cause not in named]
     waits = [each for each in others if each.cause != "client" and each.time_s > 0]
     least = waits[:1] if always and set(named) == {"client"} else []
     rest = [
-        f"{titles[each.cause]} {units.share(each.share)}"
+        f"{titles[each.cause]}{_bound(evidence, each.cause)} {units.share(each.share)}"
         for each in others
         if (each.share or 0.0) >= REST_SHARE or each in least
     ]
@@ -181,11 +187,40 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
 
 def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the client's own time is: pauses are perhaps those of whoever sits before it."""
-    client = next((each.time_s for each in causes if each.cause == "client"), 0.0)
-    if not is_paused(evidence.unused_s, client):
-        return "no call under way"
-    unused = units.duration(evidence.unused_s)
-    return f"no call under way, {unused} of it in pauses of a second or more"
+    client = _own_s(causes)
+    told = "no call under way"
+    if is_paused(evidence.unused_s, client):
+        told += f", {units.duration(evidence.unused_s)} of it in pauses of a second or more"
+    if _unplaced(evidence, causes):
+        told += (
+            "; nothing tells where this was captured: if at the server, "
+            f"{_part(evidence.unseen_s, client)} is the network's"
+        )
+    return told
+
+
+def _part(unseen_s: float, client_s: float) -> str:
+    """How much of the client's own time the network may have."""
+    if unseen_s >= client_s:
+        return "part of it, or all,"
+    return f"up to {units.duration(unseen_s)} of it"
+
+
+def _own_s(causes: tuple[Cause, ...]) -> float:
+    return next((each.time_s for each in causes if each.cause == "client"), 0.0)
+
+
+def _unplaced(evidence: Evidence, causes: tuple[Cause, ...]) -> bool:
+    """Whether much of the client's own time may be the network's."""
+    client = _own_s(causes)
+    # No round trip takes as long as a pause.
+    unseen_s = min(evidence.unseen_s, client - evidence.unused_s)
+    return client > 0 and unseen_s >= UNSEEN_SHARE * client
+
+
+def _bound(evidence: Evidence, cause: str) -> str:
+    """That a cause that is not named may have less."""
+    return _bounded(evidence) if cause == "round_trips" else ""
 
 
 def _lost(evidence: Evidence) -> str:

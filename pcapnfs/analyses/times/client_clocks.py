@@ -131,6 +131,9 @@ class ClientClock(Record):
     long_pauses_s: float = 0.0
     """Its pauses of 30 s or more between calls, together, if what lies between them is work
     (`long_pauses`), seconds."""
+    unseen_s: float = 0.0
+    """What its calls may have waited for the network besides, at most, since nothing tells where
+    the capture was taken, seconds."""
     unanswered_last: bool = False
     """A call without a reply is the last of its calls that was outstanding."""
     turns: float = 0.0
@@ -298,6 +301,8 @@ class ByClient(Record):
     """The same after its last call, where it had none to the end."""
     logins: Mapping[str, Logins]
     """Its calls that log in."""
+    unseen_s: Mapping[str, float]
+    """What its calls may have waited for the network besides, at most, seconds."""
     queued_s: Mapping[str, float]
     """What its small calls waited until a server was done with others, together, seconds."""
     ack_waits: Mapping[str, AckWaits]
@@ -414,6 +419,7 @@ def client_clocks(
                 locked_s=known.locked_s.get(client, 0.0),
                 unreached_s=known.unreached_s.get(client, 0.0),
                 vain_s=known.vain_s.get(client, 0.0),
+                unseen_s=known.unseen_s.get(client, 0.0),
                 unanswered_last=bool(line.unanswered_last[place]),
                 stood_still=known.stood_still.get(client, StoodStill()),
                 apart_s=float(line.apart_s[place]),

@@ -8,6 +8,7 @@ it is the mean over its calls.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,10 @@ class NetworkPath(Record):
     added_ns: Mapping[tuple[str, str], int]
     """By client and server, what the client waited longer than the capture shows, ns, where it is
     known where that was taken."""
+    unseen_s: Mapping[str, float] = {}
+    """By client, what its calls may have waited for the network besides, at most, where nothing
+    tells where the capture was taken, together, seconds: a round trip to the client for each.
+    Infinite where nothing bounds that; nobody is there who waited for none."""
 
     @property
     def rtt_s(self) -> float | None:
@@ -84,7 +89,19 @@ def network_path(trace: Trace) -> NetworkPath:
             for pair in trips.pairs
             if _placed(pair) and pair.addition_s is not None
         },
+        unseen_s=_unseen(trips.pairs),
     )
+
+
+def _unseen(pairs: Iterable[RoundTrip]) -> dict[str, float]:
+    """By client, what its calls may have waited for besides, seconds."""
+    found: dict[str, float] = {}
+    for pair in pairs:
+        if pair.calls and not _placed(pair):
+            each_s = pair.client_side.rtt_s
+            most_s = math.inf if each_s is None else pair.calls * each_s
+            found[pair.client] = found.get(pair.client, 0.0) + most_s
+    return found
 
 
 def _by_client(pairs: Iterable[RoundTrip]) -> dict[str, list[RoundTrip]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import Cause
-from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE
+from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE, UNSEEN_SHARE
 from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.wire.half import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
@@ -81,10 +82,11 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     whole = material.time_budget.total.placed_share
     placed = whole if found.placed_share is None else found.placed_share
     varies = _varies(material, found)
-    sure = placed is not None and placed > 0
+    sure = (placed is not None and placed > 0) or not _may_be_network(material, found)
     return Observed(
         severity="note",
-        title="Much of the time no call was under way: the client itself",
+        title="Much of the time no call was under way: the client itself"
+        + ("" if sure else " or the network"),
         seen=_seen(found, cause),
         why="Then the program computes, sleeps, waits for something else, or the client's kernel "
         "is busy. A faster server or network leaves that part as it is; fewer calls shorten it by "
@@ -110,6 +112,24 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
         data=bound.data(found),
         about=found.about,
     )
+
+
+def _may_be_network(material: Material, found: Bottleneck) -> bool:
+    """Whether much of the time without a call may be the network's, as the verdict tells it.
+
+    A capture at the server does not see what lies between it and the client: a round trip for each
+    call, if the capture was taken there.
+    """
+    unplaced = [
+        pair
+        for pair in material.round_trips.pairs
+        if pair.vantage == "unknown" and (not found.about or pair.client in found.about)
+    ]
+    most_s = math.inf
+    if unplaced and all(pair.client_side.rtt_s is not None for pair in unplaced):
+        most_s = sum(pair.calls * (pair.client_side.rtt_s or 0.0) for pair in unplaced)
+    # No round trip takes as long as a pause.
+    return min(most_s, found.client_s - found.unused_s) >= UNSEEN_SHARE * found.client_s
 
 
 _LOST = (

@@ -105,6 +105,16 @@ def verdict_sentences(verdict: Verdict) -> list[str]:
     return [*told, *(line for line in (verdict.rest, verdict.doubt) if line is not None)]
 
 
+def too_few(model: Model) -> str:
+    """That calls are too few for a verdict; else nothing."""
+    if not model.too_few:
+        return ""
+    return (
+        "No verdict on what the time went into: nothing but so few calls tells how long a round "
+        "trip is."
+    )
+
+
 def lines(model: Model) -> list[str]:
     """The model in `summarize`: a sentence or two."""
     if model.missing:

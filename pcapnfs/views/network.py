@@ -187,8 +187,10 @@ def _whence(result: Network) -> str:
 
 
 def _teller(paths: Sequence[Path]) -> str:
-    """What could tell of these paths where the capture was taken: `tcp`, `rdma` or `both`."""
+    """What could tell of these paths where it was taken: `tcp`, `rdma`, `both` or `none`."""
     over = {transport for path in paths for transport in path.transports}
+    if over == {"UDP"}:
+        return "none"
     if "RDMA" not in over:
         return "tcp"
     return "both" if over & {"TCP", "TLS"} else "rdma"
@@ -199,6 +201,7 @@ _NOTHING_TOLD = {
     "rdma": "The adapters' acknowledgements tell neither where this was captured nor how long a "
     "round trip takes.",
     "both": "Neither TCP nor RDMA tells where this was captured, or how long a round trip takes.",
+    "none": "UDP tells neither where this was captured nor how long a round trip takes.",
 }
 """That nothing is known of the path, by what could tell."""
 
@@ -206,6 +209,7 @@ _NO_PLACE = {
     "tcp": "TCP does not tell",
     "rdma": "The adapters' acknowledgements do not tell",
     "both": "Neither TCP nor RDMA tells",
+    "none": "UDP does not tell",
 }
 """The same of the vantage point alone, before what is not told."""
 

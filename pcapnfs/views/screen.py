@@ -131,7 +131,7 @@ def _findings(found: Sequence[Finding], judged: Judged) -> tuple[RenderableType,
 
 def _verdict(model: Model, trust: Trust, found: Sequence[Finding]) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
-    told = [why] if (why := no_verdict(trust)) else []
+    told = [why] if (why := no_verdict(trust) or estimate.too_few(model)) else []
     if model.verdict is not None:
         told = estimate.verdict_sentences(model.verdict)
     told = [*findings.failing(found), *told]

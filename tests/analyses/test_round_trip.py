@@ -127,6 +127,14 @@ def test_where_tcp_shows_nothing_the_median_gap_is_an_upper_bound() -> None:
     assert (pair.client_side.gaps, pair.client_side.acks) == (3, 0)
     assert pair.vantage == "unknown"
     assert pair.addition_s == pytest.approx(9e-3)
+    with trace_of(connections=[tcp(1, transport="UDP")], calls=calls) as trace:
+        way = network_path(trace).way
+    # Both halves, as far as they can be told.
+    assert (way.rtt_s, way.most_s) == (None, pair.path_s)
+    with trace_of(connections=[tcp(1, syn_rtt=10, ack_rtt=280)], calls=CALLS) as trace:
+        way = network_path(trace).way
+    assert way.rtt_s is not None
+    assert way.most_s is None
 
 
 def test_few_gaps_tell_no_vantage_point_and_many_do() -> None:

@@ -393,6 +393,16 @@ def test_what_rests_on_a_bound_is_told_as_one_also_behind_the_causes() -> None:
     )
 
 
+def test_a_bound_of_the_network_tells_that_the_server_has_the_rest() -> None:
+    costs = replace(DISK.costs, rtt_s=0.010, syncops_per_file=0.0, persist_s=0.0)
+    evidence = replace(DISK, costs=costs, stable_s=None, network_s=0.004)
+    assert "of which the network takes 4.00 ms" in verdict(evidence).sentence
+    bounded = replace(evidence, at_most=True)
+    assert "of which the network takes at most 4.00 ms" in verdict(bounded).sentence
+    # It may have all of it, or half.
+    assert "the network" not in verdict(replace(bounded, network_s=0.006)).sentence
+
+
 def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:
     told = found(concurrency=4.0, pauses_s=100.0)
     shares = {each.cause: each.time_s for each in told.causes}

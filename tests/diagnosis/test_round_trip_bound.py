@@ -106,6 +106,21 @@ def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     assert not any(each.action.startswith("Run the job nearer") for each in seen.advice)
 
 
+@pytest.mark.parametrize(("most_s", "told"), [(0.00049, True), (0.0005, False), (None, False)])
+def test_what_the_quickest_calls_took_bounds_the_network(most_s: float | None, told: bool) -> None:
+    unknown: dict[str, Any] = {"rtt_s": 0.001, "usual_s": 0.001, "network_rtt_s": None}
+    unknown["network_s"] = ()
+    (seen,) = seen_by(RULE, bound_by("round_trips", **unknown, network_most_s=most_s))
+    bound = " The network takes at most 490 µs of it, as the quickest calls show."
+    assert seen.seen.endswith(bound) is told
+    assert any("server itself takes most" in each.action for each in seen.advice) is told
+    assert any("Find out first which" in each.action for each in seen.advice) is not told
+    # What TCP shows is better.
+    known: dict[str, Any] = {"rtt_s": 0.001, "usual_s": 0.001, "network_rtt_s": 0.0009}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **known, network_most_s=most_s))
+    assert "at most" not in seen.seen
+
+
 @pytest.mark.parametrize(
     ("change", "severity"),
     [

@@ -75,6 +75,14 @@ def test_what_may_be_anything_is_no_forecast(low_s: float, told: list[str]) -> N
     assert [line for line in lines if line.startswith("Forecast")] == told
 
 
+def test_that_calls_are_too_few_for_a_verdict_is_told() -> None:
+    few = replace(samples.model(), verdict=None, calls=1, rtt_source="few_calls")
+    assert estimate.too_few(few).startswith("No verdict on what the time went into: nothing but")
+    assert estimate.too_few(replace(few, calls=5)) == ""
+    assert estimate.too_few(replace(few, rtt_source="handshake")) == ""
+    assert estimate.too_few(samples.model()) == ""
+
+
 def test_that_long_pauses_are_in_no_figure_is_told() -> None:
     whole = samples.model()
     paused = replace(whole, away_s=3400.0)

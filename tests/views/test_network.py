@@ -102,6 +102,8 @@ def test_what_rdma_sent_again_are_packets_without_a_share() -> None:
         (("TCP",), "TCP does not tell", "TCP tells neither"),
         (("RDMA",), "The adapters' acknowledgements do not", "The adapters' acknowledgements tell"),
         (("RDMA", "TLS"), "Neither TCP nor RDMA tells", "Neither TCP nor RDMA tells"),
+        (("UDP",), "UDP does not tell", "UDP tells neither"),
+        (("TCP", "UDP"), "TCP does not tell", "TCP tells neither"),
     ],
 )
 def test_it_is_said_what_could_have_told_the_place(

@@ -114,6 +114,8 @@ class Bottleneck(Record):
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""
+    network_most_s: float | None = None
+    """What of the round trip the network takes at most, seconds, where TCP tells none of it."""
     unused_s: float = 0.0
     """What of `client_s` are gaps of a second or more in which nothing is known to be waited for,
     seconds; 0 of one of several clients."""
@@ -160,6 +162,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         rtt_s=measured.rtt_s,
         usual_s=measured.rtt_s if measured.small_median_s is None else measured.small_median_s,
         network_rtt_s=measured.network_rtt_s,
+        network_most_s=measured.network_most_s,
         persist_s=costs.persist_s,
         stable_median_s=measured.stable_median_s,
         kinds=measured.kinds,
@@ -221,6 +224,7 @@ def _by_client(
             rtt_s=clock.rtt_s,
             usual_s=usual,
             network_rtt_s=clock.told_network_s,
+            network_most_s=clock.network_most_s,
             persist_s=clock.persist_s,
             stable_median_s=clock.stable_median_s,
             kinds=clock.kinds,

@@ -323,6 +323,20 @@ class Measurement(Record):
         return None if self.rtt_source == BOUND else self.path.rtt_s
 
     @property
+    def network_most_s(self) -> float | None:
+        """The network's part of it at most, seconds, where TCP tells none (`Way.most_s`).
+
+        None where it does, or nothing tells, or the round trip itself is a bound.
+        """
+        return None if self.rtt_source == BOUND else self.path.way.most_s
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the round trip is an upper bound, or what was added to what was captured is."""
+        added = self.path.source == "gaps" and any(self.path.added_ns.values())
+        return self.rtt_source == BOUND or added
+
+    @property
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)

@@ -36,7 +36,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, holdout_error, single_s
 from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
-from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, verdict
+from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, too_few, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
 from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
 from pcapnfs.analyses.forecasts.what_if import Scenario
@@ -193,9 +193,9 @@ class Model(Record):
     `what_if` is, and where something is given of all of them together (files, calls, streams, the
     client's time)."""
     verdict: Verdict | None
-    """What the time goes into; None without calls, when nothing tells the round trip, when most of
-    the traffic is encrypted or of one direction, or when the capture's clocks do not tell what
-    calls took."""
+    """What the time goes into; None without calls, when nothing tells the round trip but fewer than
+    five calls themselves, when most of the traffic is encrypted or of one direction, or when the
+    capture's clocks do not tell what calls took."""
     away_s: float = 0.0
     """Pauses of 30 s or more between the only client's calls, in which it is not known to have
     waited for anything, together, seconds: they lie between two commands, or two runs of a job, and
@@ -223,6 +223,11 @@ class Model(Record):
     def unlike(self) -> bool:
         """Whether files differ so much that half of them does not tell what the others take."""
         return self.holdout_error is not None and self.holdout_error >= UNLIKE
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there is no verdict since calls that tell the round trip themselves are few."""
+        return self.verdict is None and too_few(self.calls + self.lock_calls, self.rtt_source)
 
     @property
     def paused(self) -> bool:

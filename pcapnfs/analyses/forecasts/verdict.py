@@ -41,6 +41,10 @@ SPAN_SHARE = 0.99
 """The only client's run is said to have been shorter than the capture where it is less than this
 share of it: its shares are not those of the time budget then, which has all of the capture."""
 
+LEAST_CALLS = 5
+"""Where TCP tells no round trip, the calls themselves have to. That fewer went into round trips
+says no more than that they took what they took."""
+
 MOSTLY_UNKNOWN = 0.5
 """From this share on, what nobody knows is named alone: any other cause may be in it."""
 
@@ -188,13 +192,25 @@ def verdict(evidence: Evidence) -> Verdict:
     )
 
 
+def too_few(calls: int, rtt_source: str) -> bool:
+    """Whether calls that tell the round trip themselves are too few for a verdict.
+
+    Args:
+        calls: How many there are.
+        rtt_source: What the round trip rests on.
+    """
+    return 0 < calls < LEAST_CALLS and rtt_source in ("few_calls", BOUND)
+
+
 def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
-    None without calls, when nothing tells the round trip, when most traffic cannot be read, or when
-    the capture's clocks do not tell what calls took.
+    None without calls, when nothing tells the round trip but fewer than `LEAST_CALLS` calls, when
+    most traffic cannot be read, or when the capture's clocks do not tell what calls took.
     """
     if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
+        return None
+    if too_few(measured.round_trip_calls, measured.rtt_source):
         return None
     if measured.clients is None:
         found: Verdict | None = _of_one(measured, measured.rtt_s)
@@ -207,6 +223,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     """What the only client's run went into."""
     told, away = measured.persist_s is not None, measured.away_s
     clocked, overlap = measured.clocked, measured.concurrency
+    bound = measured.network_rtt_s is None
     found = verdict(
         Evidence(
             costs=measured.booked(measured.costs()),
@@ -239,8 +256,9 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             stood_still=measured.stood_still,
             queue_s=measured.queue_s,
             stable=measured.stable,
-            bounded=measured.rtt_source == BOUND,
-            network_s=measured.network_rtt_s,
+            bounded=measured.bounded,
+            network_s=measured.network_most_s if bound else measured.network_rtt_s,
+            at_most=bound or measured.bounded,
             held_down=holding(measured.loss_rates, clocked.transfer_s),
             ack_waits=measured.ack_waits,
             served_s=measured.served_s,
@@ -460,7 +478,8 @@ def _evidence(clock: ClientClock) -> Evidence:
         queue_s=clock.queue_s,
         stable=clock.stable,
         bounded=clock.bounded,
-        network_s=clock.told_network_s,
+        network_s=clock.told_network_s or clock.network_most_s,
+        at_most=clock.told_network_s is None or clock.bounded,
         held_down=holding(clock.loss_rates, clock.budget.transfer_s),
         ack_waits=clock.ack_waits,
         served_s=clock.served_s(),

@@ -154,7 +154,9 @@ class Evidence(Record):
     bounded: bool = False
     """The round trip is an upper bound."""
     network_s: float | None = None
-    """What of it the network takes, seconds; None where nothing tells, or only a bound."""
+    """What of it the network takes, seconds; None where nothing tells."""
+    at_most: bool = False
+    """That is an upper bound."""
     held_down: LossRate | None = None
     """What holds most of the transfer down; None where that is not lost segments, or not known."""
     served_s: Mapping[str, float] = {}

@@ -367,7 +367,8 @@ def _of_network(evidence: Evidence) -> str:
     """What the network takes of it, where that is the smaller part: the rest is the server's."""
     if not evidence.network_s or not _mostly_served(evidence):
         return ""
-    return f", of which the network takes {units.duration(evidence.network_s)}"
+    most = "at most " if evidence.at_most else ""
+    return f", of which the network takes {most}{units.duration(evidence.network_s)}"
 
 
 def _mostly_served(evidence: Evidence) -> bool:

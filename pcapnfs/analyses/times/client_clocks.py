@@ -131,6 +131,9 @@ class ClientClock(Record):
     long_pauses_s: float = 0.0
     """Its pauses of 30 s or more between calls, together, if what lies between them is work
     (`long_pauses`), seconds."""
+    network_most_s: float | None = None
+    """The network's part of the round trip at most, seconds, where TCP tells none; None where it
+    does, or nothing tells, or the round trip is such a bound itself."""
     unseen_s: float = 0.0
     """What its calls may have waited for the network besides, at most, since nothing tells where
     the capture was taken, seconds."""
@@ -406,6 +409,7 @@ def client_clocks(
                 small_calls=len(small),
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,
+                network_most_s=None if source == BOUND else way.most_s,
                 bounded=source == BOUND,
                 small_median_s=median(small) if len(small) else None,
                 usual_s=median(small) if source in MEANS else None,

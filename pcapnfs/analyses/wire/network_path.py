@@ -16,7 +16,7 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import own_ways
 from pcapnfs.analyses.wire.own_ways import longer_ns
 from pcapnfs.analyses.wire.round_trip import round_trips
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.round_trip import RoundTrip
@@ -38,6 +38,9 @@ class Way(Record):
     None likewise."""
     source: str
     """What it rests on: `handshake`, `acks`, `gaps` (an upper bound), or `none`."""
+    most_s: float | None = None
+    """What the network takes at most where TCP tells no part of it, seconds: what the quickest
+    calls took, and the client's quickest next one. None where it does, and where nothing tells."""
 
 
 NOTHING = Way(rtt_s=None, floor_s=None, source="none")
@@ -114,10 +117,12 @@ def _by_client(pairs: Iterable[RoundTrip]) -> dict[str, list[RoundTrip]]:
 
 def _way(pairs: Iterable[RoundTrip], longer: Mapping[tuple[str, str], int]) -> Way:
     """What is known of the first of them of which anything is; they come with most calls first."""
+    pairs = tuple(pairs)
     known = ((pair, rtt_s) for pair in pairs if (rtt_s := _rtt(pair)) is not None)
     pair, rtt_s = next(known, (None, 0.0))
     if pair is None:
-        return NOTHING
+        bounds = (pair.path_s for pair in pairs if pair.path_s is not None)
+        return replace(NOTHING, most_s=next(bounds, None))
     rtt_s += longer.get((pair.client, pair.server), 0) / NANOSECONDS
     return Way(rtt_s=rtt_s, floor_s=_floor(pair), source=_source(pair))
 

@@ -182,8 +182,23 @@ def _by_late_acks(material: Material, found: Bottleneck) -> bool:
 
 def _network(material: Material, found: Bottleneck) -> str:
     if found.network_rtt_s is None or found.rtt_s is None:
+        if _served_mostly(found):
+            most = units.duration(found.network_most_s)
+            return f" The network takes at most {most} of it, as the quickest calls show."
         return " Nothing shows which part of it is the network."
     return _part(material, found, found.rtt_s, found.network_rtt_s) + _ways(material, found)
+
+
+def _served_mostly(found: Bottleneck) -> bool:
+    """Whether TCP tells nothing of the network, and the quickest calls bound it to less than half.
+
+    Half of what a call usually takes: the server has the rest.
+    """
+    if found.network_rtt_s is not None or found.network_most_s is None:
+        return False
+    usual = _usual_s(found)
+    median = usual if found.usual_s is None else min(usual, found.usual_s)
+    return found.network_most_s < median / 2
 
 
 def _part(material: Material, found: Bottleneck, rtt_s: float, network_rtt_s: float) -> str:
@@ -325,7 +340,7 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     # Of the median, too, where some slow calls make the mean: it is what most calls wait for.
     median = usual if found.usual_s is None else min(usual, found.usual_s)
     if network is None:
-        return (*first, _WHOSE, *fewer)
+        return (*first, served if _served_mostly(found) else _WHOSE, *fewer)
     if network < median / 2:
         return (*first, served, *fewer)
     return (*first, *fewer, nearer)

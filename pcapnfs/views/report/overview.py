@@ -32,7 +32,7 @@ def verdict(report: Report) -> Section:
     if summary.verdict is not None:
         told = estimate.verdict_sentences(summary.verdict)
         parts += [Paragraph(quoted(line), "verdict") for line in told]
-    elif why := no_verdict(summary.trust):
+    elif why := no_verdict(summary.trust) or estimate.too_few(summary.model):
         parts.append(Paragraph(why, "warning"))
     parts.append(
         Paragraph(findings_view.in_a_sentence(report.summary.findings, report.summary.judged))

@@ -240,6 +240,25 @@ def test_the_quickest_of_calls_that_all_wait_for_storage_is_no_round_trip() -> N
         assert model(trace).rtt_source == "gaps"
 
 
+@pytest.mark.parametrize(("calls", "told"), [(1, False), (4, False), (5, True)])
+def test_a_handful_of_calls_that_tell_the_round_trip_themselves_is_no_verdict(
+    calls: int, told: bool
+) -> None:
+    rows = run(2, stable=())[:1] * calls
+    rows = [
+        {**row, "call": number}
+        | {name: int(str(row[name])) + 10 * number * MILLISECOND for name in TIMES}
+        for number, row in enumerate(rows, 1)
+    ]
+    with trace_of(files=objects(1), calls=rows) as trace:
+        found = model(trace)
+    assert found.rtt_source == "few_calls"
+    assert (found.verdict is not None, found.too_few) == (told, not told)
+    # What TCP tells is none of theirs.
+    with trace_of(files=objects(1), calls=rows, connections=[connection(0.8, 0.0)]) as trace:
+        assert model(trace).verdict is not None
+
+
 def test_a_pause_is_counted_once_and_not_by_call() -> None:
     told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
     with trace_of(told, files=objects(), calls=run(pause_ms=1500)) as trace:

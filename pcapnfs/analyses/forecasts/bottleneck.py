@@ -115,7 +115,8 @@ class Bottleneck(Record):
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""
     network_most_s: float | None = None
-    """What of the round trip the network takes at most, seconds, where TCP tells none of it."""
+    """What of the round trip the network takes at most, seconds, where TCP tells none of it; None
+    where it does, and where nothing tells."""
     unused_s: float = 0.0
     """What of `client_s` are gaps of a second or more in which nothing is known to be waited for,
     seconds; 0 of one of several clients."""

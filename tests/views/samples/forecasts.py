@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
 from pcapnfs.analyses.forecasts.inputs import Input
+from pcapnfs.analyses.forecasts.left_out import LeftOut
 from pcapnfs.analyses.forecasts.model import Model
 from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.times.call_times import KindOfStable
@@ -46,6 +47,7 @@ def model() -> Model:
         unsure_s=0.0,
         client_number=1,
         clients=(),
+        left_out=(LeftOut("client", 1.0),),
         usual_s=480e-6,
         slow_s=0.1,
         clock_tick_s=None,

@@ -550,7 +550,7 @@ def test_calls_one_after_the_other_in_a_file_are_none(
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_calls_behind_a_long_gap_in_the_capture_are_found(swapped: bool, tmp_path: Path) -> None:
-    """A client whose count has gone on farther than is believed is believed with its first replies."""
+    """A count that has gone on farther than is believed is believed with its first replies."""
     talk = Conversation(acknowledge_after_ns=1000)
     for n in range(200):
         number = n if n < 100 else 50_000_000 + n

@@ -171,7 +171,7 @@ class Connection:
             sent += self._data(side, wire, back, _travelled(side, halves))
             sent += self._acknowledgements(side, wire, back, _travelled(side, halves))
         sent += self._goodbye(end_ns, halves)
-        # Of one moment, what arrives here comes before what is sent for it; else in the order of making.
+        # Of one moment, what arrives here comes before what is sent for it; else as they were made.
         sent.sort(key=lambda each: (each[0], each[1] == vantage))
         return [self._frame(moment, side, packet) for moment, side, packet in sent]
 

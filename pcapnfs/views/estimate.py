@@ -301,7 +301,7 @@ def _figures(model: Model) -> RenderableType:
         ["first-order formula", figure(model, model.predicted_s), formula_is],
         ["forecast", figure(model, model.forecast_s), spread or "with overlap and client"],
         ["measured", units.duration(model.measured_s), ""],
-        ["error", error or units.UNKNOWN, "half of the files, forecast from the rest"],
+        ["error", error or units.UNKNOWN, "half of the files, by the other half"],
     ]
     if model.measured_s is None:
         del rows[2:]

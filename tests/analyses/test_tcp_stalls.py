@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pcapnfs.analyses.wire.tcp_stalls import (
@@ -32,8 +34,8 @@ CONNECTION: Row = {
 }
 
 
-def at(number: int, seconds: float, took_ms: float, **columns: object) -> Row:
-    """A GETATTR sent so many seconds after the start."""
+def at(number: int, seconds: float, took_ms: float, op: str = "GETATTR", **columns: object) -> Row:
+    """A call sent so many seconds after the start."""
     sent = START_NS + int(seconds * SECOND)
     answered = sent + int(took_ms * MILLISECOND)
     times = {
@@ -43,7 +45,7 @@ def at(number: int, seconds: float, took_ms: float, **columns: object) -> Row:
         "reply_time": answered,
         "connection": 0,
     }
-    return call(number, "GETATTR", took_ms, **(times | columns))
+    return call(number, op, took_ms, **(times | columns))
 
 
 def asked(*late: Row, **connection: object) -> Trace:
@@ -160,13 +162,17 @@ def test_away_from_the_client_a_pause_is_one_too() -> None:
         ({"tcp_resent": True}, 1),
     ],
 )
-def test_at_the_server_something_was_sent_again_in_the_pause(columns: Row, told: int) -> None:
+def test_at_the_server_something_was_sent_again_in_the_pause(
+    columns: dict[str, Any], told: int
+) -> None:
     """With the call the ACK of the reply before was lost: the server sends that again as well."""
     at_server = {"syn_rtt": 10_000, "ack_rtt": MILLISECOND, "handshake": True}
     with asked(at(11, 0.351, 1, **columns), **at_server) as trace:
         (pair,) = tcp_stalls(trace)
     assert pair.stalls == told
-    assert pair.time_s == ({"client": pytest.approx(0.25)} if told else {})
+    # A pause is 9 ms; what ended with a segment tells how much longer it was.
+    stall = 0.241 if "resent_before_time" in columns else 0.25
+    assert pair.time_s == ({"client": pytest.approx(stall)} if told else {})
 
 
 def test_a_pause_in_which_something_was_sent_again_comes_before_a_longer_one() -> None:
@@ -179,6 +185,144 @@ def test_a_pause_in_which_something_was_sent_again_comes_before_a_longer_one() -
         (pair,) = tcp_stalls(trace)
     assert pair.frames == (23,)
     assert pair.time_s == {"client": pytest.approx(0.248)}
+
+
+def next_one(number: int, seconds: float, resent_s: float | None) -> Row:
+    """A call that tells when something was last sent again before it."""
+    resent = None if resent_s is None else START_NS + int(resent_s * SECOND)
+    return at(number, seconds, 1, resent_before_time=resent)
+
+
+@pytest.mark.parametrize(
+    ("resent_s", "counts", "told"),
+    [
+        # The timer is 60 ms. The segment came early for one of 200 ms.
+        (0.26, {}, True),
+        # The server was slow: the segment came at the beginning, or more was left than is usual.
+        (0.202, {}, False),
+        (0.255, {}, False),
+        # When it came is not known.
+        (None, {}, False),
+        # It had arrived.
+        (0.26, {"client_spurious": 1}, False),
+    ],
+)
+def test_a_call_that_a_segment_sent_again_ended_stood_still_however_short_the_timer(
+    resent_s: float | None, counts: Row, told: bool
+) -> None:
+    hit = at(11, 0.2, 61, tcp_resent=True)
+    sent_again = {"client_resent": 1, "client_early": 1, "server_resent": 0, **counts}
+    with asked(hit, next_one(12, 0.3, resent_s), **sent_again) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == int(told)
+    assert pair.time_s == ({"unstable": pytest.approx(0.06)} if told else {})
+
+
+def test_what_took_a_few_milliseconds_longer_may_have_been_overtaken() -> None:
+    for took, stalls in ((22, 1), (20, 0)):
+        hit = at(11, 0.2, took, tcp_resent=True)
+        again = next_one(12, 0.3, 0.2 + (took - 1) / 1000)
+        with asked(hit, again, client_early=1, server_resent=0) as trace:
+            (pair,) = tcp_stalls(trace)
+        assert pair.stalls == stalls
+
+
+@pytest.mark.parametrize(("resent_ms", "told"), [(200, True), (2, False)])
+def test_where_most_calls_of_a_kind_met_a_loss_it_is_not_what_is_usual(
+    resent_ms: int, told: bool
+) -> None:
+    """Four of 1 MiB did not. Where the segment came at once, it was a disk that took as long."""
+
+    def write(number: int, took_ms: float, *, hit: bool) -> tuple[Row, Row]:
+        begun = number * 0.45
+        sent = START_NS + int(begun * SECOND) + 8 * MILLISECOND
+        row = at(
+            number, begun, took_ms, op="WRITE", stability="stable", call_bytes=1 << 20,
+            call_time=sent, tcp_resent=hit,
+        )  # fmt: skip
+        again = begun + resent_ms / 1000 if hit else None
+        return row, next_one(100 + number, begun + 0.4, again)
+
+    rows = [
+        row
+        for number in range(1, 21)
+        for row in write(number, 211 if number > 4 else 12, hit=number > 4)
+    ]
+    counts = {"client_resent": 16, "client_early": 16, "server_resent": 0}
+    with trace_of(calls=rows, connections=[{**CONNECTION, **counts}]) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == (16 if told else 0)
+    assert pair.time_s == ({"stable": pytest.approx(16 * 0.199)} if told else {})
+
+
+def test_where_all_calls_of_a_kind_met_one_what_they_did_not_wait_is_usual() -> None:
+    """When the segment of every second one came again is not known: they took as long."""
+    rows = []
+    for number in range(1, 13):
+        begun = number * 0.5
+        hit = at(number, begun, 220, op="READ", stability="read", tcp_resent=True)
+        rows += [hit, next_one(100 + number, begun + 0.4, begun + 0.2 if number % 2 else None)]
+    counts = {"client_resent": 0, "server_resent": 12, "server_early": 12}
+    with trace_of(calls=rows, connections=[{**CONNECTION, **counts}]) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == 12
+    assert pair.time_s == {"read": pytest.approx(12 * 0.2)}
+
+
+@pytest.mark.parametrize(
+    ("others", "told"), [([60] * 5, 10), ([60, 61, 59, 64, 62], 10), ([50, 55, 60, 65, 70], 5)]
+)
+def test_calls_that_took_as_long_as_the_timer_make_a_mode(others: list[int], told: int) -> None:
+    """Of some a reply was lost before it came by, and nothing was sent again during them."""
+    rows = []
+    for number in range(11, 16):
+        begun = number * 0.2
+        hit = at(number, begun, 61, tcp_resent=True)
+        rows += [hit, next_one(100 + number, begun + 0.1, begun + 0.06)]
+    rows += [at(200 + place, 5 + place, took + 1) for place, took in enumerate(others)]
+    counts = {"client_resent": 5, "client_early": 5, "server_resent": 0}
+    with asked(*rows, **counts) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == told
+
+
+@pytest.mark.parametrize(("ended_so", "told"), [(6, 6), (4, 0)])
+def test_beside_others_nearly_all_that_took_longer_end_with_a_segment(
+    ended_so: int, told: int
+) -> None:
+    """Of eight pairs of calls; the rest of them wait for a disk while segments are sent again."""
+    rows = []
+    for number in range(8):
+        begun = 1 + number * 0.5
+        first, second = at(20 + number, begun, 61, tcp_resent=True), at(40 + number, begun, 1)
+        again = begun + (0.06 if number < ended_so else 0.01)
+        rows += [first, second, next_one(60 + number, begun + 0.2, again)]
+    counts = {"client_resent": 8, "client_early": 8, "server_resent": 0}
+    with asked(*rows, **counts) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == told
+
+
+@pytest.mark.parametrize(
+    ("resent_s", "counts", "told"),
+    [
+        (0.155, {}, True),
+        # The client was busy for longer than it usually is after that.
+        (0.12, {}, False),
+        # It had the reply.
+        (0.155, {"server_spurious": 1}, False),
+    ],
+)
+def test_away_from_the_client_a_pause_that_a_segment_ended_is_one_however_short(
+    resent_s: float, counts: Row, told: bool
+) -> None:
+    at_server = {"syn_rtt": 10_000, "ack_rtt": MILLISECOND, "handshake": True}
+    sent_again = {"client_resent": 0, "server_resent": 1, "server_early": 1, **counts}
+    with asked(next_one(11, 0.161, resent_s), **at_server, **sent_again) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == int(told)
+    # 60 ms, of which 9 are usual.
+    assert pair.time_s == ({"client": pytest.approx(0.051)} if told else {})
 
 
 def test_a_longer_pause_is_the_clients() -> None:

@@ -150,6 +150,14 @@ def test_more_than_one_in_a_thousand() -> None:
     assert seen.data == "4\u2009000 segments on 2 connections"
 
 
+def test_of_a_shorter_timer_its_length_is_told() -> None:
+    short = replace(LOSSY, time_s={"stable": 0.18})
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(short,)))
+    assert seen.seen.endswith(
+        " 3 calls stood still until something was sent again, 180 ms in all (60.0 ms on average)."
+    )
+
+
 @pytest.mark.parametrize("change", [{"client_resent": 2}, {"segments": 5000}])
 def test_a_little_less_is_what_happens(change: dict[str, int]) -> None:
     pair = replace(LOSSY, **change)  # type: ignore[arg-type]

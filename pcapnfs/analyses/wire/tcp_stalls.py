@@ -1,21 +1,22 @@
 """What TCP lost between each client and server, and which calls stood still for it.
 
 Takes connections and calls; gives for each client and server what was sent again, for how long a
-receiver's window was closed, and the stalls that fit a retransmission time-out. A lost segment that
-nothing follows is sent again only when the sender's timer runs out, 200 ms at least on Linux and
-most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
-that much longer than others of its kind is taken for such a stall; where the capture was not taken
-at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by; at the server if that sent something again meanwhile, or the call came again: with a lost
-call the ACK of the reply before is lost, and so it is sent again; of a longer pause what the server
-went on sending again: until then the client had not acknowledged it. There are no more of them than
-segments sent again, and those come first during which one was. Where none was, the capture lacks
-it, as where a reply was lost before it came by: then a first time-out is to be believed, which
-hardly ever takes a second. What was sent again before the timer can have run out (a tail loss
-probe, a fast retransmission) held nothing up for that long. What its receiver had before (D-SACK,
-RFC 2883) was not lost itself; it tells of a loss only as long as that of the answer to it would not
-show otherwise: what one end sends again shows at the other end, and not that of the capture. Calls
-that stood still for packets of RDMA (`rdma_stalls`) are in the same table.
+receiver's window was closed, and the calls that stood still for it (`stood_still`). A lost segment
+that nothing follows is sent again only when the sender's timer runs out, 200 ms at least on Linux
+and most others (RFC 6298 would have 1 s), less where it is set so. A call stood still that took
+longer than usual, and ended with a segment that was sent again; or, where the capture does not tell
+when that was, that took as long as a timer longer on a connection that sent segments again. Where
+the capture was not taken at the client, so is a pause as long before a call that came alone: it may
+have been lost before it came by; at the server if that sent something again meanwhile, or the call
+came again: with a lost call the ACK of the reply before is lost, and so it is sent again; of a
+longer pause what the server went on sending again: until then the client had not acknowledged it.
+There are no more of them than segments sent again, and those come first during which one was. Where
+none was, the capture lacks it, as where a reply was lost before it came by: then a first time-out
+is to be believed, which hardly ever takes a second. What was sent again before the timer can have
+run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its receiver
+had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that of the
+answer to it would not show otherwise: what one end sends again shows at the other end, and not that
+of the capture. Calls that stood still for packets of RDMA (`rdma_stalls`) are in the same table.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import queued_replies, rdma_stalls, round_trip
+from pcapnfs.analyses.wire import queued_replies, rdma_stalls, round_trip, stood_still
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
 
@@ -58,8 +59,8 @@ STALLED_READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
-        "call_time reply_first_time reply_time transmissions tcp_resent resent_before_time "
-        "status_name",
+        "call_time reply_first_time reply_time call_bytes reply_bytes transmissions tcp_resent "
+        "resent_before_time status_name",
         connections="connection client server transport client_resent server_resent "
         "client_spurious server_spurious client_early server_early",
     ),
@@ -298,7 +299,7 @@ def register(trace: Trace) -> bool:
     }
     with closing(trace.cursor()) as cursor:
         asked, queues = traffic.asked(trace), queued_replies.rows(trace)
-        stalls = _STALLS.format(asked=asked, queues=queues)
+        stalls = stood_still.STALLS.format(asked=asked, queues=queues)
         cursor.execute(f"create table {TABLE} as {stalls}", values)
         if rdma_stalls.any_resent(trace):
             refused = among("status_name", NOT_READY)
@@ -426,74 +427,4 @@ _STALLED = f"""
            case when waited then longer else unreached end::bigint,
            case when waited then call_first_time else call_first_time - pause end, not waited
     from {TABLE} where not rdma order by stall desc, call
-"""
-
-
-# What a call took counts only beyond the median of its kind. No call counts twice.
-_STALLS = f"""
-    with placed as (
-        select {given.rows("clients", "varchar")} as client,
-               {given.rows("servers", "varchar")} as server,
-               {given.rows("vantages", "varchar")} as vantage
-    ),
-    suspects as (
-        select connection, coalesce(vantage = 'client', false) as at_client,
-               coalesce(vantage = 'server', false) as at_server,
-               client_resent
-                   - greatest(client_early,
-                              if(coalesce(vantage = 'server', false), client_spurious, 0))
-                   + server_resent - greatest(server_early, if(at_client, server_spurious, 0))
-                   as resent
-        from (
-                 select connection, client, server, client_resent, server_resent, client_spurious,
-                        server_spurious, client_early, server_early
-                 from connections where transport = 'TCP' and client_resent + server_resent > 0
-             ) left join placed using (client, server)
-    ),
-    asked as (
-        select calls.*, at_client, at_server, resent, coalesce(share, 0) as share,
-               greatest(coalesce(reply_time, call_time), call_time) - call_first_time as took,
-               greatest(call_time - call_first_time,
-                        coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0)) as moving
-        from calls join suspects using (connection) left join shares using (call)
-             left join ({{queues}}) using (call)
-        where {{asked}}
-    ),
-    timed as (
-        select *, took - median(took) over (partition by client, server, op, stability) as longer,
-               case when at_client then null
-                    else call_first_time - max(coalesce(reply_time, call_time)) over (
-                        partition by client, server order by call_first_time, call
-                        rows between unbounded preceding and 1 preceding
-                    ) end as pause
-        from asked
-    ),
-    stalled as (
-        select *, case when waited then least(longer, share) else coalesce(unreached, pause)
-                  end as stall,
-               tcp_resent or not waited
-                   and coalesce(resent_before_time > call_first_time - pause, false) as shown
-        from (
-            select *, reply_time is not null and longer >= $timeout
-                      and (tcp_resent or longer <= $pause) as waited,
-                   case when at_server and pause > $pause
-                        then resent_before_time - (call_first_time - pause) end as unreached
-            from timed
-        )
-        where waited or unreached >= $timeout
-              or (pause between $timeout and $pause and (not at_server or shown))
-    )
-    select client, server,
-           case when not waited then 'client' when moving >= $timeout then 'transfer'
-                else stability end as row,
-           stall::bigint as stall, call_frame, call_first_time, call, waited, longer, pause,
-           unreached,
-           case when waited then greatest(longer - (call_time - call_first_time), 0) else 0
-               end::bigint as inside,
-           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own,
-           false as rdma
-    from stalled
-    qualify row_number() over (
-                partition by connection order by shown desc, stall desc, call
-            ) <= resent
 """

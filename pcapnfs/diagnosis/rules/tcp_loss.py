@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire.tcp_stalls import arrival
-from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
+from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS, TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
@@ -294,9 +294,17 @@ def _stalls(pair: TcpStalls) -> str:
             " No call that was answered stood still for as long as TCP's retransmission timer "
             "takes."
         )
+    took_s = sum(pair.time_s.values())
+    if took_s < pair.stalls * TIMEOUT_NS / NANOSECONDS:
+        return (
+            f" {units.counted(pair.stalls, 'call')} stood still until something was sent again, "
+            f"{units.duration(took_s)} in all ({units.duration(took_s / pair.stalls)} on average)"
+            + _longest(pair)
+            + "."
+        )
     return (
         f" {units.counted(pair.stalls, 'call')} stood still for as long as TCP's retransmission "
-        f"timer takes (200 ms and more), {units.duration(sum(pair.time_s.values()))} in all"
+        f"timer takes (200 ms and more), {units.duration(took_s)} in all"
         + _longest(pair)
         + "."
     )

@@ -83,6 +83,31 @@ def test_a_link_that_takes_as_long_for_large_replies_is_no_timer() -> None:
         assert held_segments(trace) == ()
 
 
+@pytest.mark.parametrize(
+    ("half_ms", "waits", "acks", "held"),
+    [
+        # At the server its ACKs are in the capture: the client waited for none of them.
+        ((0.01, 1), 0, 100, 0),
+        ((0.01, 1), 9, 100, 20),
+        # Too few ACKs to tell; elsewhere a sender's waits are not sure to be seen.
+        ((0.01, 1), 0, 19, 20),
+        ((1, 0.01), 0, 100, 20),
+    ],
+)
+def test_a_gap_for_which_no_ack_was_waited_is_a_lost_end(
+    half_ms: tuple[float, float], waits: int, acks: int, held: int
+) -> None:
+    calls = [large(number, 40 if number <= 20 else 2) for number in range(1, 61)]
+    syn_rtt, ack_rtt = (int(half * MILLISECOND) for half in half_ms)
+    connection = {
+        **CONNECTION, "syn_rtt": syn_rtt, "ack_rtt": ack_rtt, "handshake": True,
+        "server_acks": acks, "client_ack_waits": waits if waits < 9 else 10,
+    }  # fmt: skip
+    with trace_of(calls=calls, connections=[connection]) as trace:
+        found = held_segments(trace)
+    assert sum(pair.held for pair in found) == held
+
+
 def test_the_other_timer() -> None:
     with trace_of(calls=[at(1, 1), at(2, 1), at(3, 201)], connections=[CONNECTION]) as trace:
         (pair,) = held_segments(trace)

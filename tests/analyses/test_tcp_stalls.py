@@ -286,6 +286,19 @@ def test_calls_that_took_as_long_as_the_timer_make_a_mode(others: list[int], tol
     assert pair.stalls == told
 
 
+def test_timers_that_differ_tell_of_no_others() -> None:
+    """As they do where each try waits twice as long."""
+    rows = []
+    for number, timer in zip(range(11, 16), (60, 60, 120, 120, 240), strict=True):
+        begun = number * 0.4
+        hit = at(number, begun, timer + 1, tcp_resent=True)
+        rows += [hit, next_one(100 + number, begun + 0.3, begun + timer / 1000)]
+    rows += [at(200 + place, 8 + place / 4, 100) for place in range(5)]
+    with asked(*rows, client_resent=5, client_early=5, server_resent=0) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == 5
+
+
 @pytest.mark.parametrize(("ended_so", "told"), [(6, 6), (4, 0)])
 def test_beside_others_nearly_all_that_took_longer_end_with_a_segment(
     ended_so: int, told: int
@@ -354,6 +367,44 @@ def test_but_for_what_the_server_went_on_sending_again(
         assert pair.time_s == {"client": pytest.approx(4.9)}
         assert pair.longest_s == pytest.approx(4.9)
         assert pair.longest_from_ns == START_NS + 101 * MILLISECOND
+
+
+READS_OF_64K = {"stability": "read", "call_bytes": 160, "reply_bytes": 65_600}
+
+
+@pytest.mark.parametrize(
+    ("gaps_ms", "changes", "stalls"),
+    [
+        ([60] * 12, {}, 12),
+        ([205] * 12, {}, 12),
+        # Fewer than ten; of any length; as long as a round trip that a sender waits for.
+        ([60] * 9, {}, 0),
+        ([30, 50, 70, 90, 110, 130, 150, 170, 190, 210, 230, 250], {}, 0),
+        ([60] * 12, {"syn_rtt": 20 * MILLISECOND}, 0),
+        # The server waited for the client's ACK, or for its window; the capture lacks the ACKs.
+        ([60] * 12, {"server_ack_waits": 11}, 0),
+        ([60] * 12, {"client_zero_window": 600 * MILLISECOND}, 0),
+        ([60] * 12, {"client_acks": 11}, 0),
+        # Elsewhere what was lost would be in the capture.
+        ([60] * 12, {"syn_rtt": 1000, "ack_rtt": MILLISECOND}, 0),
+    ],
+)
+def test_the_end_of_a_reply_was_lost_before_it_came_by(
+    gaps_ms: list[float], changes: Row, stalls: int
+) -> None:
+    rows = []
+    for number in range(1, 41):
+        gap = gaps_ms[number - 1] if number <= len(gaps_ms) else 0
+        row = at(number, number * 0.3, 1.5 + gap, "READ", **READS_OF_64K)
+        begun = START_NS + int(number * 0.3 * SECOND) + MILLISECOND
+        rows.append({**row, "reply_first_time": begun})
+    none = {"client_resent": 0, "server_resent": 0, "client_zero_window": 0}
+    path = {"syn_rtt": MILLISECOND, "ack_rtt": 1000, "handshake": True, "client_acks": 900}
+    with trace_of(calls=rows, connections=[{**CONNECTION, **none, **path, **changes}]) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == stalls
+    told = {"transfer": pytest.approx(sum(gaps_ms) / 1000)} if stalls else {}
+    assert pair.time_s == told
 
 
 def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:

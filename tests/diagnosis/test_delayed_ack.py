@@ -35,6 +35,8 @@ def test_a_mode_at_the_timer() -> None:
         "less or more. The usual service time is 500 µs."
     )
     assert seen.claims == (Claim("transfer", 0.36),)
+    (seen,) = seen_by(RULE, nothing(held_segments=(replace(HELD, usual_s=0.0),)))
+    assert "usual service time" not in seen.seen
     (seen,) = seen_by(RULE, nothing(held_segments=(replace(HELD, beside=0),)))
     assert "; none took a little less or more." in seen.seen
 

@@ -158,6 +158,17 @@ def test_of_a_shorter_timer_its_length_is_told() -> None:
     )
 
 
+def test_what_was_lost_before_it_came_by_is_likely() -> None:
+    unseen = replace(
+        LOSSY, client_resent=0, server_resent=0, stalls=80, time_s={"transfer": 16.0}
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(unseen,)))
+    assert (seen.title, seen.confidence) == ("TCP had to send segments again", "likely")
+    assert seen.seen.startswith(
+        "80 messages stopped before the end, for 200 ms on average, 16.0 s in all."
+    )
+
+
 @pytest.mark.parametrize("change", [{"client_resent": 2}, {"segments": 5000}])
 def test_a_little_less_is_what_happens(change: dict[str, int]) -> None:
     pair = replace(LOSSY, **change)  # type: ignore[arg-type]

@@ -6,7 +6,9 @@ it sends a small segment (Nagle's algorithm, RFC 1122 section 4.2.3.4), and a re
 with the ACK for data to send (section 4.2.3.2), wait for each other until the receiver's timer runs
 out: 40 ms on Linux, 200 ms on Windows and BSD. Calls that wait for data may take as long at a disk:
 they count where segments show that the server went on when the client's late ACK had come. A large
-message may take as long on a link: it counts where others as large are much quicker.
+message may take as long on a link: it counts where others as large are much quicker. Gaps inside
+messages do not count at the receiver if its ACKs are in the capture, and the sender was not seen to
+wait for them: then the end of the message was lost (`lost_tails`).
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.lost_tails import WAITING
+from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -27,10 +33,12 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    round_trip.READS,
     columns.of(
         calls="call client server connection callback stability call_frame call_first_time "
         "call_time reply_first_time reply_time srt call_bytes reply_bytes",
-        connections="connection transport server_ack_waits",
+        connections="connection transport client_acks server_acks client_ack_waits "
+        "server_ack_waits",
     ),
 )
 """The columns that the queries here read."""
@@ -147,6 +155,7 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
             return ()
         if any_large:
             cursor.execute(_AT_LINK_SPEED)
+        cursor.execute(_NOT_WAITING, _placed(trace))
         for timer in TIMERS_NS:
             window = {"early": timer - EARLY_NS, "late": timer + LATE_NS}
             if cursor.execute(_ANY_HELD, window).fetchone() is None:
@@ -197,6 +206,16 @@ def ack_waits_by_client(trace: Trace) -> dict[str, AckWaits]:
 
 def _serving(pair: HeldSegments) -> tuple[float, str]:
     return pair.serving_s, pair.server
+
+
+def _placed(trace: Trace) -> dict[str, object]:
+    """Where each client and server were captured."""
+    pairs = round_trips(trace).pairs
+    return {
+        "clients": given.text(pair.client for pair in pairs),
+        "servers": given.text(pair.server for pair in pairs),
+        "vantages": given.text(pair.vantage for pair in pairs),
+    }
 
 
 _SEEN = f"select 1 from connections where server_ack_waits >= {SEEN_WAITING} limit 1"
@@ -267,6 +286,29 @@ _AT_LINK_SPEED = f"""
         where moving and moved >= {LARGE_BYTES} and size = floor(log2(moved))
               and quickest.rate < {QUICK[1]} * moved / extra
     )
+"""
+
+# At the receiver alone each wait is sure to be seen, and not where there are fewer ACKs without
+# data than gaps.
+_NOT_WAITING = f"""
+    with placed as (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("vantages", "varchar")} as vantage
+    ),
+    gaps as (
+        select connection, coming, count(*) as gaps
+        from late join placed using (client, server)
+        where moving and vantage = if(coming, 'client', 'server') and ({_OF_ANY_TIMER})
+        group by connection, coming
+    ),
+    prompt as (
+        select connection, coming from gaps join connections using (connection)
+        where if(coming, client_acks, server_acks) >= gaps
+              and if(coming, server_ack_waits, client_ack_waits) < {WAITING} * gaps
+    )
+    delete from late
+    where moving and (connection, coming) in (select (connection, coming) from prompt)
 """
 
 _ANY_HELD = "select 1 from late where extra between $early and $late limit 1"

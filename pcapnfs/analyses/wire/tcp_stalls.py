@@ -16,7 +16,8 @@ is to be believed, which hardly ever takes a second. What was sent again before 
 run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its receiver
 had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that of the
 answer to it would not show otherwise: what one end sends again shows at the other end, and not that
-of the capture. Calls that stood still for packets of RDMA (`rdma_stalls`) are in the same table.
+of the capture. Messages whose end was lost before it came by (`lost_tails`), and calls that stood
+still for packets of RDMA (`rdma_stalls`) are in the same table.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import queued_replies, rdma_stalls, round_trip, stood_still
+from pcapnfs.analyses.wire import (
+    lost_tails,
+    queued_replies,
+    rdma_stalls,
+    round_trip,
+    stood_still,
+)
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
 
@@ -62,7 +69,9 @@ STALLED_READS = columns.together(
         "call_time reply_first_time reply_time call_bytes reply_bytes transmissions tcp_resent "
         "resent_before_time status_name",
         connections="connection client server transport client_resent server_resent "
-        "client_spurious server_spurious client_early server_early",
+        "client_spurious server_spurious client_early server_early client_acks server_acks "
+        "client_ack_waits server_ack_waits client_ack_min server_ack_min client_zero_window "
+        "server_zero_window syn_rtt ack_rtt",
     ),
 )
 """The columns that tell which calls stood still."""
@@ -284,14 +293,14 @@ def left_out(trace: Trace) -> str:
 def register(trace: Trace) -> bool:
     """Make the table `tcp_stalls` of a trace, and say whether there can be anything in it.
 
-    Without anything sent again there is no table.
+    Without anything sent again, and messages that may have waited for it, there is no table.
     """
-    if not trace.rows(_SENT_AGAIN):
+    late = lost_tails.any_late(trace)
+    if not late and not trace.rows(_SENT_AGAIN):
         return False
     shares.register(trace)
     pairs = round_trip.round_trips(trace).pairs
     values: dict[str, object] = {
-        "timeout": TIMEOUT_NS,
         "pause": PAUSE_NS,
         "clients": given.text(pair.client for pair in pairs),
         "servers": given.text(pair.server for pair in pairs),
@@ -300,7 +309,10 @@ def register(trace: Trace) -> bool:
     with closing(trace.cursor()) as cursor:
         asked, queues = traffic.asked(trace), queued_replies.rows(trace)
         stalls = stood_still.STALLS.format(asked=asked, queues=queues)
-        cursor.execute(f"create table {TABLE} as {stalls}", values)
+        cursor.execute(f"create table {TABLE} as {stalls}", values | {"timeout": TIMEOUT_NS})
+        if late:
+            tails = lost_tails.TAILS.format(asked=asked, table=TABLE)
+            cursor.execute(f"insert into {TABLE} by name {tails}", values)
         if rdma_stalls.any_resent(trace):
             refused = among("status_name", NOT_READY)
             over_rdma = rdma_stalls.STALLS.format(asked=asked, refused=refused)

@@ -56,7 +56,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=f"{units.count(pair.held)} of {units.counted(pair.messages, 'message')} took "
             f"about {timer} longer than usual; "
             f"{f'only {units.count(pair.beside)}' if pair.beside else 'none'} took a little "
-            f"less or more. The usual service time is {units.duration(pair.usual_s)}."
+            "less or more."
+            + (
+                f" The usual service time is {units.duration(pair.usual_s)}."
+                if pair.usual_s
+                else ""
+            )
             + _seen_waiting(pair),
             why="One side sends nothing more, or holds its last, small segment back (Nagle's "
             "algorithm), until what it sent is acknowledged; the other holds the ACK back in case "

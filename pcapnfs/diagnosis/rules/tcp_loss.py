@@ -78,7 +78,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if few:
             by_its_cost = "warning" if by_its_cost == "problem" else "note"
         case = _case(pair, cut=cut, held=bool(held))
-        sure = lost >= 10 * values[LEAST.name] and case in ("undelivered", "lost")
+        seen = pair.client_resent + pair.server_resent > 0
+        sure = seen and lost >= 10 * values[LEAST.name] and case in ("undelivered", "lost")
         grave = cut or lost >= values[GRAVE.name] * pair.segments
         yield Observed(
             severity=_severity(pair, by_its_cost, grave=grave),
@@ -106,6 +107,8 @@ def _severity(pair: TcpStalls, by_its_cost: Severity, *, grave: bool) -> Severit
 def _seen(pair: TcpStalls, vain: int, held: Sequence[LossRate], *, cut: bool) -> str:
     """What was sent again, and what that cost; `vain`: so much of it for a host out of reach."""
     resent = pair.client_resent + pair.server_resent
+    if not resent:
+        return _tails(pair)
     text = (
         f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
         f"({units.share(resent / pair.segments)}) {'was' if resent == 1 else 'were'} sent again: "
@@ -123,6 +126,18 @@ def _seen(pair: TcpStalls, vain: int, held: Sequence[LossRate], *, cut: bool) ->
         text += f" {units.count(pair.out_of_order)} came out of order."
     text += _stood_still(pair) if cut else f"{_stalls(pair)}{_on_one(pair)}"
     return text + "".join(_held_down(each) for each in held) + _undelivered(pair)
+
+
+def _tails(pair: TcpStalls) -> str:
+    """What stood still where nothing in the capture was sent again."""
+    took_s = sum(pair.time_s.values())
+    return (
+        f"{units.counted(pair.stalls, 'message')} stopped before the end, for "
+        f"{units.duration(took_s / pair.stalls)} on average, {units.duration(took_s)} in all. Most "
+        "like them came without a gap, the gaps are as long as one another, and what had come "
+        "before was acknowledged at once: nobody waited for an ACK. So the last segments were lost "
+        "before they came by here, and came when the sender's timer had run out."
+    )
 
 
 def _advice(
@@ -197,6 +212,8 @@ def _case(pair: TcpStalls, *, cut: bool, held: bool) -> Case:
         return "cut"
     if held:
         return "held"
+    if not pair.client_resent + pair.server_resent:
+        return "lost"
     found = arrival(pair.client_resent, pair.server_resent, pair.spurious)
     # What others overtake is sent again for nothing, too, and its answer is not late.
     return "lost" if found == "arrived" and pair.out_of_order else found

@@ -48,3 +48,20 @@ def test_what_is_lost_is_what_the_run_takes_longer(
     assert nothing_s == 0
     assert lost_s == pytest.approx(lossy_s - clean_s, rel=0.2)
     assert persist_s * 1e9 == pytest.approx(options["persist_ns"], rel=0.3)
+
+
+@pytest.mark.parametrize(("persist_ms", "told"), [(1, {"loss"}), (30, {"loss", "storage"})])
+def test_the_storage_is_not_blamed_for_what_is_lost(
+    persist_ms: int, told: set[str], tmp_path: Path
+) -> None:
+    """Nearly all WRITEs of the second run meet a loss, so that their median is that of the loss."""
+    paths = []
+    for name, persist, loss in (("before", 1, 0.0), ("after", persist_ms, 0.002)):
+        options = Options(
+            files=32, sizes=(1 << 20,), rtt_ns=2 * MS, persist_ns=persist * MS, loss=loss
+        )  # fmt: skip
+        paths.append(tmp_path / f"{name}.pcap")
+        Simulation(options).run()[0].write(paths[-1])
+    with pcapnfs.open(paths[0]) as before, pcapnfs.open(paths[1]) as after:
+        causes = {each.subject for each in pcapnfs.compare(before, after).causes}
+    assert causes == told

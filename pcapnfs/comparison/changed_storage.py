@@ -235,6 +235,8 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             moved = [row for row in moved if _several_times(row, direction)]
         if not moved or sum(map(taken_s, moved)) < MOST * whole:
             continue
+        if _stood_still(*_slower_first(before, after, direction), moved):
+            continue
         quick = all(abs(_moved_s(row)) < QUICK_S for row in moved)
         if quick and _small_moved(before, after, direction):
             continue
@@ -249,6 +251,25 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
         }
         said = "".join(words for words, held in doubts.items() if held)
         yield _stored(moved, direction, way, said)
+
+
+def _stood_still(slow: Side, fast: Side, moved: list[OperationChange]) -> bool:
+    """Whether calls took longer on the slow side for what they stood still there, and not storage.
+
+    Where most calls of many segments meet a loss, their median is that of the loss. What is left of
+    persistence without it then says whether storage was slower as well.
+    """
+    lost = slow.measured.lost
+    longer_s = sum(abs(row.sum_after_s - row.sum_before_s) for row in moved)
+    if lost.calls_s - lost.transfer_s <= MOST * longer_s:
+        return False
+    left_s, other_s = (side.measured.persist_s or 0.0 for side in (slow, fast))
+    return left_s < TWICE * other_s
+
+
+TWICE = 2
+"""Persistence is as many times as long on the slow side, without what calls stood still, where its
+storage is slower, too. Some calls that stood still are not told as such, and are left in it."""
 
 
 def _slow_for_some(before: Side, after: Side) -> Iterator[Cause]:

@@ -154,7 +154,7 @@ class TcpStalls(Record):
     server_shut: int
     """The same of the server."""
     stalls: int
-    """Calls that waited, or came late, as long as a retransmission time-out takes."""
+    """Calls that waited, or came late, until TCP sent again what was lost."""
     time_s: Mapping[str, float]
     """What they took of the clock more than others of their kind, seconds by row of the time
     budget."""

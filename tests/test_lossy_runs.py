@@ -47,7 +47,10 @@ def test_what_is_lost_is_what_the_run_takes_longer(
     clean_s, nothing_s, _ = told(tmp_path, **given | {"loss": 0.0})
     assert nothing_s == 0
     assert lost_s == pytest.approx(lossy_s - clean_s, rel=0.2)
-    assert persist_s * 1e9 == pytest.approx(options["persist_ns"], rel=0.3)
+    # Calls side by side wait for what was lost of others, too: not all of it is known.
+    assert persist_s * 1e9 == pytest.approx(
+        options["persist_ns"], rel=0.5 if "threads" in options else 0.3
+    )
 
 
 @pytest.mark.parametrize(("persist_ms", "told"), [(1, {"loss"}), (30, {"loss", "storage"})])

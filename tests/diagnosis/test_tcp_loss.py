@@ -154,7 +154,8 @@ def test_of_a_shorter_timer_its_length_is_told() -> None:
     short = replace(LOSSY, time_s={"stable": 0.18})
     (seen,) = seen_by(RULE, nothing(tcp_stalls=(short,)))
     assert seen.seen.endswith(
-        " 3 calls stood still until something was sent again, 180 ms in all (60.0 ms on average)."
+        " 3 calls stood still until something was sent again, 180 ms in all (60.0 ms on average);"
+        " the longest was sent at 22:13:20 UTC."
     )
 
 

@@ -321,9 +321,7 @@ def _stalls(pair: TcpStalls) -> str:
         )
     return (
         f" {units.counted(pair.stalls, 'call')} stood still for as long as TCP's retransmission "
-        f"timer takes (200 ms and more), {units.duration(took_s)} in all"
-        + _longest(pair)
-        + "."
+        f"timer takes (200 ms and more), {units.duration(took_s)} in all" + _longest(pair) + "."
     )
 
 

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.data.commit_places import Places
+from pcapnfs.analyses.data.commits import Commits
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_caching import KEPT, LONGER
@@ -40,6 +42,7 @@ from pcapnfs.views.remarks import OTHER_WORK, remarks
 from pcapnfs.views.run_time_changed import in_a_sentence
 from tests.damage import Damage, File, lose, snap
 from tests.diagnosis.mounts import MOUNT
+from tests.diagnosis.test_sync_mount import PIECES
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.sides import side_in, side_of
 from tests.unit.rows import ROOT, Row, call, file, operation, trace_of
@@ -210,6 +213,103 @@ def test_a_sync_mount_is_told_from_one_that_gathers_and_is_no_wsize(
     assert "wsize" not in found
     if told:
         assert (found["sync"].before, found["sync"].after) == ("no sync", "sync")
+
+
+HALF_MIB = 1 << 19
+"""Twice what is written before each COMMIT of `PIECES`."""
+
+GATHERED = replace(PIECES, commits=10, written_bytes=10 * HALF_MIB, places=Places())
+"""COMMITs each of which stands behind half a MiB, and behind no piece."""
+
+
+@pytest.mark.parametrize(
+    ("other", "paths", "told"),
+    [
+        (GATHERED, (1, 2), True),
+        # Two of three paths, and one of three.
+        (GATHERED, (1, 2, 3), True),
+        (GATHERED, (1, 3, 4), False),
+        # As much a COMMIT as with larger pieces.
+        (replace(GATHERED, written_bytes=10 * HALF_MIB - 1), (1, 2), False),
+        # A few pieces: fewer than the rule tells of.
+        (replace(GATHERED, places=replace(PIECES.places, pieces=3)), (1, 2), False),
+        # Nothing that was committed.
+        (None, (1, 2), False),
+    ],
+)
+def test_a_sync_mount_is_told_by_its_commits(
+    other: Commits | None, paths: tuple[int, ...], told: bool
+) -> None:
+    """Linux sends what is written through in WRITEs and a COMMIT where it does not fit one."""
+    bare = replace(side_of(calls=[call(1, "GETATTR", 1)]), mounts=(MOUNT,))
+    written = Moved(written=frozenset((1, 2)))
+    through = replace(bare, moved=written, commits=(PIECES,), behind_pieces=(PIECES,))
+    default = replace(
+        bare,
+        moved=Moved(written=frozenset(paths)),
+        commits=() if other is None else (other,),
+    )
+    found = [cause for cause in causes(through, default, ()) if cause.subject == "sync"]
+    assert bool(found) is told
+    assert not any(cause.subject == "sync" for cause in causes(through, through, ()))
+    if told:
+        assert (found[0].before, found[0].after) == ("sync", "no sync")
+        assert found[0].confidence == "possible"
+        assert found[0].evidence.startswith(
+            "40 of 40 COMMITs before came behind pieces of 256 KiB, and the file's next WRITE only "
+            "after the reply; on the other side 512 KiB were written before a COMMIT, "
+        )
+        (back,) = (cause for cause in causes(default, through, ()) if cause.subject == "sync")
+        assert (back.before, back.after) == ("no sync", "sync")
+        assert back.evidence.startswith("40 of 40 COMMITs after ")
+
+
+@pytest.mark.parametrize("options", [("sync",), ("noac", "actimeo=0")])
+def test_commits_tell_no_sync_mount_where_its_option_is_known(options: tuple[str, ...]) -> None:
+    """One that caches nothing writes through; and `sync` is told by WRITEs of either side."""
+    bare = side_of(calls=[call(1, "GETATTR", 1)])
+    waits = replace(MOUNT, verdicts=(Verdict(options, options[0], "possible", "as seen", ()),))
+    written = Moved(written=frozenset((1, 2)))
+    through = replace(
+        bare, mounts=(MOUNT,), moved=written, commits=(PIECES,), behind_pieces=(PIECES,)
+    )
+    default = replace(bare, mounts=(MOUNT,), moved=written, commits=(GATHERED,))
+    for mounts in ((waits,), (MOUNT, waits)):
+        for sides in (
+            (replace(through, mounts=mounts), default),
+            (through, replace(default, mounts=mounts)),
+        ):
+            evidence = [cause.evidence for cause in causes(*sides, ())]
+            assert not any("COMMIT" in said for said in evidence)
+
+
+def test_commits_behind_pieces_are_found_in_a_trace() -> None:
+    """Twelve pieces of two WRITEs, each with its COMMIT; and the same WRITEs with one COMMIT."""
+
+    def written(*, each: bool) -> Side:
+        calls, operations, number = [], [], 0
+        for piece in range(12):
+            for half in range(2):
+                number += 1
+                start = (2 * piece + half) * 4096
+                calls.append(call(number, "WRITE", 1, file=1, stability="unstable_write"))
+                operations.append(
+                    operation(
+                        number, "WRITE", file=1, offset=start, count=4096, requested=4096,
+                        committed="UNSTABLE",
+                    )
+                )  # fmt: skip
+            if each or piece == 11:
+                number += 1
+                calls.append(call(number, "COMMIT", 1, file=1, stability="stable"))
+                operations.append(operation(number, "COMMIT", file=1))
+        return side_of(calls=calls, operations=operations, files=[file(1, "f")])
+
+    through, gathered = written(each=True), written(each=False)
+    ((pair,), none) = through.behind_pieces, gathered.behind_pieces
+    assert (pair.commits, pair.places.pieces, none) == (12, 12, ())
+    found = {cause.subject: cause for cause in causes(gathered, through, ())}
+    assert (found["sync"].before, found["sync"].after) == ("no sync", "sync")
 
 
 def test_the_number_of_connections_is_told() -> None:

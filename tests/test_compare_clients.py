@@ -7,11 +7,14 @@ import functools
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.comparison.clients import ClientChange
 from pcapnfs.comparison.comparing import Comparison, of_sides
+from pcapnfs.comparison.moved_files import Moved
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.views.differences import sure
+from tests.diagnosis.test_sync_mount import PIECES
 from tests.oracles.corpus import lab_captures, require_corpus
 from tests.sides import side_of
 from tests.unit.rows import (
@@ -169,6 +172,16 @@ def test_what_changed_for_each_client_is_told_once() -> None:
     assert settings(result) == [("version", "4.1", "4.2", (DISK, OTHER))]
     assert sure(result.causes[0], result) == "certain, of each client"
     assert result.causes[0].evidence == f"{DISK}: 100 of 100 calls before, 100 of 100 after"
+
+
+def test_commits_behind_pieces_are_told_of_the_client_that_sends_them() -> None:
+    """The other one has some on both sides."""
+    mine, other = replace(PIECES, client=DISK), replace(PIECES, client=OTHER)
+    gathered = replace(mine, written_bytes=mine.commits << 20, places=Places())
+    written = {client: Moved(written=frozenset((1,))) for client in (DISK, OTHER)}
+    through = replace(alike(), moved_by=written, commits=(mine, other), behind_pieces=(mine, other))
+    default = replace(alike(), moved_by=written, commits=(gathered, other), behind_pieces=(other,))
+    assert settings(of_sides(through, default)) == [("sync", "sync", "no sync", (DISK,))]
 
 
 def test_clients_that_work_more_or_less_than_before_changed_no_setting() -> None:

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 MOST = 0.5
 """Share of the paths written on either side that must be written on both."""
 
+GATHERED = 2
+"""Times as much is written before a COMMIT, on average, by a client that gathers what is written as
+by one that writes through: a program that makes sure of each piece may write larger ones than
+before. A file of as few as three pieces has three times as much."""
+
 FEW = 3
 """READs or WRITEs below which there is no habit."""
 
@@ -146,6 +151,43 @@ def stable_writes(before: Side, after: Side) -> Iterator[Cause]:
         "certain",
         f"{units.share(shares[0])} of the WRITEs were answered stable before, "
         f"{units.share(shares[1])} after",
+    )
+
+
+def pieces_committed(before: Side, after: Side) -> Iterator[Cause]:
+    """`sync` where a COMMIT makes sure of each piece, as Linux does with what does not fit a WRITE.
+
+    The other side wrote the same files, and more of them before each COMMIT than such a piece has.
+    """
+    if bool(before.behind_pieces) == bool(after.behind_pieces) or any(
+        _waits(verdict.options)
+        for side in (before, after)
+        for mount in side.mounts
+        for verdict in mount.verdicts
+    ):
+        return  # Both or none do so; or what is known of an option says it.
+    through, other = (before, after) if before.behind_pieces else (after, before)
+    places = [pair.places for pair in through.behind_pieces]
+    pieces = sum(each.pieces for each in places)
+    piece_bytes = sum(each.piece_bytes for each in places) / pieces
+    commits = sum(pair.commits for pair in other.commits)
+    if not commits or any(pair.places.pieces for pair in other.commits):
+        return
+    gathered_bytes = sum(pair.written_bytes for pair in other.commits) / commits
+    if gathered_bytes < GATHERED * piece_bytes or not _written_on_both(through, other):
+        return
+    words = ["sync" if side is through else "no sync" for side in (before, after)]
+    yield Cause(
+        "sync",
+        words[0],
+        words[1],
+        "possible",
+        f"{units.count(pieces)} of "
+        f"{units.counted(sum(pair.commits for pair in through.behind_pieces), 'COMMIT')} "
+        f"{'before' if through is before else 'after'} came behind pieces of "
+        f"{units.size(piece_bytes)}, and the file's next WRITE only after the reply; on the other "
+        f"side {units.size(gathered_bytes)} were written before a COMMIT, to the same files; "
+        "programs that open with O_SYNC or O_DSYNC, or fsync after each write, do the same",
     )
 
 

@@ -59,6 +59,8 @@ def _of_one(side: Side, client: str, mounts: Mapping[str, list[Mount]]) -> Side:
         habits=side.of_each[client],
         moved=side.moved_by.get(client, Moved()),
         mounts=tuple(mounts.get(client, ())),
+        commits=tuple(pair for pair in side.commits if pair.client == client),
+        behind_pieces=tuple(pair for pair in side.behind_pieces if pair.client == client),
         times=side.times_of.get(client, {}),
         way=side.measured.path.ways.get(client, NOTHING),
         largest_listing_bytes=None,

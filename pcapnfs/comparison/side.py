@@ -36,6 +36,8 @@ from pcapnfs.comparison import habits as _habits
 from pcapnfs.comparison import moved_files as _moved_files
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
+from pcapnfs.diagnosis.rules import sync_mount
+from pcapnfs.diagnosis.thresholds import chosen
 from pcapnfs.programs import NFS_PROGRAMS, NFSACL, NLM
 from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.by_file.patterns import Counted
     from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.analyses.captured.trust import Trust
+    from pcapnfs.analyses.data.commits import Commits
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.analyses.servers.exports import Exports
@@ -151,6 +154,11 @@ class Side(Record):
     """What the questions of the clients say of mount options."""
     findings: tuple[Finding, ...]
     """What the rules found."""
+    commits: tuple[Commits, ...]
+    """The COMMITs of each client at each server."""
+    behind_pieces: tuple[Commits, ...]
+    """Those of them that the rule `sync_mount` takes to be behind pieces that are written through.
+    """
     lost_segments: int
     """Segments with data that TCP sent again, without those that were late alone."""
     segments: int
@@ -227,6 +235,8 @@ def gather(trace: Trace) -> Side:
         classes=classes(),
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
+        commits=material.commits,
+        behind_pieces=tuple(sync_mount.behind_pieces(material, chosen(sync_mount.RULE.thresholds))),
         lost_segments=sum(pair.lost for pair in material.tcp_stalls),
         segments=sum(pair.segments for pair in material.tcp_stalls),
         software=said(),

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import pcapnfs
+from pcapnfs import units
 from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.analyses.data.commits import Commits
 from pcapnfs.analyses.mounts.mount_verdict import Verdict
@@ -310,6 +311,85 @@ def test_commits_behind_pieces_are_found_in_a_trace() -> None:
     assert (pair.commits, pair.places.pieces, none) == (12, 12, ())
     found = {cause.subject: cause for cause in causes(gathered, through, ())}
     assert (found["sync"].before, found["sync"].after) == ("no sync", "sync")
+
+
+def listing(
+    size: int | None,
+    times: int = 3,
+    read: int | None = None,
+    limit: int | None = 1 << 20,
+    **changes: object,
+) -> Side:
+    """A side whose listings began with so much."""
+    bare = side_of(calls=[call(1, "GETATTR", 1)])
+    habits = replace(
+        bare.habits,
+        listings_begun=times,
+        listing_bytes=size,
+        largest_read_bytes=read,
+        max_read_bytes=limit,
+    )
+    return replace(bare, mounts=(MOUNT,), habits=habits, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        (listing(16384), listing(32768)),
+        (listing(28672, read=28672), listing(1 << 20, read=1 << 20)),
+    ],
+)
+def test_rsize_is_told_by_what_listings_begin_with(small: Side, large: Side) -> None:
+    (cause,) = causes(small, large, ())
+    size, larger = small.habits.listing_bytes, units.size(large.habits.listing_bytes or 0)
+    words = (f"rsize={size}", f"larger ({larger} were asked for at once)")
+    assert (cause.subject, cause.confidence) == ("rsize", "possible")
+    assert (cause.before, cause.after) == words
+    assert cause.evidence.startswith(
+        f"3 listings began with {units.size(size or 0)} before, 3 with {larger} after, and no READ "
+        f"asked for more than {units.size(size or 0)} before; the server allows 1.00 MiB on both "
+        "sides; "
+    )
+    (back,) = causes(large, small, ())
+    assert (back.before, back.after) == words[::-1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # As much as a page, which some kernels begin with, and no whole number of them.
+        (listing(4096), listing(65536)),
+        (listing(16296), listing(65536)),
+        # Both smaller than clients ask for by themselves, or neither.
+        (listing(8192), listing(16384)),
+        (listing(32768), listing(65536)),
+        (listing(16384, times=2), listing(65536)),
+        (listing(16384), listing(65536, times=2)),
+        # Of several sizes.
+        (listing(16384), listing(None)),
+        # A READ that rsize would have cut.
+        (listing(16384, read=16385), listing(65536)),
+        # Another server may prefer another size, and another client ask for it.
+        (listing(16384, limit=65536), listing(65536)),
+        (listing(16384, limit=None), listing(65536, limit=None)),
+        # The server allows no more.
+        (listing(16384, limit=16384), listing(32768, limit=16384)),
+        (listing(16384, servers=("10.0.0.9",)), listing(65536)),
+        (listing(16384, callers={}), listing(65536)),
+    ],
+)
+def test_other_listings_tell_no_rsize(first: Side, second: Side) -> None:
+    for sides in ((first, second), (second, first)):
+        assert not any(cause.subject == "rsize" for cause in causes(*sides, ()))
+
+
+def test_rsize_that_an_option_tells_is_not_told_by_listings() -> None:
+    said = Verdict(("rsize=16384",), "rsize=16384", "likely", "as seen", ())
+    told = replace(listing(16384), mounts=(replace(MOUNT, verdicts=(said,)),))
+    assert not any(cause.subject == "rsize" for cause in causes(told, listing(65536), ()))
+    larger = replace(listing(65536), largest_listing_bytes=65536)
+    (cause,) = (cause for cause in causes(told, larger, ()) if cause.subject == "rsize")
+    assert cause.evidence.startswith("as seen; ")
 
 
 def test_the_number_of_connections_is_told() -> None:

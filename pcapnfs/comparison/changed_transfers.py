@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.by_file.sizes import KIBIBYTE
+from pcapnfs.analyses.mounts.mount_sizes import SMALL_LISTING_BYTES
 from pcapnfs.comparison.cause import Cause, weaker
 from pcapnfs.comparison.changed_protocol import MAINLY
 from pcapnfs.comparison.said import verdicts
@@ -29,7 +30,11 @@ by one that writes through: a program that makes sure of each piece may write la
 before. A file of as few as three pieces has three times as much."""
 
 FEW = 3
-"""READs or WRITEs below which there is no habit."""
+"""READs or WRITEs, or calls that begin a listing, below which there is no habit."""
+
+ONE_PAGE = 4096
+"""Bytes of a page of memory, mostly: what some kernels (Linux 5.18) begin a listing with, whatever
+rsize is. Where rsize limits listings, they ask for whole pages."""
 
 CAUSED_BY = {
     "rsize": (
@@ -48,7 +53,8 @@ def transfer_size(option: str, before: Side, after: Side) -> Iterator[Cause]:
         " and ".join(dict.fromkeys(each.options[0] for each in found)) for found in (first, second)
     ]
     if not any(names):
-        yield from _pieces(option, before, after)
+        told = tuple(_pieces(option, before, after))
+        yield from told or (_listed(before, after) if option == "rsize" else ())
     if names[0] == names[1]:
         return
     if all(names):
@@ -107,6 +113,50 @@ def _pieces(option: str, before: Side, after: Side) -> Iterator[Cause]:
         f"{units.counted(len(common), 'file')} moved by {call}s of {units.size(least)}, one behind "
         f"the other, and none larger; the other capture has {call}s of {units.size(most)} for the "
         f"same; {others} does that as well",
+    )
+
+
+def _listed(before: Side, after: Side) -> Iterator[Cause]:
+    """Listings of NFSv3 that one side asked for in smaller pieces: on Linux, rsize limits them.
+
+    Some kernels ask for more when a listing goes on, so that only calls that begin one tell. What
+    servers prefer differs, so that it must be one on both sides, by its address and by what it
+    allows; and so do clients.
+    """
+    if any(side.habits.listings_begun < FEW for side in (before, after)):
+        return
+    limit = before.habits.max_read_bytes
+    if limit is None or limit != after.habits.max_read_bytes:
+        return
+    first, second = before.habits.listing_bytes, after.habits.listing_bytes
+    if first is None or second is None:
+        return
+    least, most = min(first, second), max(first, second)
+    smaller = before if first < second else after
+    if (
+        not ONE_PAGE < least < SMALL_LISTING_BYTES <= most
+        or least >= limit
+        or least % ONE_PAGE
+        or (smaller.habits.largest_read_bytes or 0) > least
+        or not set(before.servers) & set(after.servers)
+        or not before.callers.keys() & after.callers.keys()
+    ):
+        return
+    words = [
+        f"rsize={size}" if size == least else f"larger ({units.size(size)} were asked for at once)"
+        for size in (first, second)
+    ]
+    calls = [side.habits.listings_begun for side in (before, after)]
+    yield Cause(
+        "rsize",
+        words[0],
+        words[1],
+        "possible",
+        f"{units.counted(calls[0], 'listing')} began with {units.size(first)} before, "
+        f"{units.count(calls[1])} with {units.size(second)} after, and no READ asked for more than "
+        f"{units.size(least)} {'before' if smaller is before else 'after'}; the server allows "
+        f"{units.size(limit)} on both sides; another kernel of the client, or another size that "
+        "the server prefers for listings, does that as well",
     )
 
 

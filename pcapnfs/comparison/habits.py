@@ -21,6 +21,8 @@ from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.layouts import OF_DATA
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.data.transfer_sizes import ALLOWED_READS, allowed
+from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     traffic.READS,
+    ALLOWED_READS,
     columns.of(
         calls="call client mount connection callback program protocol op status flavor directory "
-        "file call_first_time reply_time signature",
-        operations="call op status requested committed share_access delegation",
+        "file call_first_time reply_time signature version",
+        operations="call op status requested cookie committed share_access delegation",
         connections="connection transport role",
     ),
     population.OPERATIONS_READS,
@@ -45,6 +48,9 @@ READS = columns.together(
 
 DELEGATING = population.Operations(("OPEN", OF_DIRECTORY), statuses=(0,))
 """What tells whether anything is delegated."""
+
+LISTED = population.Operations(LISTING)
+"""What tells whether directories are listed."""
 
 LAYOUTS = population.Operations(("LAYOUTGET",), statuses=(0,))
 """What tells whether data may go to data servers."""
@@ -135,6 +141,12 @@ class Habits(Record):
     delegated: Mapping[str, Delegated] = {}
     """Delegations by what they are for: `reading` and `writing`, as files were opened for reading
     alone or not, and `directories`."""
+    listings_begun: int = 0
+    """NFSv3: calls that began to list a directory, and asked for as many bytes as is known."""
+    listing_bytes: int | None = None
+    """What each of them asked for, bytes; None where they differ, and without one."""
+    max_read_bytes: int | None = None
+    """What its servers allow a READ, bytes; None where they differ, and where none tells."""
 
 
 Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
@@ -149,6 +161,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
     work, delegated, layouts = _work(trace), _delegated(trace, alone), _layouts(trace, alone)
+    begun, limits = _begun(trace, alone), _limits(trace)
     return {
         client: _habits(
             kinds.get(client),
@@ -158,6 +171,8 @@ def by_client(trace: Trace) -> dict[str, Habits]:
             work.get(client, NO_WORK_SEEN),
             layouts.get(client, (0, 0)),
             delegated.get(client, {}),
+            begun.get(client, (0, None)),
+            _only(limits.get(client, ())),
         )
         for client in sorted(kinds.keys() | transfers.keys() | names.keys())
     }
@@ -182,6 +197,9 @@ def together(each: Collection[Habits]) -> Habits:
         layouts=sum(one.layouts for one in each),
         data_apart=sum(one.data_apart for one in each),
         delegated=_all_delegated(one.delegated for one in each),
+        listings_begun=sum(one.listings_begun for one in each),
+        listing_bytes=_only({one.listing_bytes for one in each if one.listings_begun}),
+        max_read_bytes=_only({one.max_read_bytes for one in each}),
     )
 
 
@@ -209,6 +227,11 @@ def _most(each: Iterable[int | None]) -> int | None:
     return max((size for size in each if size is not None), default=None)
 
 
+def _only(sizes: Collection[int | None]) -> int | None:
+    """The size, if there is but one."""
+    return next(iter(sizes)) if len(sizes) == 1 else None
+
+
 def _habits(
     kinds: Kinds | None,
     transfers: Sequence[object] | None,
@@ -217,6 +240,8 @@ def _habits(
     work: tuple[int, int, float],
     layouts: tuple[int, int],
     delegated: Mapping[str, Delegated],
+    begun: tuple[int, int | None],
+    limit: int | None,
 ) -> Habits:
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
@@ -239,6 +264,9 @@ def _habits(
         layouts=layouts[0],
         data_apart=layouts[1],
         delegated=delegated,
+        listings_begun=begun[0],
+        listing_bytes=begun[1],
+        max_read_bytes=limit,
     )
 
 
@@ -352,6 +380,36 @@ def _transfers(trace: Trace, alone: str | None) -> dict[str, Sequence[object]]:
         },
     )
     return {str(client): row for client, *row in rows}
+
+
+def _begun(trace: Trace, alone: str | None) -> dict[str, tuple[int, int | None]]:
+    """How often each client began to list a directory by NFSv3, and what each such call asked for.
+
+    Whole replies are asked for: `count` of READDIR, `maxcount` of READDIRPLUS.
+    """
+    if not LISTED.met(trace):
+        return {}
+    rows = trace.rows(
+        f"""
+        select coalesce($alone, client), count(*),
+               case when min(requested) = max(requested) then min(requested) end
+        from operations join calls using (call)
+        where {among("operations.op", LISTING)} and not callback and program = {NFS}
+              and version = 3 and cookie = 0 and requested is not null
+        group by all order by all
+        """,
+        {"alone": alone},
+    )
+    return {str(client): (integer(calls), whole(size)) for client, calls, size in rows}
+
+
+def _limits(trace: Trace) -> dict[str, set[int | None]]:
+    """What the servers of each client allow a READ."""
+    mounts = traffic.mounts(trace)
+    found: dict[str, set[int | None]] = {}
+    for each in allowed(trace):
+        found.setdefault(mounts[each.mount][0], set()).add(each.read_bytes)
+    return found
 
 
 def _names(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:

@@ -115,6 +115,56 @@ def test_what_goes_to_a_data_server_tells_no_version_and_no_connection_of_the_mo
     assert of_connections(used[1], roles=("metadata server", "data server")).versions == {"3": 20}
 
 
+def listing(*asked: tuple[int, int, int | None], client: str = FIRST) -> dict[str, Habits]:
+    """Listings: the version, the cookie, and what they ask for."""
+    calls: list[Row] = []
+    operations: list[Row] = []
+    for number, (version, cookie, size) in enumerate(asked, 1):
+        op = "READDIR" if version == 4 else "READDIRPLUS"
+        calls.append(call(number, op, 1.0, client=client, connection=0, version=version))
+        operations.append(operation(number, op, requested=size, cookie=cookie))
+    connections: list[Row] = [{"connection": 0, "transport": "TCP"}]
+    with trace_of(calls=calls, operations=operations, connections=connections) as trace:
+        return by_client(trace)
+
+
+def test_what_listings_begin_with_is_told_where_all_of_them_ask_for_as_much() -> None:
+    """Not what they go on with, what NFSv4 asks for, and what was cut off."""
+    asked = ((3, 0, 16384), (3, 7, 32768), (4, 0, 65448), (3, 0, None), (3, 0, 16384))
+    found = listing(*asked)
+    assert (found[FIRST].listings_begun, found[FIRST].listing_bytes) == (2, 16384)
+    other = listing((3, 0, 16384), (3, 0, 8192), client=SECOND)
+    assert (other[SECOND].listings_begun, other[SECOND].listing_bytes) == (2, None)
+    both = together((found[FIRST], other[SECOND]))
+    assert (both.listings_begun, both.listing_bytes) == (4, None)
+    # A client that lists nothing is no other size.
+    both = together((found[FIRST], habits(WRITES)[SECOND]))
+    assert (both.listings_begun, both.listing_bytes) == (2, 16384)
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [((1 << 20, 1 << 20), 1 << 20), ((1 << 20, 65536), None), ((1 << 20, None), None)],
+)
+def test_what_servers_allow_is_told_of_clients_where_it_is_one(
+    limits: tuple[int, int | None], told: int | None
+) -> None:
+    one, other = (replace(having().habits, max_read_bytes=limit) for limit in limits)
+    assert together((one, other)).max_read_bytes == told
+
+
+def test_what_a_server_allows_a_read_is_told() -> None:
+    calls = [
+        call(number, "FSINFO", 1.0, client=client, connection=0)
+        for number, client in enumerate((FIRST, SECOND), 1)
+    ]
+    asked = [operation(1, "FSINFO", max_read=65536), operation(2, "FSINFO")]
+    connections: list[Row] = [{"connection": 0, "transport": "TCP"}]
+    with trace_of(calls=calls, operations=asked, connections=connections) as trace:
+        found = by_client(trace)
+    assert (found[FIRST].max_read_bytes, found[SECOND].max_read_bytes) == (65536, None)
+
+
 def having(granted: int = 0, apart: int = 0, read: int | None = 4096) -> Side:
     """A client that reads, with so many layouts, and so many READs and WRITEs to data servers."""
     with trace_of(calls=[call(1, "READ", 1.0)]) as trace:

@@ -204,6 +204,12 @@ AT_ONCE = replace(NOTHING, visits=40, visits_asked=20, files_young=20, young_obj
         ({"files_young": 19}, None),
         ({"young_objects": 9}, None),
         ({"visits_asked": 19}, None),
+        # Questions right behind a LOOKUP show nothing; those of other visits do.
+        ({"files_just_found": 1}, None),
+        (
+            {"visits_asked": 24, "files_just_found": 4},
+            (("noac", "actimeo=0", "acregmin=0"), "possible"),
+        ),
         ({"lookups_again": 5}, None),
         ({"opens_ask": True}, None),
     ],
@@ -411,6 +417,15 @@ def test_files_tell_the_timeout_closer_than_directories_do() -> None:
         AGED, pauses_asked=3, pauses_asked_twice=1, pause_shortest_s=4.6, unasked_longest_s=0.7
     )
     assert [verdict.title for verdict in judged(both).verdicts] == ["actimeo=1 or acregmin=1"]
+
+
+def test_a_timeout_is_possible_only_beside_questions_behind_lookups() -> None:
+    """A client that believes nothing asks so, too."""
+    seldom, often = (replace(AGED, files_just_found=number) for number in (1, 2))
+    assert [verdict.confidence for verdict in judged(seldom).verdicts] == ["likely"]
+    (verdict,) = judged(often).verdicts
+    assert (verdict.title, verdict.confidence) == ("actimeo=1 or acregmin=1", "possible")
+    assert ". 2 questions right behind the LOOKUP that brought the file" in verdict.evidence
 
 
 @pytest.mark.parametrize("few", [{"files_aged": 19}, {"aged_objects": 9}, {"files_young": 2}])
@@ -640,6 +655,25 @@ def test_files_that_are_asked_for_at_once_are_counted_where_there_are_some() -> 
     seen = client.seen()
     assert (seen.files_young, seen.young_objects) == (20, 20)
     assert seen.frames["young"] == (3, 7, 11)
+
+
+def test_a_question_right_behind_the_lookup_that_brought_the_file_shows_nothing() -> None:
+    """A client may ask for whatever it looks up, and believe the answer."""
+    client = Client(**V4)
+    for target in range(2, 32):
+        client.call("LOOKUP", target, 1, change=1)
+        client.call("GETATTR", target)
+    seen = client.seen()
+    assert (seen.visits, seen.visits_asked, seen.files_just_found) == (30, 30, 30)
+    assert (seen.files_young, seen.young_objects, seen.frames["young"]) == (0, 0, ())
+    assert options(seen) == []
+    # The next question about the same file is one that a client which believes does not send.
+    for target in range(2, 32):
+        client.sleep(2)
+        client.call("GETATTR", target)
+        client.call("GETATTR", target)
+    seen = client.seen()
+    assert (seen.files_just_found, seen.files_young, seen.young_objects) == (30, 30, 30)
 
 
 def test_questions_that_a_timeout_explains_are_no_visits_of_fresh_files() -> None:

@@ -2,7 +2,8 @@
 
 Takes a connection with the tables `known` (`mount_evidence`) and `unasked` (`held_files`); counts,
 for each mount of NFSv4, the questions about regular files that no call had been about since the
-client last knew them.
+client last knew them. One right behind the LOOKUP that brought what it knew is told apart: some
+clients ask so for whatever they look up, whatever their options, and then believe the answer.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def aged_files(cursor: duckdb.DuckDBPyConnection) -> ByMount:
 _RIPE = f"""
     create temp table ripe as
     with asked as (
-        select mount, calls.file, call, call_time, call_frame, known_time, {age_s()} as age
+        select mount, calls.file, call, call_time, call_frame, known_time, known_call,
+               {age_s()} as age
         from known join calls using (call, file)
              semi join (select file from files where role = 'file') as objects using (file)
         where version = 4 and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
@@ -56,21 +58,26 @@ _AGED = f"""
         where not callback and mount in (select mount from ripe)
               and file in (select file from ripe)
     ),
+    found as (
+        select call from calls where op = 'LOOKUP' and call in (select known_call from ripe)
+    ),
     alone as (
-        select ripe.*
+        select ripe.*, age < {FILE_TIMEOUT_S} and known_call not in (from found) as young,
+               age < {FILE_TIMEOUT_S} and known_call in (from found) as just_found
         from ripe asof left join about
              on ripe.mount = about.mount and ripe.file = about.file
                 and ripe.call_time > about.call_time
         where about.call_time is null or reply_time <= known_time
     )
     select mount, count(*) filter (age >= {FILE_TIMEOUT_S}) as files_aged,
-           count(*) filter (age < {FILE_TIMEOUT_S}) as files_young,
+           count(*) filter (young) as files_young,
+           count(*) filter (just_found) as files_just_found,
            count(distinct file) filter (age >= {FILE_TIMEOUT_S}) as aged_objects,
-           count(distinct file) filter (age < {FILE_TIMEOUT_S}) as young_objects,
+           count(distinct file) filter (young) as young_objects,
            min(age) filter (age >= {FILE_TIMEOUT_S}) as aged_shortest,
            arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
                filter (age >= {FILE_TIMEOUT_S}) as aged_frames,
            arg_min(call_frame, (call_time, call_frame), {OPTION_EXAMPLES})
-               filter (age < {FILE_TIMEOUT_S}) as young_frames
+               filter (young) as young_frames
     from alone group by mount
 """

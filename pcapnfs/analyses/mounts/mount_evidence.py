@@ -102,7 +102,7 @@ class Evidence(Record):
     call about it since, and no delegation. An open brings its own question, so that this is none.
     """
     files_young: int
-    """The same of files that it had known for less."""
+    """The same of files that it had known for less; without `files_just_found`."""
     aged_objects: int
     """Files in `files_aged`."""
     aged_shortest_s: float | None
@@ -177,6 +177,9 @@ class Evidence(Record):
     found them, though nothing shows that the name could have changed."""
     young_objects: int = 0
     """Files in `files_young`."""
+    files_just_found: int = 0
+    """The same right behind the LOOKUP that brought what it knew: some clients ask so for whatever
+    they look up, and believe the answer, so that it shows nothing of their options."""
     directories_asked: int = 0
     """Times that it asked for a directory that it had known for less than 29.5 s, and under no
     delegation; counted only where 20 `moves` or more were asked for, but not all."""

@@ -207,12 +207,22 @@ def _asks_fresh_files(seen: Evidence) -> bool:
     )
 
 
+def _asks_in_visits(seen: Evidence) -> bool:
+    """Whether fresh files are asked for in most visits, not counting questions behind a LOOKUP.
+
+    A client may ask for whatever it looks up, and believe the answer for as long as any other.
+    """
+    return (
+        seen.visits >= ENOUGH
+        and seen.visits_asked - seen.files_just_found >= ASKS_MOSTLY * seen.visits
+    )
+
+
 def _asks_at_any_age(seen: Evidence) -> bool:
     """Whether files alone are asked for, fresh ones as well as those known for a second or two."""
     return (
         (seen.moves < ENOUGH or _tells_directories(seen))
-        and seen.visits >= ENOUGH
-        and seen.visits_asked >= ASKS_MOSTLY * seen.visits
+        and _asks_in_visits(seen)
         and seen.aged_objects >= MANY
         and not seen.opens_ask
         # A client that looks names up again caches nothing (libnfs): no option makes it so.
@@ -227,8 +237,7 @@ def _asks_at_once(seen: Evidence) -> bool:
     """
     return (
         not seen.opens_ask
-        and seen.visits >= ENOUGH
-        and seen.visits_asked >= ASKS_MOSTLY * seen.visits
+        and _asks_in_visits(seen)
         and seen.files_young >= ENOUGH
         and seen.young_objects >= MANY
         # A client that looks names up again caches nothing (libnfs): no option makes it so.

@@ -71,8 +71,16 @@ def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
     A client that believes nothing asks for the same files where nobody uses them again sooner.
     """
     shortest = seen.aged_shortest_s or 0.0
-    believes = seen.visits >= ENOUGH or seen.moves >= ENOUGH
+    # A client that believes nothing asks behind each LOOKUP, too.
+    found = seen.files_just_found > ASKS_EARLIER * seen.files_aged
+    believes = (seen.visits >= ENOUGH or seen.moves >= ENOUGH) and not found
     fresh = "" if believes else ". Nothing was used again sooner: with noac it would look the same"
+    if found:
+        fresh = (
+            f". {units.counted(seen.files_just_found, 'question')} right behind the LOOKUP that "
+            "brought the file, as some clients always send, are not counted: with acregmin=0 it "
+            "may look the same"
+        )
     yield _of_seconds(
         "acregmin",
         range(1, max(1, math.floor(shortest)) + 1),

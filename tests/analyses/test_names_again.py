@@ -19,6 +19,7 @@ class Client:
 
     def __init__(self) -> None:
         self.rows: list[tuple[Row, Row]] = []
+        self.entries: list[Row] = []
         self.now = START_NS
 
     def call(self, op: str, target: int, directory: int | None, **facts: object) -> None:
@@ -39,6 +40,23 @@ class Client:
             )
         )
 
+    def sleep(self, pause_s: float) -> None:
+        self.now += int(1000 * pause_s) * MILLISECOND
+
+    def listing(self, *, attributes: bool) -> None:
+        """List the directory with its thirty files."""
+        self.call("READDIRPLUS", DIRECTORY, None)
+        self.entries += [
+            {
+                "call": len(self.rows),
+                "directory": DIRECTORY,
+                "name": f"f{number}",
+                "file": number if attributes else None,
+                "ctime": 1 if attributes else None,
+            }
+            for number in FILES
+        ]
+
     def walk(self, *, keeps_names: bool) -> None:
         """Look up thirty files of a directory by their paths."""
         for target in FILES:
@@ -53,7 +71,9 @@ class Client:
         span = meta(end_ns=self.now + 1000 * MILLISECOND)
         calls, operations = ([row[place] for row in self.rows] for place in (0, 1))
         with (
-            trace_of(span, files=objects, calls=calls, operations=operations) as trace,
+            trace_of(
+                span, files=objects, calls=calls, operations=operations, entries=self.entries
+            ) as trace,
             change_ids(trace) as cursor,
         ):
             (found,) = evidence(trace, cursor)
@@ -182,3 +202,86 @@ def test_files_looked_up_once_more_are_not_looked_up_again_and_again() -> None:
     client.walk(keeps_names=False)
     seen, _ = client.seen()
     assert (seen.returns_looked_up, seen.files_again) == (59, 0)
+
+
+def kept(client: Client) -> tuple[int, int]:
+    """LOOKUPs of what had been found, and what keeping names would have spared."""
+    _, (again,) = client.seen()
+    return again.needless.calls, again.kept.calls
+
+
+def test_steps_of_ways_are_spared_whole_where_names_are_kept() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    assert kept(client) == (29, 29)
+    # Nor does it matter that the directory was opened once.
+    client.listing(attributes=False)
+    client.walk(keeps_names=False)
+    assert kept(client) == (29 + 60, 29 + 60)
+
+
+def test_a_lookup_before_an_open_is_replaced_by_its_question() -> None:
+    """Who walks a tree examines each directory, and then opens it: two LOOKUPs of the same."""
+    client = Client()
+    client.walk(keeps_names=False)
+    client.call("READDIRPLUS", DIRECTORY, None)
+    for _ in range(5):
+        client.call("LOOKUP", DIRECTORY, ROOT)
+        client.call("LOOKUP", DIRECTORY, ROOT)
+        client.call("LOOKUP", FILES[0], DIRECTORY)
+    assert kept(client) == (29 + 15, 29 + 10)
+
+
+def test_one_of_a_directory_that_was_never_opened_is_no_open() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    for _ in range(5):
+        client.call("LOOKUP", DIRECTORY, ROOT)
+        client.call("LOOKUP", DIRECTORY, ROOT)
+        client.call("LOOKUP", FILES[0], DIRECTORY)
+    assert kept(client) == (29 + 15, 29 + 15)
+
+
+def test_files_that_were_read_may_be_opened_again_once_a_second() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    for target in FILES[20:]:
+        client.call("READ", target, None)
+    client.sleep(1)
+    client.walk(keeps_names=False)
+    client.call("LOOKUP", FILES[29], DIRECTORY)  # too soon after the one before
+    assert kept(client) == (29 + 60 + 1, 29 + 60 + 1 - 10)
+    for target in FILES[:10]:
+        client.call("WRITE", target, None)
+    assert kept(client) == (29 + 60 + 1, 29 + 60 + 1 - 20)
+
+
+def test_attributes_of_files_expire_ever_later_all_the_same() -> None:
+    """Known at 0 s, asked for after 3 s and after 9 s."""
+    client = Client()
+    for _ in range(6):
+        client.walk(keeps_names=True)
+        client.sleep(2 - 31 * 0.02)
+    # At 0, 2, 4, 6, 8 and 10 s: of six LOOKUPs those at 4 and 10 s are replaced.
+    assert kept(client) == (5 * 31, 5 * 31 - 2 * 30)
+
+
+@pytest.mark.parametrize(("attributes", "more"), [(True, 30), (False, 0)])
+def test_names_that_a_listing_with_attributes_told_are_not_looked_up_at_all(
+    *, attributes: bool, more: int
+) -> None:
+    client = Client()
+    client.listing(attributes=attributes)
+    client.walk(keeps_names=False)
+    assert kept(client) == (29, 29 + more)
+
+
+def test_they_are_where_the_directory_changed_meanwhile_or_long_after() -> None:
+    changed, late = Client(), Client()
+    for client in (changed, late):
+        client.listing(attributes=True)
+    changed.call("MKDIR", OTHER, DIRECTORY)
+    late.sleep(30)
+    for client in (changed, late):
+        client.walk(keeps_names=False)
+        assert kept(client) == (29, 29)

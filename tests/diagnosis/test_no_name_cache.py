@@ -13,7 +13,8 @@ from pcapnfs.record import replace
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import CLIENT, SERVER, budget, mounted, verdict
 
-AGAIN = NamesAgain(CLIENT, SERVER, 970, 1069, Spared(872, 1.6, 0.2, (11, 13)))
+FOUND = Spared(872, 1.6, 0.2, (11, 13))
+AGAIN = NamesAgain(CLIENT, SERVER, 970, 1069, FOUND, FOUND)
 
 
 def test_lookups_of_what_was_found_are_told_and_claimed() -> None:
@@ -22,6 +23,17 @@ def test_lookups_of_what_was_found_are_told_and_claimed() -> None:
     assert "872 of its 1\u2009069 calls are LOOKUPs" in seen.seen
     assert seen.claims == (Claim("unstable", 1.6), Claim("client", 0.2))
     assert (seen.calls, seen.confidence, seen.about) == (872, "likely", (CLIENT, SERVER))
+
+
+def test_what_a_getattr_replaces_is_told_but_not_claimed() -> None:
+    replaced = replace(AGAIN, kept=Spared(500, 0.9, 0.1, (11,)))
+    (seen,) = seen_by(RULE, mounted(verdict("lookupcache=none"), names_again=(replaced,)))
+    assert "872 of its 1\u2009069 calls are LOOKUPs" in seen.seen
+    assert " would have sent 500 calls less, as far as can be told:" in seen.seen
+    assert seen.claims == (Claim("unstable", 0.9), Claim("client", 0.1))
+    assert seen.calls == 500
+    (seen,) = seen_by(RULE, mounted(verdict("lookupcache=none"), names_again=(AGAIN,)))
+    assert "GETATTR" not in seen.seen
 
 
 def test_a_possible_one_is_a_warning_at_most() -> None:
@@ -54,5 +66,5 @@ def test_other_options_are_other_rules(options: tuple[str, ...]) -> None:
 
 
 def test_lookups_of_another_mount_are_not_its() -> None:
-    other = NamesAgain("10.0.0.9", SERVER, 970, 1069, AGAIN.needless)
+    other = NamesAgain("10.0.0.9", SERVER, 970, 1069, FOUND, FOUND)
     assert seen_by(RULE, mounted(verdict("lookupcache=none"), names_again=(other,))) == []

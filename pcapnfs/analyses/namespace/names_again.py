@@ -18,7 +18,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.namespace import changed_directories
+from pcapnfs.analyses.namespace import changed_directories, names_kept
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -63,6 +63,10 @@ class NamesAgain(Record):
     needless: Spared
     """LOOKUPs of what it had found in that directory shortly before, where nothing shows that the
     directory had changed since."""
+    kept: Spared
+    """What would have been spared, had it kept names: those of them in whose place no GETATTR would
+    have been sent, as at an open or for a file's expired attributes; and LOOKUPs of names that a
+    listing with attributes had told shortly before."""
     part: str | None = None
     """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
 
@@ -86,9 +90,15 @@ def of_learned(
     else:
         answered, mounts = division.answered(cursor), division.addresses(trace)
     parts = {} if division is None else division.parts
+    names_kept.register(cursor, _UNCHANGED, KEPT_S)
     found = [
         NamesAgain(
-            *mounts[mount], lookups, answered[mount], spared.of_row(values), parts.get(mount)
+            *mounts[mount],
+            lookups,
+            answered[mount],
+            spared.of_row(values[0:4]),
+            spared.of_row(values[4:8]),
+            parts.get(mount),
         )
         for mount, lookups, *values in cursor.execute(_TOOK).fetchall()
     ]
@@ -132,22 +142,7 @@ _MOUNTS = f"""
 """
 
 
-_AGAIN = f"""
-    insert into again
-    with found as materialized (
-        select mount, directory, file, call, call_time,
-               lag(reply_time) over (
-                   partition by mount, directory, file order by call_time, call) as before
-        from calls
-        where op = 'LOOKUP' and status = 0 and not callback and file is not null
-              and directory is not null and reply_time is not null
-              and mount in (select mount from looking)
-    ),
-    -- As a rule these are few: what changed is looked up for them alone.
-    shortly as (
-        select * from found
-        where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
-    ),
+_UNCHANGED = f"""
     own as materialized (
         select mount, changed.directory, call_time,
                max(coalesce(reply_time, {NEVER_NS})) over (
@@ -171,6 +166,27 @@ _AGAIN = f"""
                 and shortly.call_time >= others.moment
         where coalesce(own.until < before, true) and coalesce(moment < before, true)
     )
+"""
+"""SQL: of `shortly`, LOOKUPs with the moment `before` since which they had been known, those in
+whose directory nothing shows a change since."""
+
+_AGAIN = f"""
+    insert into again
+    with found as materialized (
+        select mount, directory, file, call, call_time,
+               lag(reply_time) over (
+                   partition by mount, directory, file order by call_time, call) as before
+        from calls
+        where op = 'LOOKUP' and status = 0 and not callback and file is not null
+              and directory is not null and reply_time is not null
+              and mount in (select mount from looking)
+    ),
+    -- As a rule these are few: what changed is looked up for them alone.
+    shortly as (
+        select * from found
+        where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
+    ),
+    {_UNCHANGED}
     select mount, directory, file, call, call_time, coalesce(needless, false),
            needless is not null
     from found left join unchanged using (call)
@@ -178,8 +194,10 @@ _AGAIN = f"""
 """Fills the table `again`."""
 
 _TOOK = f"""
-    select mount, count(*) as lookups, {spared.columns("spared")}
-    from again join (select call, call_frame from calls) using (call) join shares using (call)
+    select mount, count(*) as lookups, {spared.columns("spared")},
+           {spared.columns("kept", "kept")}
+    from (select *, call in (from kept) as kept from again)
+         join (select call, call_frame from calls) using (call) join shares using (call)
     group by mount having count(*) filter (spared) > 0
 """
 

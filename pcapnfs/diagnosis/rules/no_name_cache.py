@@ -30,9 +30,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         for verdict in mount.verdicts:
             if looked_up is None or verdict.options != OPTIONS:
                 continue
-            needless = looked_up.needless
+            needless, kept = looked_up.needless, looked_up.kept
             missing = _missing(material, looked_up, values)
-            claims = left_out(needless, missing)
+            claims = left_out(kept, missing)
             sure = verdict.confidence == "likely"
             yield Observed(
                 severity=by_cost(material, claims, sure=sure),
@@ -41,7 +41,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 seen=f"{of_part(mount.part)}The client {verdict.evidence}. "
                 f"{units.count(needless.calls)} of its {units.counted(looked_up.calls, 'call')} "
                 "are LOOKUPs of what it had found in the same directory less than 30 s before, and "
-                f"nothing shows that the directory had changed since.{_in_vain(missing)}",
+                "nothing shows that the directory had changed since."
+                f"{_replaced(looked_up)}{_in_vain(missing)}",
                 why="Each use of a path waits for a round trip for every directory in it and for "
                 "its last name. A client that keeps names asks once, and then only whether the "
                 "directory has changed.",
@@ -57,7 +58,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                         "names that other clients remove or replace are seen up to 60 s later.",
                     ),
                 ),
-                calls=needless.calls + missing.calls,
+                calls=kept.calls + missing.calls,
                 confidence="likely" if sure else "possible",
                 data=f"{units.counted(looked_up.calls, 'call')}; "
                 f"{units.counted(looked_up.lookups, 'LOOKUP')} that found something",
@@ -80,6 +81,18 @@ def _missing(material: Material, looked_up: NamesAgain, values: Values) -> Spare
             part = pair.again / pair.missing if pair.missing else 0.0
             return Spared(pair.again, pair.time_s * part, pair.pause_s * part, ())
     return NONE
+
+
+def _replaced(looked_up: NamesAgain) -> str:
+    """What keeping names would spare, where that is not as many calls."""
+    kept = looked_up.kept.calls
+    if kept == looked_up.needless.calls:
+        return ""
+    return (
+        f" A client that keeps names would have sent {units.counted(kept, 'call')} less, as far as "
+        "can be told: in place of some LOOKUPs it sends a GETATTR, when something is opened or a "
+        "file's attributes expire, and names that a listing with attributes told it never looks up."
+    )
 
 
 def _in_vain(missing: Spared) -> str:

@@ -90,8 +90,8 @@ def _replaced(looked_up: NamesAgain) -> str:
         return ""
     return (
         f" A client that keeps names would have sent {units.counted(kept, 'call')} less, as far as "
-        "can be told: in place of some LOOKUPs it sends a GETATTR, when something is opened or a "
-        "file's attributes expire, and names that a listing with attributes told it never looks up."
+        "can be told: it looks up no name that a listing with attributes told it, but sends a "
+        "GETATTR in place of some LOOKUPs, when something is opened or a file's attributes expire."
     )
 
 

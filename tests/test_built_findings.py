@@ -145,7 +145,8 @@ def test_a_file_system_that_fills_up(tmp_path: Path) -> None:
         answer = results.write(status=NOSPC) if full else results.write(count=8192)
         talk.call(nfs3.write(b"big", number * 8192, bytes(8192)), answer)
     finding = talk.findings(tmp_path)["no_space"]
-    assert re.match(r"2 calls \(WRITE\) were answered NFS3ERR_NOSPC, .*/big\.$", finding.evidence)
+    told = r"2 calls \(WRITE\) were answered NFS3ERR_NOSPC, .*/big\. That was at [\d:]+ UTC\.$"
+    assert re.match(told, finding.evidence)
 
 
 @pytest.mark.parametrize(("refused", "severity"), [(20, "problem"), (19, "warning"), (9, None)])

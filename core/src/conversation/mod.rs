@@ -549,6 +549,7 @@ impl Conversations {
             mounts: Sides::default(),
             client: None,
             server_port,
+            same_ports: [connection.ends.low, connection.ends.high].iter().all(|end| self.expects_at(*end)),
             machine: Word::default(),
             siblings,
             began_ns: connection.first.time_ns,

@@ -26,6 +26,8 @@ pub(super) struct Parties {
     pub(super) client: Option<Side>,
     /// The side with a port on which RPC is expected.
     pub(super) server_port: Option<Side>,
+    /// RPC is expected on the other side's port, too: they do not tell who serves.
+    pub(super) same_ports: bool,
     /// The host that the last call with AUTH_SYS named.
     pub(super) machine: Word,
     pub(super) siblings: Vec<ConnectionId>,
@@ -55,7 +57,8 @@ impl Parties {
     /// Whether a call with this xid may come from a side; `for_client`: one as servers make at their clients.
     pub(super) fn may_call(&self, side: Side, xid: u32, for_client: bool) -> bool {
         let (caller, other) = (self.callers.of(side), self.callers.of(side.other()));
-        let serves = other.calls() || self.server_port == Some(side) && !caller.calls();
+        let by_port = self.server_port == Some(side) && !self.same_ports;
+        let serves = other.calls() || by_port && !caller.calls();
         caller.may_call(xid) && (for_client || !serves)
     }
 

@@ -193,9 +193,9 @@ class Model(Record):
     `what_if` is, and where something is given of all of them together (files, calls, streams, the
     client's time)."""
     verdict: Verdict | None
-    """What the time goes into; None without calls, when nothing tells the round trip but fewer than
-    five calls themselves, when most of the traffic is encrypted or of one direction, or when the
-    capture's clocks do not tell what calls took."""
+    """What the time goes into; None without calls, when nothing tells the round trip, when most of
+    the traffic is encrypted or of one direction, when the capture's clocks do not tell what calls
+    took, or when it would be round trips that nothing tells but fewer than five calls."""
     away_s: float = 0.0
     """Pauses of 30 s or more between the only client's calls, in which it is not known to have
     waited for anything, together, seconds: they lie between two commands, or two runs of a job, and

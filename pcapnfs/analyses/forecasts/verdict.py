@@ -205,18 +205,21 @@ def too_few(calls: int, rtt_source: str) -> bool:
 def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
-    None without calls, when nothing tells the round trip but fewer than `LEAST_CALLS` calls, when
-    most traffic cannot be read, or when the capture's clocks do not tell what calls took.
+    None without calls, when most traffic cannot be read, when the capture's clocks do not tell what
+    calls took, or when it would name round trips that nothing tells but fewer than `LEAST_CALLS`
+    calls.
     """
     if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
-        return None
-    if too_few(measured.round_trip_calls, measured.rtt_source):
         return None
     if measured.clients is None:
         found: Verdict | None = _of_one(measured, measured.rtt_s)
     else:
         found = _of_clients(measured.clients)
-    return found and _doubted(measured, found)
+    if found is None:
+        return None
+    if "round_trips" in found.named and too_few(measured.round_trip_calls, measured.rtt_source):
+        return None
+    return _doubted(measured, found)
 
 
 def _of_one(measured: Measurement, rtt_s: float) -> Verdict:

@@ -107,7 +107,7 @@ class Change(Record):
         client = costs.client_s
         if self.rpcs_per_file:
             # What a program does for a file does not grow with the calls that are made of it.
-            client = client * (costs.rpcs_per_file / self.rpcs_per_file)
+            client = client * (costs.rpcs_per_file / max(self.rpcs_per_file, LEAST_RPCS))
         client = _set(client, self.client_s)
         pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
         concurrency = _set(_set(costs.concurrency, self.overlap), self.streams)
@@ -221,6 +221,9 @@ class Change(Record):
             if np.all(more > 1.0):
                 yield replace(self, streams=None).of(costs)
 
+
+LEAST_RPCS = 1e-9
+"""Calls of a file that are none: what is divided by fewer would be no number."""
 
 NONE = Change()
 """All as it is."""

@@ -169,6 +169,7 @@ def _most(
     return {
         (str(server), str(op), str(row)): (known[integer(file)], number(time))
         for server, op, row, file, time in rows
+        if integer(file) in known
     }
 
 

@@ -125,7 +125,7 @@ STALLS = f"""
                call_time - call_first_time as sending,
                greatest(sending, coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0))
                    as moving,
-               greatest(call_bytes + coalesce(reply_bytes, 0), {LARGE_BYTES}) as bytes,
+               greatest(call_bytes::bigint + coalesce(reply_bytes, 0), {LARGE_BYTES}) as bytes,
                floor(log2(bytes)) as size,
                case when at_client then null
                     else call_first_time - max(coalesce(reply_time, call_time)) over (
@@ -243,7 +243,7 @@ STALLS = f"""
         select *, row_number() over by_length as place,
                dense_rank() over (partition by connection, sign
                                   order by if(waited, resent_time, resent_before_time)) as segment,
-               count(*) filter (sign <> 'long' and stall >= $timeout)
+               count(if(sign <> 'long' and stall >= $timeout, call, null))
                    over (partition by connection) as timed_out
         from stalled
         window by_length as (partition by connection, sign order by shown desc, stall desc, call)

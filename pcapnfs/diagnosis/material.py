@@ -37,6 +37,7 @@ from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses.mounts import preliminaries as _preliminaries
 from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.mounts import software as _software
+from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import attribute_calls as _attribute_calls
 from pcapnfs.analyses.namespace import directory_order as _directory_order
@@ -281,7 +282,10 @@ def learn(trace: Trace) -> Learned:
         return Learned(
             _cache.of_learned(trace, learned, judged.mounts),
             _questions.of_learned(trace, judged.cursor, judged.division),
-            _names_again.of_learned(trace, judged.cursor, judged.division),
+            # Who keeps names looks none of them up again, and most do.
+            _names_again.of_learned(trace, judged.cursor, judged.division)
+            if any(told.options == NO_NAMES for mount in judged.mounts for told in mount.verdicts)
+            else (),
             _voided_names.of_learned(trace, learned),
             judged.division,
         )

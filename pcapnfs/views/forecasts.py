@@ -174,7 +174,8 @@ def about_what_if(model: Model) -> list[str]:
     told = []
     if model.what_if:
         told += [_WITHOUT[code] for code in model.missing if code in _WITHOUT]
-    if vain := [change(each) for each in model.what_if if each not in shown(model)]:
+    told_of = shown(model)
+    if vain := [change(each) for each in model.what_if if each not in told_of]:
         told.append(f"Hardly any gain (1.02 × at most): {'; '.join(vain)}.")
     if model.measured_s is not None and model.what_if:
         client = model.client_s or 0.0

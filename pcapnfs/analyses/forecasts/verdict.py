@@ -205,9 +205,9 @@ def too_few(calls: int, rtt_source: str) -> bool:
 def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
-    None without calls, when most traffic cannot be read, when the capture's clocks do not tell what
-    calls took, or when it would name round trips that nothing tells but fewer than `LEAST_CALLS`
-    calls.
+    None without calls, when nothing tells the round trip, when most traffic cannot be read, when
+    the capture's clocks do not tell what calls took, or when it would name round trips that nothing
+    tells but fewer than `LEAST_CALLS` calls.
     """
     if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
         return None

@@ -421,6 +421,10 @@ def _untold(seen: Evidence) -> str:
     )
 
 
+NO_NAMES = ("lookupcache=none",)
+"""The options of a verdict on a client that keeps no names."""
+
+
 def _names(seen: Evidence) -> Iterator[Verdict]:
     """`lookupcache=none`: a name is looked up however lately it was found."""
     if seen.visits_asked > KNOWS_FILES * seen.visits:
@@ -437,7 +441,7 @@ def _names(seen: Evidence) -> Iterator[Verdict]:
         yield from _missing_names(seen)
         return
     yield concluded(
-        ("lookupcache=none",),
+        NO_NAMES,
         "likely",
         f"looked up a directory again, though it was unchanged, in {units.count(looked_up)} of "
         f"{units.counted(returns, 'move')} from one name in it to another{files}; a client that "
@@ -462,7 +466,7 @@ def _missing_names(seen: Evidence) -> Iterator[Verdict]:
         else ""
     )
     yield concluded(
-        ("lookupcache=none",) if nothing else ("lookupcache=positive",),
+        NO_NAMES if nothing else ("lookupcache=positive",),
         "likely" if nothing else "possible",
         f"{missing}{also}; a client that has no cache of {'names' if nothing else 'missing names'} "
         "does the same",

@@ -128,7 +128,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         values,
     )
     slow = any(row[2] in DATA and number(row[6]) >= SLOW_NS for row in rows)
-    most = _most(trace, measured if slow else None, values)
+    most = _most(trace, measured, values) if slow else {}
     return tuple(
         ServerTime(
             server=str(server),
@@ -151,19 +151,19 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
 
 
 def _most(
-    trace: Trace, measured: str | None, values: dict[str, object]
+    trace: Trace, measured: str, values: dict[str, object]
 ) -> dict[tuple[str, str, str], tuple[str, float]]:
     """By server, operation and row, the file that calls on data took most time for, and how much.
 
     Args:
         trace: The trace.
-        measured: SQL: the CTEs of `timed`; None where nobody wants to know.
+        measured: SQL: the CTEs of `timed`.
         values: The values that it takes.
 
     Returns:
         Paths, and nanoseconds.
     """
-    rows = trace.rows(_BY_FILE.format(measured=measured), values) if measured else []
+    rows = trace.rows(_BY_FILE.format(measured=measured), values)
     with closing(trace.cursor()) as cursor:
         known = paths.of(cursor, [integer(row[3]) for row in rows])
     return {

@@ -17,15 +17,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
-from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire import placed
 from pcapnfs.analyses.wire.lost_tails import WAITING
-from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.analyses.wire.placed import PLACED
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
-    round_trip.READS,
+    placed.READS,
     columns.of(
         calls="call client server connection callback stability call_frame call_first_time "
         "call_time reply_first_time reply_time srt call_bytes reply_bytes",
@@ -155,7 +154,7 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
             return ()
         if any_large:
             cursor.execute(_AT_LINK_SPEED)
-        cursor.execute(_NOT_WAITING, _placed(trace))
+        cursor.execute(_NOT_WAITING, placed.values(trace))
         for timer in TIMERS_NS:
             window = {"early": timer - EARLY_NS, "late": timer + LATE_NS}
             if cursor.execute(_ANY_HELD, window).fetchone() is None:
@@ -206,16 +205,6 @@ def ack_waits_by_client(trace: Trace) -> dict[str, AckWaits]:
 
 def _serving(pair: HeldSegments) -> tuple[float, str]:
     return pair.serving_s, pair.server
-
-
-def _placed(trace: Trace) -> dict[str, object]:
-    """Where each client and server were captured."""
-    pairs = round_trips(trace).pairs
-    return {
-        "clients": given.text(pair.client for pair in pairs),
-        "servers": given.text(pair.server for pair in pairs),
-        "vantages": given.text(pair.vantage for pair in pairs),
-    }
 
 
 _SEEN = f"select 1 from connections where server_ack_waits >= {SEEN_WAITING} limit 1"
@@ -291,11 +280,7 @@ _AT_LINK_SPEED = f"""
 # At the receiver alone each wait is sure to be seen, and not where there are fewer ACKs without
 # data than gaps.
 _NOT_WAITING = f"""
-    with placed as (
-        select {given.rows("clients", "varchar")} as client,
-               {given.rows("servers", "varchar")} as server,
-               {given.rows("vantages", "varchar")} as vantage
-    ),
+    with {PLACED},
     gaps as (
         select connection, coming, count(*) as gaps
         from late join placed using (client, server)

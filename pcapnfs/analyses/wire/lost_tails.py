@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.wire.placed import PLACED
 from pcapnfs.analyses.wire.stood_still import EARLY_NS, LATE_NS, NARROW, SPIKE
 
 if TYPE_CHECKING:
@@ -59,11 +59,7 @@ _ANY_LATE = f"""
 # Parameters: clients, servers and vantages of pairs; `pause`, ns. To be filled in: which calls are
 # asked about, and the table of rows so far.
 TAILS = f"""
-    with placed as (
-        select {given.rows("clients", "varchar")} as client,
-               {given.rows("servers", "varchar")} as server,
-               {given.rows("vantages", "varchar")} as vantage
-    ),
+    with {PLACED},
     acked as (
         select connection, client_acks, server_acks, client_ack_waits, server_ack_waits,
                client_zero_window, server_zero_window,

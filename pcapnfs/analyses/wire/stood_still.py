@@ -21,9 +21,9 @@ of the connection, if it is known and many calls are as long. The rows are those
 
 from __future__ import annotations
 
-from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.wire.placed import PLACED
 
 LARGE_BYTES = 16384
 """Smaller calls, with their replies, are of one size: what moves them is next to nothing."""
@@ -67,11 +67,7 @@ _ENDED = "greatest(coalesce(reply_time, call_time), call_time)"
 # a timer itself, or is such that the loss of its answer would show. Where nothing tells when it
 # was, less all that came too soon for a timer (`client_early`), and the stalls found already.
 STALLS = f"""
-    with placed as (
-        select {given.rows("clients", "varchar")} as client,
-               {given.rows("servers", "varchar")} as server,
-               {given.rows("vantages", "varchar")} as vantage
-    ),
+    with {PLACED},
     lossy as (
         select connection, client, server,
                client_resent::bigint as client_resent, server_resent::bigint as server_resent,

@@ -26,7 +26,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given, named_rows
+from pcapnfs.analyses.asking import named_rows
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
@@ -36,9 +36,9 @@ from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import (
     lost_tails,
+    placed,
     queued_replies,
     rdma_stalls,
-    round_trip,
     stood_still,
 )
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
@@ -61,7 +61,7 @@ Resent: TypeAlias = Arrival | Literal["rdma"]
 
 STALLED_READS = columns.together(
     queued_replies.READS,
-    round_trip.READS,
+    placed.READS,
     shares.READS,
     traffic.READS,
     columns.of(
@@ -299,13 +299,7 @@ def register(trace: Trace) -> bool:
     if not late and not trace.rows(_SENT_AGAIN):
         return False
     shares.register(trace)
-    pairs = round_trip.round_trips(trace).pairs
-    values: dict[str, object] = {
-        "pause": PAUSE_NS,
-        "clients": given.text(pair.client for pair in pairs),
-        "servers": given.text(pair.server for pair in pairs),
-        "vantages": given.text(pair.vantage for pair in pairs),
-    }
+    values = placed.values(trace) | {"pause": PAUSE_NS}
     with closing(trace.cursor()) as cursor:
         asked, queues = traffic.asked(trace), queued_replies.rows(trace)
         stalls = stood_still.STALLS.format(asked=asked, queues=queues)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.mounted import CHANGE, of_part
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.namespace.names_again import NamesAgain
     from pcapnfs.diagnosis.material import Material
 
-OPTIONS = ("lookupcache=none",)
-"""The options of a verdict that says so."""
-
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose LOOKUPs show it."""
@@ -28,7 +26,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for mount in material.cache.mounts:
         looked_up = again.get((mount.client, mount.server, mount.part))
         for verdict in mount.verdicts:
-            if looked_up is None or verdict.options != OPTIONS:
+            if looked_up is None or verdict.options != NO_NAMES:
                 continue
             needless, kept = looked_up.needless, looked_up.kept
             missing = _missing(material, looked_up, values)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.questions import FILE_FRESH_S
+from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.rules import no_name_cache
 from pcapnfs.diagnosis.severity import by_cost, takes_much
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -39,7 +39,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         (mount.client, mount.server)
         for mount in material.cache.mounts
         for verdict in mount.verdicts
-        if verdict.options == no_name_cache.OPTIONS
+        if verdict.options == NO_NAMES
     }
     for pair in material.voided_names:
         asked = pair.asked

@@ -571,6 +571,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (put_behind, "any_place"),
     (readdir, "any_plain"),
     (savings, "any_cuttable"),
+    (server_times, "any_slow"),
     (silent_calls, "any_found"),
     (silent_calls, "any_silent"),
     (silent_calls, "any_waited"),

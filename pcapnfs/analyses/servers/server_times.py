@@ -31,6 +31,8 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pcapnfs.analyses.wire.half import Half
     from pcapnfs.trace import Trace
 
@@ -127,7 +129,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         """,
         values,
     )
-    slow = any(row[2] in DATA and number(row[6]) >= SLOW_NS for row in rows)
+    slow = any_slow((str(row[2]), number(row[6])) for row in rows)
     most = _most(trace, measured, values) if slow else {}
     return tuple(
         ServerTime(
@@ -148,6 +150,11 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         for server, op, row, calls, median, sure, mean, time, frames, late in rows
         for path, part_ns in (most.get((str(server), str(op), str(row)), (None, 0)),)
     )
+
+
+def any_slow(means: Iterable[tuple[str, float]]) -> bool:
+    """Whether calls on data take so long that the file matters, by row and mean time, ns."""
+    return any(row in DATA and mean >= SLOW_NS for row, mean in means)
 
 
 def _most(

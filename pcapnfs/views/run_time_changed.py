@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.comparison.changed_counts import with_files
 from pcapnfs.views import counts
+from pcapnfs.views.findings import FAILING
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison, Run
@@ -56,7 +57,7 @@ def in_a_sentence(result: Comparison) -> str:
     less = result.change_s < 0
     told = f"{before} became {after}: {units.duration(abs(result.change_s))} "
     told += "less" if less else "more"
-    if result.factor and not of_other_files:
+    if result.factor and not of_other_files and _of_equal_work(result):
         told += f", {_times(result.factor)}"
     return f"{told}{files}.{_without(result)}{for_each}"
 
@@ -65,6 +66,19 @@ def _times(factor: float) -> str:
     """How many times as long, or as fast."""
     less = factor < 1
     return f"{units.number(1 / factor if less else factor)} times as {'fast' if less else 'long'}"
+
+
+def _of_equal_work(result: Comparison) -> bool:
+    """Whether nothing tells that one run did other work, or was ended by calls that failed.
+
+    What ends early is not faster, and what does something else is neither faster nor slower.
+    """
+    if result.in_common is not None and result.in_common < counts.COMMON:
+        return False
+    return not any(
+        row.id in FAILING and row.severity == "problem" and row.where != "both"
+        for row in result.findings
+    )
 
 
 def _of_other_files(result: Comparison) -> bool:

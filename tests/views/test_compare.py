@@ -462,6 +462,23 @@ def test_captures_are_told_without_the_directories_that_all_are_in(
     assert differences.captures(replace(result, **named)) == told
 
 
+@pytest.mark.parametrize("where", ["came", "went", "both"])
+def test_a_run_that_failed_is_neither_faster_nor_slower(where: Where) -> None:
+    """Unless both did."""
+    whole = samples.comparison()
+    full = FindingChange(where, "no_space", "problem", "The file system is full", None, None)
+    told = run_time_changed.in_a_sentence(replace(whole, findings=(full,)))
+    assert ("times as fast" in told) is (where == "both")
+    noted = replace(full, severity="note")
+    assert "times as fast" in run_time_changed.in_a_sentence(replace(whole, findings=(noted,)))
+
+
+def test_other_work_is_neither_faster_nor_slower() -> None:
+    whole = samples.comparison()
+    assert "times as fast" in run_time_changed.in_a_sentence(replace(whole, in_common=0.2))
+    assert "times as fast" not in run_time_changed.in_a_sentence(replace(whole, in_common=0.05))
+
+
 @pytest.mark.parametrize(
     ("where", "begins"),
     [

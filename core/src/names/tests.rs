@@ -358,6 +358,52 @@ fn an_open_that_was_cut_before_its_claim_has_no_directory_and_only_the_file_that
 }
 
 #[test]
+fn a_handle_that_was_cut_is_not_the_one_before_it() {
+    let mut names = Names::default();
+    let ok = |handle| Facts { status: Some(OK), handle, ..Facts::default() };
+    let getfh = Facts { new_handle: Some(b"told"), ..ok(None) };
+    let operations = [
+        done(NFS4, "PUTFH", ok(Some(b"source"))),
+        done(NFS4, "SAVEFH", ok(None)),
+        done(NFS4, "PUTFH", ok(None)),
+        done(NFS4, "COMMIT", ok(None)),
+        done(NFS4, "PUTFH", ok(None)),
+        done(NFS4, "GETFH", getfh),
+        done(NFS4, "GETATTR", ok(None)),
+    ];
+    let (places, _) = place(&mut names, &operations);
+    assert_eq!(places[0].file, names.find(0, b"source"));
+    assert_eq!(places[2..4], [Place::default(); 2], "nothing tells it");
+    let told = Place { file: names.find(0, b"told"), ..Place::default() };
+    assert!(told.file.is_some());
+    assert_eq!(places[4..], [told; 3], "GETFH tells it");
+}
+
+#[test]
+fn what_was_looked_up_by_a_name_that_was_cut_is_known_by_its_handle() {
+    let mut names = Names::default();
+    let at = |handle| Facts { status: Some(OK), handle, ..Facts::default() };
+    let found = |handle| Facts { new_handle: Some(handle), ..at(None) };
+    let (places, _) = place(
+        &mut names,
+        &[
+            done(NFS4, "PUTFH", at(Some(b"directory"))),
+            done(NFS4, "LOOKUP", at(None)),
+            done(NFS4, "GETFH", found(b"file")),
+            done(NFS4, "GETATTR", at(None)),
+        ],
+    );
+    let (file, directory) = (names.find(0, b"file"), names.find(0, b"directory"));
+    assert!(file.is_some());
+    assert_eq!(places[1], Place { file, directory, target_directory: None });
+    assert_eq!(places[3].file, file);
+    let third = Facts { new_handle: Some(b"other"), ..at(Some(b"directory")) };
+    assert_eq!(one(&mut names, done(NFS3, "LOOKUP", third.clone())).file, names.find(0, b"other"));
+    let failed = Facts { status: Some(NOENT), new_handle: None, ..third };
+    assert_eq!(one(&mut names, done(NFS3, "LOOKUP", failed)).file, None);
+}
+
+#[test]
 fn saved_and_current_handle_make_a_rename() {
     let mut names = Names::default();
     let ok = || Facts { status: Some(OK), ..Facts::default() };

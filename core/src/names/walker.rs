@@ -53,7 +53,7 @@ impl Walker<'_> {
                 self.learn_regular(facts, place);
                 place
             }
-            (Subject::Object, Effect::Put) => {
+            (Subject::Object, Effect::Put) if facts.handle.is_some() => {
                 let place = self.of_object(facts);
                 self.current = place.file;
                 place
@@ -80,7 +80,11 @@ impl Walker<'_> {
         let by_handle = done.operation.effect == Effect::Descend && facts.by_handle;
         let place = match done.operation.subject {
             Subject::Nothing => Place::default(),
-            Subject::Claimed if facts.name.is_none() && !by_handle => self.unclaimed(rest),
+            Subject::Claimed if facts.name.is_none() && !by_handle => self.told_ahead(rest),
+            // What was current before is current no more, whatever the handle was.
+            Subject::Object if done.operation.effect == Effect::Put && facts.handle.is_none() => {
+                self.told_ahead(rest)
+            }
             Subject::Child | Subject::Claimed | Subject::Removed if !by_handle => self.child_of(done, rest),
             Subject::Object | Subject::File | Subject::Child | Subject::Claimed | Subject::Removed => {
                 Place { file: self.object(facts), ..Place::default() }
@@ -110,18 +114,25 @@ impl Walker<'_> {
         }
     }
 
-    /// An OPEN whose claim is not known: the current handle may be the directory or the file itself,
-    /// so that only a GETFH tells what it is about.
-    fn unclaimed(&mut self, rest: &[Done<'_>]) -> Place {
-        let file = handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle));
-        Place { file, ..Place::default() }
+    /// A PUTFH whose handle is not known, and an OPEN whose claim is not (the current handle may be the
+    /// directory or the file itself): only a GETFH tells what they are about.
+    fn told_ahead(&mut self, rest: &[Done<'_>]) -> Place {
+        Place { file: self.by_handle_ahead(rest), ..Place::default() }
+    }
+
+    fn by_handle_ahead(&mut self, rest: &[Done<'_>]) -> Option<FileId> {
+        handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle))
     }
 
     fn child_of(&mut self, done: &Done<'_>, rest: &[Done<'_>]) -> Place {
         let facts = &done.facts;
         let directory = self.object(facts);
         let (Some(directory_id), Some(name)) = (directory, facts.name) else {
-            return Place { directory, ..Place::default() };
+            // The name, or where it is, was not captured. The reply may tell the object's handle.
+            let found = facts.status == Some(0) && done.operation.subject != Subject::Removed;
+            let handle = facts.new_handle.or_else(|| handle_ahead(rest)).filter(|_| found);
+            let file = handle.map(|handle| self.names.by_handle(self.server, handle));
+            return Place { file, directory, ..Place::default() };
         };
         let named = self.names.named(directory_id, name);
         let known = self.names.denoted(named);
@@ -312,7 +323,7 @@ impl Walker<'_> {
                 return Place { file: self.current, ..Place::default() };
             }
             Effect::PutUnknown => {
-                self.current = handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle));
+                self.current = self.by_handle_ahead(rest);
             }
             Effect::Save => self.saved = self.current,
             Effect::Restore => {
@@ -331,7 +342,7 @@ impl Walker<'_> {
     /// LOOKUPP: the parent, by what GETFH says of it or by what is known.
     fn ascend(&mut self, rest: &[Done<'_>]) -> Place {
         let child = self.current;
-        let by_handle = handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle));
+        let by_handle = self.by_handle_ahead(rest);
         let known = child.and_then(|child| self.names.file(child)).and_then(|file| file.parent);
         self.current = by_handle.or(known);
         if let (Some(child), Some(parent)) = (child, by_handle) {

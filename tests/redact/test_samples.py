@@ -17,6 +17,8 @@ import pytest
 from pcapnfs import memory, redaction
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
+from pcapnfs.synth.simulation.options import Options
+from pcapnfs.synth.simulation.run import Simulation
 from tests import damage
 from tests.golden.regenerate import SAMPLES, samples
 from tests.oracles.tshark import require_tshark
@@ -40,6 +42,22 @@ def test_the_analysis_is_the_same_but_for_names(sample: Path, tmp_path: Path) ->
     assert told.messages > 0
     assert told.removed_bytes > 0
     assert told.damage is None
+
+
+def test_what_stands_behind_data_that_was_cut_is_told(tmp_path: Path) -> None:
+    """Of each packet of a WRITE only its beginning is there, of the last one perhaps all."""
+    whole, cut, redacted = (tmp_path / name for name in ("whole.pcap", "cut.pcap", "redacted.pcap"))
+    sizes = tuple(range(20_000, 21_400, 200))
+    Simulation(Options(files=len(sizes), sizes=sizes, version="4.2")).run()[0].write(whole)
+    file = damage.File.read(whole)
+    assert file is not None
+    damage.snap(400)(file).write(cut)
+    read_to_the_end = "select count(*) from calls where op = 'WRITE' and undecoded is null"
+    ((before,),) = rows(cut, read_to_the_end)
+    assert 0 < before < len(sizes)
+    redaction.redact(cut, redacted, key=KEY)
+    assert rows(redacted, read_to_the_end) == [(before,)]
+    assert differences(cut, redacted) == []
 
 
 def test_who_and_where_counts_once_and_not_as_often_as_it_is_told(tmp_path: Path) -> None:

@@ -38,18 +38,23 @@ impl Unread {
     /// The part of a call that is passed over, if it is long, as positions in its bytes.
     pub(super) fn of_call(&self, record: &Record<'_>) -> Option<Range<usize>> {
         let begun = record.bytes.get(..LONG).filter(|_| record.behind.is_none())?;
-        worthwhile(self.passed_over(begun, record.bytes.len(), record.length, |_| None)?)
+        worthwhile(self.passed_over(begun, record.bytes.len(), record.length, |_| None)?.1)
     }
 
     /// The same of a message of `length` bytes of which only the beginning is there, and which is to go
     /// on with a part that is passed over. `request` gives the call that a reply with this xid answers.
+    /// `watched`: by somebody who also reads how long the checksum behind a body is.
     fn of_begun<'r>(
         &self,
         begun: &[u8],
         length: usize,
+        watched: bool,
         request: impl FnOnce(u32) -> Option<&'r Request>,
     ) -> Option<Range<usize>> {
-        let unread = self.passed_over(begun, length, length, request)?;
+        let (within, unread) = self.passed_over(begun, length, length, request)?;
+        if watched && within > 0 {
+            return None;
+        }
         // Where less was captured, the other transmission of a call has no more either.
         worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
     }
@@ -95,8 +100,8 @@ impl Unread {
         read.is_some_and(|(_, stop)| stop.is_none())
     }
 
-    /// The part that is passed over from within the beginning of a message, of which `there` bytes will be
-    /// there at most.
+    /// Where arguments or results begin in a body, and the part that is passed over from within the
+    /// beginning of a message, of which `there` bytes will be there at most.
     ///
     /// Nothing of a message that cannot be read so far: what stops the parser is to be told as it is.
     fn passed_over<'r>(
@@ -105,7 +110,7 @@ impl Unread {
         there: usize,
         length: usize,
         request: impl FnOnce(u32) -> Option<&'r Request>,
-    ) -> Option<Range<usize>> {
+    ) -> Option<(usize, Range<usize>)> {
         let mut c = Cursor::of_prefix(begun, length, Reason::Truncated, Layer::Rpc);
         let (xid, kind) = begun.split_first_chunk()?;
         let mut call = None;
@@ -127,7 +132,7 @@ impl Unread {
         };
         let head = c.offset();
         let unread = gauge.unread_before(reached.min(there.saturating_sub(head)), stop.is_some());
-        Some(head + unread.start..head + unread.end)
+        Some((within, head + unread.start..head + unread.end))
     }
 
     /// Reads the body of a call: where in it its arguments begin, and what stopped the parser.
@@ -191,7 +196,7 @@ fn worthwhile(part: Range<usize>) -> Option<Range<usize>> {
 pub(super) struct Listener<'a> {
     pub(super) peer: Correspondence<'a>,
     pub(super) unread: &'a Unread,
-    /// Somebody watches, who reads everything.
+    /// Somebody watches, who reads more than others.
     pub(super) watched: bool,
     /// Who talks, and which of them is asked about.
     pub(super) parties: &'a Parties,
@@ -212,7 +217,7 @@ impl Peer for Listener<'_> {
     }
 
     fn unread(&self, begun: &[u8], length: usize) -> Option<Range<usize>> {
-        if self.watched { None } else { self.unread.of_begun(begun, length, |xid| self.peer.request(xid)) }
+        self.unread.of_begun(begun, length, self.watched, |xid| self.peer.request(xid))
     }
 }
 
@@ -261,7 +266,7 @@ mod tests {
     #[test]
     fn of_a_write_that_has_begun_what_follows_its_first_bytes_is_left_out_up_to_the_end_of_its_data() {
         let (begins, call) = write(5000, &[]);
-        let of = |begun: usize| Unread::default().of_begun(&call[..begun], call.len(), |_| None);
+        let of = |begun: usize| Unread::default().of_begun(&call[..begun], call.len(), false, |_| None);
         assert_eq!(of(800), Some(SEEN..call.len() - 3));
         // Its length is not there yet.
         assert_eq!(of(begins - 1), None);

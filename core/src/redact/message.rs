@@ -4,6 +4,7 @@
 //! a cursor that records ([`crate::cursor::Recorder`]). Of what was recorded numbers are copied, names
 //! and their like replaced, and all else stays zero: what no parser reads is not told.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use hashbrown::HashMap;
 
 use super::journal::{Journal, StreamId};
 use super::values::Values;
-use crate::cursor::{Cursor, Kind, Recorder, Span};
+use crate::cursor::{Behind, Cursor, Kind, Recorder, Span};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Shape, Walk, protocol};
 use crate::packet::Segment;
@@ -39,6 +40,10 @@ const SILENT_LIMIT: usize = 1 << 16;
 
 /// Connections with messages; of those beyond it nothing is told.
 const CONVERSATIONS_LIMIT: usize = 1 << 20;
+
+/// Bytes of data that were left out of a message, at most: of a message with more, nothing is told behind
+/// them. It is a multiple of the largest READ and WRITE that are common.
+const PASSED_LIMIT: usize = 16 << 20;
 
 /// Bytes between two values that are written as if they were told, rather than beginning anew.
 const SMALL_HOLE: usize = 64;
@@ -229,7 +234,8 @@ impl Redactor {
 
     /// Reads a message, and tells of it what may be told.
     fn take(&mut self, id: ConnectionId, side: Side, record: &Record<'_>, standing: &Standing) {
-        let recorder = Recorder::new(record.bytes, std::mem::take(&mut self.spans));
+        let bytes = laid_out(record);
+        let recorder = Recorder::new(&bytes, std::mem::take(&mut self.spans));
         let mut c = Cursor::recording(&recorder, record.total(), record.limit, Layer::Rpc);
         let mut held = None;
         match (c.u32(), c.u32()) {
@@ -247,7 +253,7 @@ impl Redactor {
                 match self.calls.get(&key) {
                     Some(called) => called.results(&mut c, &recorder),
                     None if ReplyStatus::parse(&mut c).is_ok() => {
-                        let bytes = record.bytes.to_vec();
+                        let bytes = bytes.to_vec();
                         let standing = Standing { stream: standing.stream, parts: standing.parts.clone() };
                         let (length, limit) = (record.total(), record.limit);
                         self.hold(key, Early { bytes, length, limit, standing });
@@ -258,7 +264,7 @@ impl Redactor {
             _ => {}
         }
         self.spans = recorder.into_spans();
-        self.tell(record.bytes, standing);
+        self.tell(&bytes, standing);
         if let Some(early) = held {
             self.take_early(id, side, &early);
         }
@@ -330,6 +336,19 @@ impl Redactor {
             extent.end = extent.end.max(span.at + span.length);
         }
         write(&mut self.journal, standing, &self.told, extent.start, extent.end);
+    }
+}
+
+/// The bytes of a message, each where it was in it: zeros stand for the part that nobody reads.
+fn laid_out<'a>(record: &Record<'a>) -> Cow<'a, [u8]> {
+    match record.behind {
+        Some(Behind { passed, bytes }) if passed <= PASSED_LIMIT => {
+            let mut whole = record.bytes.to_vec();
+            whole.resize(record.bytes.len() + passed, 0);
+            whole.extend_from_slice(bytes);
+            Cow::Owned(whole)
+        }
+        _ => Cow::Borrowed(record.bytes),
     }
 }
 

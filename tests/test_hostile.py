@@ -168,17 +168,23 @@ def test_400000_files(tmp_path: Path) -> None:
         assert database.execute(ask).fetchall() == [(used.decode(), count // 8)]
 
 
-def test_200000_calls_without_reply(tmp_path: Path, idle_bytes: int) -> None:
-    """All are told, though only so many are remembered; of a few only the beginning."""
-    talk = Conversation(timestamp_bases=None)
-    call = rpc.call(0, *nfs3.write(FH, 0, bytes(800)), rpc.auth_sys())
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_200000_calls_without_reply(
+    transport: Literal["tcp", "udp"], tmp_path: Path, idle_bytes: int
+) -> None:
+    """All are told, though only so many are remembered; of a few long ones only the beginning."""
+    talk = Conversation(timestamp_bases=None, transport=transport)
+    asked = nfs3.write(FH, 0, bytes(800)) if transport == "tcp" else nfs3.access(FH)
+    call = rpc.call(0, *asked, rpc.auth_sys())
     frame = bytearray(talk.message("client", T, call).frames[0].data)
-    at = bytes(frame).index(rpc.record(call)) + 4
+    at = bytes(frame).index(call)
     count = 200_000
 
     def frames() -> Iterable[tuple[int, bytes]]:
         for i in range(count):
-            frame[38:42] = struct.pack(">I", (1_000_001 + i * (len(call) + 4)) % (1 << 32))
+            if transport == "tcp":
+                frame[38:42] = struct.pack(">I", (1_000_001 + i * (len(call) + 4)) % (1 << 32))
+            frame[18:20] = struct.pack(">H", i % (1 << 16))
             frame[at : at + 4] = struct.pack(">I", i)
             yield T + i * 1000, bytes(frame)
 
@@ -187,6 +193,17 @@ def test_200000_calls_without_reply(tmp_path: Path, idle_bytes: int) -> None:
     assert meta["calls"] == count
     assert meta["limits_hit"]["pending_limit"] > 0
     assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_datagrams_that_were_answered_are_forgotten(tmp_path: Path) -> None:
+    """The xid of the first of many comes again an hour later: that is another call."""
+    talk = Conversation(timestamp_bases=None, transport="udp")
+    sent = [(xid, T + xid * MS) for xid in range(20_000)]
+    for xid, at in (*sent, (0, T + 3_600_000 * MS)):
+        talk.call(xid, at, *nfs3.access(FH))
+        talk.reply(xid, at + 500, nfs3.results.access(1))
+    path = talk.capture().write(tmp_path / "answered.pcap")
+    assert rows(path, "SELECT count(*), max(transmissions) FROM calls") == [(20_001, 1)]
 
 
 @pytest.mark.parametrize("sealed", [False, True])

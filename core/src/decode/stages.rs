@@ -56,6 +56,8 @@ impl Stages {
             let kind = self.take_any(packet, stamp);
             self.tally.count(kind);
         }
+        // Whatever brought calls: fragments that were waited for, segments, datagrams or RDMA.
+        self.conversations.give_up_overdue();
     }
 
     /// The same outside the loop.
@@ -163,7 +165,6 @@ impl Stages {
             connections.ignore(id);
             conversations.dismiss(id);
         }
-        conversations.give_up_overdue();
         true
     }
 
@@ -185,7 +186,6 @@ impl Stages {
                 // Who watches knows streams and datagrams.
                 if conversations.witness().is_none() {
                     rdma.take(&packet, stamp, &mut |told| take_told(told, connections, conversations));
-                    conversations.give_up_overdue();
                 }
                 return Kind::Other(Other::Rdma.code());
             }
@@ -211,7 +211,6 @@ impl Stages {
             connections.ignore(id);
             conversations.dismiss(id);
         }
-        conversations.give_up_overdue();
         Kind::Tcp
     }
 }

@@ -163,7 +163,8 @@ pub struct Pairing {
     /// answered since.
     long_waiting: VecDeque<(Key, u64)>,
     early: HashMap<Key, Kept, RandomState>,
-    /// In the order in which they came, with the time; also some that found their calls.
+    /// In the order in which they came, with the time; also some, at most about half, that found their
+    /// calls.
     early_order: VecDeque<(Key, i64)>,
     early_bytes: usize,
     /// Replies in whose place another one with the same xid came much later.
@@ -423,8 +424,18 @@ impl Pairing {
             }
         } else {
             self.early_order.push_back((key, record.last.time_ns));
+            self.forget_found();
         }
         ReplyOutcome::Early
+    }
+
+    /// Drops replies that found their calls from the order of those that are held, once they are most of it.
+    /// Time alone would not: in some captures it stands still.
+    fn forget_found(&mut self) {
+        if self.early_order.len() > 2 * self.early.len() + EARLY_LIMIT {
+            let early = &self.early;
+            self.early_order.retain(|(key, _)| early.contains_key(key));
+        }
     }
 
     /// Gives a request's buffer back for the next call.
@@ -491,8 +502,7 @@ impl Pairing {
         while let Some((key, since_ns)) = self.early_order.front().copied() {
             let held_ns = now.time_ns.saturating_sub(since_ns);
             let full = self.early.len() > EARLY_LIMIT;
-            let half_full =
-                self.early_order.len() > EARLY_LIMIT / 2 || self.early_bytes > EARLY_BYTES_LIMIT / 2;
+            let half_full = self.early.len() > EARLY_LIMIT / 2 || self.early_bytes > EARLY_BYTES_LIMIT / 2;
             let expired = held_ns > if half_full { EARLY_NS } else { HELD_NS };
             if !full && !expired {
                 return None;

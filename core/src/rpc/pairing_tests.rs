@@ -347,6 +347,19 @@ fn replies_are_held_longer_as_long_as_they_are_few() {
 }
 
 #[test]
+fn replies_that_found_their_calls_are_forgotten_where_time_stands_still() {
+    let mut pairing = Pairing::default();
+    for xid in 0..4 * EARLY_LIMIT as u32 {
+        assert!(matches!(reply_at(&mut pairing, xid, 0), ReplyOutcome::Early));
+        let outcome = call_at(&mut pairing, 1, &[], xid, at(0));
+        assert!(matches!(outcome, CallOutcome::Answered { .. }));
+        assert!(pairing.early_order.len() <= EARLY_LIMIT + 3, "{xid}");
+    }
+    assert!(matches!(reply_at(&mut pairing, 0, 0), ReplyOutcome::Again { .. } | ReplyOutcome::Early));
+    assert!(pairing.overdue_reply(at(EARLY_NS + 1)).is_none(), "few are held, whatever found its call");
+}
+
+#[test]
 fn a_reply_that_the_capture_shows_a_little_too_early_is_one() {
     let mut pairing = Pairing::default();
     let now = in_order(&mut pairing, 0..20, 0);

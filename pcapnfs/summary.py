@@ -33,6 +33,7 @@ from pcapnfs.analyses.wire import network as _network
 from pcapnfs.diagnosis import judging as _judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.diagnosis.finding import Finding
+from pcapnfs.diagnosis.first import without_s
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -123,6 +124,10 @@ class Summary(Record):
     sessions."""
     model: _model.Model
     """The first-order model and its forecasts, as `estimate` gives them."""
+    without_first_s: float | None = None
+    """What the run would take without what the finding costs that is to do first (`judged.to_do`),
+    seconds; None where there is none, where it speaks of time in general, of several clients, and
+    where it costs more than the run took."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -180,4 +185,5 @@ def summarize(trace: Trace) -> Summary:
             cache=replace(material.cache, files=material.cache.files[:SHOWN]),
             network=paths(),
             model=model,
+            without_first_s=without_s(said.findings, said.to_do, said.clients, model.measured_s),
         )

@@ -26,6 +26,9 @@ there is another one, or there is little data."""
 SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note")
 """From the gravest."""
 
+OWN_SHARE = 0.01
+"""A smaller part of a cost is no more than a trace."""
+
 
 class Advice(Record):
     """Something that can be done about it."""
@@ -186,3 +189,21 @@ class Finding(Record):
     cost_idle_s: float = 0.0
     """What of `cost_s` is time in which no call was under way (the row `client`), seconds: pauses
     that go with its calls."""
+
+    @property
+    def all_shared(self) -> bool:
+        """Whether other findings have claimed all that it costs, or all but a trace."""
+        return (self.cost_s or 0.0) < OWN_SHARE * (self.saving_s or 0.0)
+
+    @property
+    def mostly_shared(self) -> bool:
+        """Whether they have claimed as much as is left of it, or more, but not all."""
+        if self.cost_s is None or self.saving_s is None or self.all_shared:
+            return False
+        return 2 * self.cost_s <= self.saving_s
+
+    @property
+    def partly_shared(self) -> bool:
+        """Whether they have claimed a part of what it costs."""
+        saving_s = self.saving_s or 0.0
+        return saving_s - (self.cost_s or 0.0) > OWN_SHARE * saving_s

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.diagnosis.finding import Finding, Rule
+from pcapnfs.diagnosis.first import ToDo, to_do
 from pcapnfs.diagnosis.pause import doubted
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.diagnosis.settle import settle
@@ -42,6 +43,8 @@ class Judged(Record):
     """The run of the only client without pauses of a second or more in which perhaps nothing was
     run, seconds: what is worth doing is a part of this. None of several clients, and where nothing
     tells where the time went: then it is a part of the budget."""
+    to_do: ToDo = ToDo()
+    """What is to be done first, of these findings."""
 
 
 class Findings(Record):
@@ -61,11 +64,15 @@ class Findings(Record):
     """The run of the only client without pauses of a second or more in which perhaps nothing was
     run, seconds: what is worth doing is a part of this. None of several clients, and where nothing
     tells where the time went: then it is a part of the budget."""
+    to_do: ToDo = ToDo()
+    """What is to be done first, of these findings."""
 
     @property
     def judged(self) -> Judged:
         """The same without the findings."""
-        return Judged(self.checked, self.budget_s, self.booked_s, self.clients, self.worked_s)
+        return Judged(
+            self.checked, self.budget_s, self.booked_s, self.clients, self.worked_s, self.to_do
+        )
 
 
 def thresholds() -> tuple[Threshold, ...]:
@@ -103,13 +110,15 @@ def judge_by(
     if material.trust.untold_pause_s is not None:
         told = [(rule, doubted(rule, seen, material.trust)) for rule, seen in told]
     found = settle(told, rows)
+    budget_s, worked_s = sum(rows.values()), _worked_s(material.bottleneck)
     return Findings(
         findings=found,
         checked=len(rules),
-        budget_s=sum(rows.values()),
+        budget_s=budget_s,
         booked_s=sum(finding.cost_s or 0.0 for finding in found),
         clients=max(1, material.time_budget.total.clients),
-        worked_s=_worked_s(material.bottleneck),
+        worked_s=worked_s,
+        to_do=to_do(found, worked_s or budget_s),
     )
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.diagnosis.severity import PROBLEM_SHARE
+from pcapnfs.diagnosis.first import WORTH_DOING, tells_of_failure
 from pcapnfs.diagnosis.wording import NAMED
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views import software
@@ -31,37 +31,11 @@ if TYPE_CHECKING:
 STYLES = {"problem": "bold red", "warning": f"bold {WARNING}", "note": "dim"}
 """Colours of the severities."""
 
-OWN_SHARE = 0.01
-"""A smaller part of a cost is no more than a trace."""
-
 SHARED = "+ shared"
 """What stands behind a cost beside which other findings have claimed as much, or more."""
 
 MORE_SHARED = f"{SHARED}: half or more of its cost is counted in other findings already."
 """What that means."""
-
-WORTH_DOING = 0.05
-"""Part of the time in which anything was done that must be saved for the summary to begin with what
-to do for it: changing a mount or a program, often with a risk, for less is not worth the while. A
-problem is always worth it, and a warning that costs no time tells of something else than time. A
-note must cost that of all the time."""
-
-SEVERAL = 2.0
-"""What costs so many times as much as what to do first is told beside it."""
-
-AS_GRAVE = 0.5
-"""Part of what is left to a finding on time in general that another problem must cost for its
-advice to come first."""
-
-OUTAGES = ("no_connection", "unanswered_calls")
-"""Rules that tell of a client that nobody answers: its programs stand still."""
-
-CLIENT = "client_bound"
-"""The rule that tells of a client that mostly waits for nothing of NFS."""
-
-FAILING = ("no_space", "io_errors")
-"""Rules of what a server refused for a fault or lack of its own, where that is a problem: a program
-may have ended before its time, so that how long it took says little."""
 
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
@@ -98,7 +72,7 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     more = f"{units.counted(rest, 'more', 'more')}; " if rest else ""
     return [
         FittedTable(columns, rows),
-        *([note(MORE_SHARED)] if any(mostly_shared(found) for found in shown) else ()),
+        *([note(MORE_SHARED)] if any(found.mostly_shared for found in shown) else ()),
         *(note(line) for line in first_to_do(findings, judged)),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
@@ -109,153 +83,46 @@ def failing(findings: Sequence[Finding]) -> list[str]:
     return [
         f"Some calls failed: {sentence(found.title)} ({sentence(found.data)})."
         for found in findings
-        if found.id in FAILING and found.severity == "problem"
+        if tells_of_failure(found.id, found.severity)
     ]
 
 
 def first_to_do(findings: Sequence[Finding], judged: Judged) -> list[str]:
-    """The first advice of the gravest finding, with its risk, and that of one that costs far more.
-
-    The second is a warning: to mend it takes something away, or there is another explanation. So it
-    does not come first, but who looks for where the time goes must not miss it.
-
-    Of a finding that costs hardly anything nothing is told: what is worth knowing need not be worth
-    doing. Where none costs more, and the client itself takes much of the time, that is where to
-    look; nothing where all are such notes.
+    """What is to do first, with its risk, and what costs far more; empty where nothing is.
 
     Args:
         findings: The findings, gravest first.
-        judged: What their costs are parts of.
+        judged: What was decided of them.
     """
-    if not findings:
-        return []
-    first = _worthwhile(findings, judged)
-    if first is None:
-        return _little_to_gain(findings)
-    if not first.advice:
-        return []
-    told = [f"To do first: {_advice(first.advice[0])}"]
-    others = [found for found in findings if found is not first]
-    dearest = max(others, key=lambda found: found.cost_s or 0.0, default=None)
-    if dearest is not None and _is_far_dearer(dearest, first):
-        told.append(
-            f"Costs more ({cost(dearest)}): {sentence(dearest.title)}. {_advice(dearest.advice[0])}"
+    told, said = judged.to_do, []
+    if told.first is not None:
+        said.append(f"To do first: {_advice(findings[told.first].advice[0])}")
+    if told.dearer is not None:
+        dearer = findings[told.dearer]
+        said.append(
+            f"Costs more ({cost(dearer)}): {sentence(dearer.title)}. {_advice(dearer.advice[0])}"
         )
-    return told
+    if told.little_to_gain:
+        little = f"No warning costs as much as {units.share(WORTH_DOING)} of the time."
+        said = [" ".join((*said, little))]
+    return said
 
 
-def forecast_without(findings: Sequence[Finding], judged: Judged, run_s: float | None) -> list[str]:
+def forecast_without(
+    findings: Sequence[Finding], judged: Judged, run_s: float | None, without_s: float | None
+) -> list[str]:
     """What the run would take without what is to do first, beside forecasts of other changes.
 
-    Nothing of several clients, whose clocks costs are parts of; nor of what speaks of time in
-    general: forecasts do.
-
     Args:
         findings: The findings, gravest first.
-        judged: What their costs are parts of.
+        judged: What was decided of them.
         run_s: How long the run took, seconds; None where that is not known.
+        without_s: How long it would take, seconds; None where that is not told.
     """
-    first = _worthwhile(findings, judged) if findings else None
-    if first is None or first.general or first.saving_s is None or judged.clients > 1:
+    if judged.to_do.first is None or without_s is None:
         return []
-    if run_s is None or first.saving_s > run_s:
-        return []  # It took time before the run, or after it.
-    left, whole = units.duration(run_s - first.saving_s), units.duration(run_s)
-    return [f"Forecast without what {first.id} costs: {left} instead of {whole}."]
-
-
-def _worthwhile(findings: Sequence[Finding], judged: Judged) -> Finding | None:
-    """What is to do first, if that saves enough; else the gravest that does, if it is no note."""
-    first = _first(findings)
-    graver = (found for found in findings if found.severity != "note" and found.advice)
-    return next((found for found in (first, *graver) if _is_worth(found, judged)), None)
-
-
-def _is_worth(found: Finding, judged: Judged) -> bool:
-    """Whether mending it is worth the while.
-
-    Of a note it is what it costs of the whole time: nobody need act on it.
-    """
-    if found.severity == "problem":
-        return True
-    if found.severity == "note":
-        return (found.cost_share or 0.0) >= WORTH_DOING
-    if found.saving_s is None:
-        return True
-    whole_s = judged.worked_s or judged.budget_s
-    share = found.saving_s / whole_s if whole_s else 0.0
-    return max(share, found.client_share or 0.0) >= WORTH_DOING
-
-
-def _little_to_gain(findings: Sequence[Finding]) -> list[str]:
-    """What to look at where no finding costs enough."""
-    client = next((found for found in findings if found.id == CLIENT and found.advice), None)
-    warned = any(found.severity != "note" for found in findings)
-    little = f"No warning costs as much as {units.share(WORTH_DOING)} of the time."
-    told = [] if client is None else [f"To do first: {_advice(client.advice[0])}"]
-    if warned:
-        told = [" ".join((*told, little))]
-    return told
-
-
-def _first(findings: Sequence[Finding]) -> Finding:
-    """The gravest, unless another finding says what it only sums up, or programs fail.
-
-    They fail by problems that cost no time: who has no room to write is not helped by faster
-    storage. So it is with one of several clients that is cut off, whatever slows down the others.
-    The gravest only sums up where it speaks of time in general, others that are about the same
-    client have claimed a part of what it costs, and one of them more than is left to it, or, if
-    that is a problem as well, half as much: what is advised in general spares a part of the time,
-    and what mends one cause spares all that it costs.
-    """
-    gravest = findings[0]
-    for found in findings:
-        if found.severity == "problem" and found.cost_s is None and found.advice:
-            return found
-    for found in findings:
-        outage = found.id in OUTAGES and found.client_share is not None
-        if outage and found.severity == "problem" and found.advice:
-            return found
-    if not gravest.general or not _is_claimed(gravest):
-        return gravest
-    others = [
-        found
-        for found in findings[1:]
-        if found.severity != "note" and found.advice and _share_a_client(found, gravest)
-    ]
-    causes = [found for found in others if found.severity == "problem" and not found.general]
-    for among, share in ((causes, AS_GRAVE), (others, 1.0)):
-        dearest = max(among, key=lambda found: found.cost_s or 0.0, default=None)
-        if dearest and (dearest.cost_s or 0.0) > share * (gravest.cost_s or 0.0):
-            return dearest
-    return gravest
-
-
-def _share_a_client(one: Finding, other: Finding) -> bool:
-    """Whether both are about a client, as far as they say about which."""
-    first, second = _clients(one), _clients(other)
-    return not first or not second or bool(first & second)
-
-
-def _clients(found: Finding) -> set[str]:
-    """The clients that it is about; empty where it is about a server, or the whole capture."""
-    abouts = [subject.about for subject in found.alike] or [found.about]
-    return {about[0] for about in abouts if len(about) > 1}
-
-
-def _is_claimed(found: Finding) -> bool:
-    """Whether others have claimed a part of what it costs."""
-    return (found.saving_s or 0.0) - (found.cost_s or 0.0) > OWN_SHARE * (found.saving_s or 0.0)
-
-
-def _is_far_dearer(found: Finding, first: Finding) -> bool:
-    """Whether it is worth doing, and costs several times as much as what is to do first."""
-    return (
-        found.severity != "note"
-        and bool(found.advice)
-        and (found.cost_share or 0.0) >= PROBLEM_SHARE
-        and (found.cost_s or 0.0) >= SEVERAL * (first.saving_s or 0.0)
-    )
+    first, left = findings[judged.to_do.first], units.duration(without_s)
+    return [f"Forecast without what {first.id} costs: {left} instead of {units.duration(run_s)}."]
 
 
 def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
@@ -284,9 +151,9 @@ def cost(found: Finding) -> str:
     """What it costs, in time and as a share; empty when it costs none."""
     if found.cost_s is None or found.saving_s is None:
         return ""
-    if shared(found):
+    if found.all_shared:
         return f"{units.duration(found.saving_s)}, shared"
-    return f"{_own(found)} {SHARED}" if mostly_shared(found) else _own(found)
+    return f"{_own(found)} {SHARED}" if found.mostly_shared else _own(found)
 
 
 def _own(found: Finding) -> str:
@@ -295,27 +162,15 @@ def _own(found: Finding) -> str:
     return shown if found.cost_share is None else f"{shown}, {units.share(found.cost_share)}"
 
 
-def shared(found: Finding) -> bool:
-    """Whether other findings have claimed all that it costs, or all but a trace."""
-    return (found.cost_s or 0.0) < OWN_SHARE * (found.saving_s or 0.0)
-
-
-def mostly_shared(found: Finding) -> bool:
-    """Whether they have claimed as much as is left of it, or more, but not all."""
-    if found.cost_s is None or found.saving_s is None or shared(found):
-        return False
-    return 2 * found.cost_s <= found.saving_s
-
-
 def costs(found: Finding) -> str:
     """The same in a clause of its own, with what it would cost alone where that is more."""
     if found.cost_s is None or found.saving_s is None:
         return ""
-    if shared(found):
+    if found.all_shared:
         alone = f"{units.duration(found.saving_s)}, all of it counted in other findings already"
         return alone + _of_client(found)
     clause = f"{_own(found)} of the time{_idle(found)}"
-    if _is_claimed(found):
+    if found.partly_shared:
         clause += f" ({units.duration(found.saving_s)} with what other findings count, too)"
     return clause + _of_client(found)
 

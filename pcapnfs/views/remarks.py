@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.side import SERVERS
+from pcapnfs.diagnosis.first import tells_of_failure
 from pcapnfs.text import sentence, some
 from pcapnfs.views import counts
 from pcapnfs.views.clients_compared import NAMED, whose_runs
-from pcapnfs.views.findings import FAILING
 from pcapnfs.views.run_time_changed import ran
 from pcapnfs.views.trust import lacks, one_way, sealed
 
@@ -69,7 +69,7 @@ def _failing(result: Comparison) -> list[str]:
     return [
         f"Some calls of {side} failed, so that {who} may have done less: {sentence(row.title)}."
         for row in result.findings
-        if row.id in FAILING and row.severity == "problem"
+        if tells_of_failure(row.id, row.severity)
         for side, who in (sides[row.where],)
     ]
 

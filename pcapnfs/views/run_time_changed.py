@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.changed_counts import with_files
+from pcapnfs.diagnosis.first import tells_of_failure
 from pcapnfs.views import counts
-from pcapnfs.views.findings import FAILING
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison, Run
@@ -76,8 +76,7 @@ def _of_equal_work(result: Comparison) -> bool:
     if result.in_common is not None and result.in_common < counts.COMMON:
         return False
     return not any(
-        row.id in FAILING and row.severity == "problem" and row.where != "both"
-        for row in result.findings
+        row.where != "both" and tells_of_failure(row.id, row.severity) for row in result.findings
     )
 
 

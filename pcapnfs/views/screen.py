@@ -119,7 +119,7 @@ def summary(result: Summary) -> RenderableType:
         *(
             _note(line)
             for line in findings.forecast_without(
-                result.findings, result.judged, result.model.measured_s
+                result.findings, result.judged, result.model.measured_s, result.without_first_s
             )
         ),
     )

@@ -17,6 +17,7 @@ from rich.console import Group
 from pcapnfs import units
 from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.diagnosis.finding import Advice, Finding, Severity
+from pcapnfs.diagnosis.first import ToDo, to_do, without_s
 from pcapnfs.diagnosis.judging import Findings, Judged
 from pcapnfs.record import replace
 from pcapnfs.views import findings
@@ -43,7 +44,7 @@ def test_a_screen_looks_as_approved(name: str, width: int) -> None:
 
 def _to_do(found: Sequence[Finding], *, worked_s: float | None = None) -> list[str]:
     """What is to do first in a capture of a minute."""
-    judged = Judged(checked=30, budget_s=60.0, booked_s=0.0, worked_s=worked_s)
+    judged = Judged(30, 60.0, 0.0, worked_s=worked_s, to_do=to_do(found, worked_s or 60.0))
     return findings.first_to_do(found, judged)
 
 
@@ -447,8 +448,11 @@ def test_what_is_to_do_first_is_forecast_beside_other_changes(
     changes: dict[str, Any], clients: int, run_s: float | None, told: str | None
 ) -> None:
     first = replace(samples.findings().findings[0], id="noac", saving_s=24.0)
-    judged = Judged(checked=30, budget_s=60.0, booked_s=0.0, clients=clients)
-    assert findings.forecast_without((replace(first, **changes),), judged, run_s) == (
+    found = (replace(first, **changes),)
+    judged = Judged(30, 60.0, 0.0, clients, to_do=to_do(found, 60.0))
+    left_s = without_s(found, judged.to_do, clients, run_s)
+    assert findings.forecast_without(found, judged, run_s, left_s) == (
         [] if told is None else [f"Forecast without what noac costs: {told}."]
     )
-    assert findings.forecast_without((), judged, run_s) == []
+    assert without_s((), ToDo(), clients, run_s) is None
+    assert findings.forecast_without((), replace(judged, to_do=ToDo()), run_s, None) == []

@@ -52,7 +52,7 @@ def in_short(report: Report) -> Table | None:
     ]
     hidden = len(found) - len(rows)
     notes = [f"{units.counted(hidden, 'more', 'more')} below."] if hidden else []
-    if any(view.mostly_shared(each) for each in found[: view.IN_SHORT]):
+    if any(each.mostly_shared for each in found[: view.IN_SHORT]):
         notes.append(view.MORE_SHARED)
     return table("What was found", columns, rows, more=" ".join(notes))
 

@@ -28,7 +28,9 @@ def section(report: Report) -> Section:
     if model.what_if:
         parts.append(_what_if(model))
     summary = report.summary
-    spared = findings.forecast_without(summary.findings, summary.judged, model.measured_s)
+    spared = findings.forecast_without(
+        summary.findings, summary.judged, model.measured_s, summary.without_first_s
+    )
     parts += [Paragraph(quoted(line)) for line in spared]
     if model.clients:
         parts.append(_by_client(model))

@@ -8,6 +8,7 @@ from pcapnfs.analyses.times.course import Course, Part
 from pcapnfs.analyses.times.distributions import OperationSpread, Spreads
 from pcapnfs.analyses.times.operations import OperationCount, OperationTimes, SignatureTimes
 from pcapnfs.diagnosis.finding import Advice, Finding, Subject
+from pcapnfs.diagnosis.first import ToDo
 from pcapnfs.diagnosis.judging import Findings, Judged
 from pcapnfs.record import replace
 from pcapnfs.report import Mark, Report
@@ -159,6 +160,7 @@ def findings() -> Findings:
         checked=34,
         budget_s=61.0,
         booked_s=21.75,
+        to_do=ToDo(first=0),
     )
 
 

@@ -57,6 +57,25 @@ def test_several_may_be_late_and_the_latest_comes_first() -> None:
     assert (told.ports, told.others, told.floor_s, told.usual_s) == ((701, 700), 1, 0.006, 0.0015)
 
 
+def test_those_whose_calls_took_longest_for_it_come_first() -> None:
+    """The other client has more calls, and they waited for less."""
+    other = {"client": "10.0.0.3"}
+    more = [
+        {**row, "connection": row["connection"] + 10, **other}  # type: ignore[operator]
+        for row in connections()
+    ]
+    calls = [
+        *turns({1: 1, 2: 6, 3: 1}),
+        *(
+            {**row, "call": row["call"] + 1000}  # type: ignore[operator]
+            for row in turns({11: 1, 12: 2.5, 13: 1}, of=60, **other)
+        ),
+    ]
+    with trace_of(calls=calls, connections=[*connections(), *more]) as trace:
+        told = uneven_connections(trace)
+    assert [(each.client, each.calls) for each in told] == [("10.0.0.2", 40), ("10.0.0.3", 60)]
+
+
 @pytest.mark.parametrize(
     "took",
     [

@@ -108,7 +108,7 @@ class UnevenConnections(Record):
 
 @once
 def uneven_connections(trace: Trace) -> tuple[UnevenConnections, ...]:
-    """Tell each client and server with such connections, most calls first."""
+    """Tell each client and server with such connections, by what their calls took longer for it."""
     several = _several(trace)
     if not any_found(several):
         return ()

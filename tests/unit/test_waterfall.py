@@ -8,6 +8,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Lost
 from pcapnfs.analyses.times.timeline import Locked
 from pcapnfs.comparison.foretold import foretold
@@ -169,6 +170,50 @@ def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:
         assert found["lost_s"] == pytest.approx(run_s)
         assert sum(found.values()) == pytest.approx(0, abs=1e-9)
     assert changes(at_client, at_server)["lost_s"] == pytest.approx(0, abs=1e-9)
+
+
+def test_what_was_lost_while_bytes_moved_is_counted_once() -> None:
+    """Bytes that stood still are transfer already, and no step of their own."""
+    clean = replace(run(40, 5), transfer_s=0.4)
+    lossy = replace(clean, lost=Lost(calls_s=0.4, transfer_s=0.3))
+    steps = {step.factor: step for step in waterfall(clean, lossy)}
+    assert steps["lost_s"].change_s == pytest.approx(0.1)
+    assert steps["other_s"].change_s == pytest.approx(-0.1)
+
+
+def test_what_was_lost_in_pauses_is_no_pause() -> None:
+    """What goes beyond the client's gaps between calls is of its pauses."""
+    calm = replace(run(40, 5), pauses_s=3.0)
+    lossy = replace(calm, lost=Lost(idle_s=calm.client_s + 2.0))
+    found = changes(calm, lossy)
+    assert found["lost_s"] == pytest.approx(calm.client_s + 2.0)
+    assert found["client_s"] == pytest.approx(-calm.client_s)
+    assert found["pauses_s"] == pytest.approx(-2.0)
+    assert sum(found.values()) == pytest.approx(0, abs=1e-9)
+
+
+def test_calls_wait_for_others_no_longer_than_for_the_storage() -> None:
+    """Their share is of their whole time, of which a long round trip may be most."""
+    before, after = (
+        replace(run(40, 2), stable=StableCalls(waited_share=share)) for share in (0.9, 0.0)
+    )
+    assert before.persist_s is not None
+    assert before.stable_mean_s is not None
+    assert before.persist_s < 0.9 * before.stable_mean_s
+    assert waits(before, after) == (before.persist_s, 0.0)
+
+
+def test_round_trips_that_hold_up_the_clock_for_longer_are_a_step_of_the_calls_at_once() -> None:
+    """As many calls at once on both sides on average, but other ones: one by one those that ask."""
+    before = run(40, 5)
+    sums = replace(before.sums, turns=before.sums.turns * 1.2)
+    after = replace(before, sums=sums)
+    assert before.concurrency == after.concurrency
+    found = changes(before, after)
+    longer = after.costs().turns - before.costs().turns
+    assert longer > 0.1
+    assert found.pop("concurrency") == pytest.approx(120 * (before.rtt_s or 0.0) * longer)
+    assert sum(found.values()) == pytest.approx(-120 * (before.rtt_s or 0.0) * longer)
 
 
 def test_what_was_waited_for_locks_is_a_step_of_its_own() -> None:

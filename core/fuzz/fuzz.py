@@ -27,10 +27,15 @@ LONGEST = {"capture": 65536, "decode": 65536}
 """Bytes of an input at most; 4096 for the others."""
 
 
-def build(target_folder: Path) -> tuple[Path, Path]:
+QUICK = ("--config", "profile.dev.package.pcapnfs-core.opt-level=0")
+"""Compiles in two thirds of the time what runs half as many inputs in a second."""
+
+
+def build(target_folder: Path, *, quick: bool) -> tuple[Path, Path]:
     """Builds targets and seed cutter; gives the folder of the former and the path of the latter."""
+    how = QUICK if quick else ()
     subprocess.run(
-        ["cargo", "build", "--locked", "--bins", "--target-dir", str(target_folder)],
+        ["cargo", "build", "--locked", "--bins", "--target-dir", str(target_folder), *how],
         cwd=HERE,
         check=True,
         env=dict(os.environ, RUSTC_WRAPPER=str(HERE / "instrument.py")),
@@ -73,13 +78,14 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", default=TARGETS, help=", ".join(TARGETS))
     parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
     parser.add_argument("--runs", type=int, help="executions of each target, instead of a time")
+    parser.add_argument("--quick", action="store_true", help="compile faster, run fewer inputs")
     seeded = [ROOT / "samples", ROOT / "tests" / "rdma"]
     parser.add_argument("--seeds", type=Path, action="append", default=seeded)
     chosen = parser.parse_args()
     if unknown := set(chosen.targets) - set(TARGETS):
         parser.error(f"no target {', '.join(sorted(unknown))}: there are {', '.join(TARGETS)}")
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    binaries, cutter = build(folder)
+    binaries, cutter = build(folder, quick=chosen.quick)
     captures = sorted(
         path for root in chosen.seeds for path in root.rglob("*") if ".pcap" in path.name
     )

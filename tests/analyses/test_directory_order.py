@@ -53,7 +53,8 @@ def made(
 def test_what_is_sent_as_soon_as_another_one_is_done_had_waited() -> None:
     (found,) = made()
     assert (found.client, found.server) == ("10.0.0.2", "10.0.0.1")
-    assert (found.directories, found.changes, found.handed_over) == (1, MANY, MANY - 1)
+    assert (found.directories, found.changes) == (1, MANY)
+    assert (found.handed_over, found.followed) == (MANY - 1, MANY - 1)
     # Beside each there is another call for two of its ten milliseconds.
     assert dict(found.waited_s) == pytest.approx({"stable": 0.009 * (MANY - 1)})
     assert found.places == ("spool",)
@@ -70,6 +71,48 @@ def test_a_program_that_works_by_itself_has_nothing_else_under_way() -> None:
 
 def test_a_client_that_sends_several_at_once_has_no_such_order() -> None:
     assert made(together=True) == ()
+
+
+def removed(*, ahead: int, asked_from: int = 1) -> tuple[DirectoryOrder, ...]:
+    """What is told of files that are removed one after the other, each asked for before.
+
+    Args:
+        ahead: So many removals before its own each file is asked for.
+        asked_from: The first that is asked for: of those before it attributes are known.
+    """
+    calls: list[Row] = []
+    operations: list[Row] = []
+    for number in range(1, MANY + 1):
+        calls.append(call(number, "REMOVE", 10, file=1000 + number, stability="stable"))
+        operations.append(operation(number, "REMOVE", directory=1))
+        if number + ahead >= asked_from:
+            look = call(number, "GETATTR", 2, file=1000 + number + ahead)
+            calls.append({**look, "call": 1000 + number})
+    with trace_of(calls=calls, operations=operations, files=[file(1, "s", "directory")]) as trace:
+        return directory_order(trace)
+
+
+def test_a_file_asked_for_before_others_are_removed_is_of_a_program_that_waits() -> None:
+    (found,) = removed(ahead=3)
+    # The last three are asked for, but never removed.
+    assert (found.handed_over, found.followed) == (MANY - 4, MANY - 1)
+
+
+def test_those_before_which_nothing_is_asked_waited_as_well() -> None:
+    (found,) = removed(ahead=3, asked_from=24)
+    assert (found.handed_over, found.followed) == (37, MANY - 1)
+    beside = 0.009 * 40
+    assert dict(found.waited_s) == pytest.approx({"stable": beside + 0.010 * 19})
+
+
+def test_a_program_that_removes_files_while_others_work_elsewhere_waits_for_none() -> None:
+    """As rm -r beside others in directories of their own."""
+    assert removed(ahead=MANY) == ()
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(16, True), (17, False)])
+def test_who_looks_far_ahead_does_not_wait_there(ahead: int, *, told: bool) -> None:
+    assert bool(removed(ahead=ahead)) is told
 
 
 def test_a_file_with_a_delegation_for_writing_need_not_be_written_at_once() -> None:

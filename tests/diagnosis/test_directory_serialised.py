@@ -17,6 +17,7 @@ WAITED = DirectoryOrder(
     directories=1,
     changes=100,
     handed_over=30,
+    followed=60,
     waited_s=(("stable", 3.0), ("state", 0.0)),
     places=("spool",),
     frames=(5, 7),
@@ -26,8 +27,9 @@ WAITED = DirectoryOrder(
 def test_what_waited_costs_half_of_its_time() -> None:
     (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(WAITED,)))
     assert seen.seen == (
-        "30 of 100 changes of 1 directory (spool) were sent at the moment at which that of another "
-        "file was answered, and no two overlap, while other calls do: each had waited. These took "
+        "60 of 100 changes of 1 directory (spool) were sent at the moment at which that of another "
+        "file was answered, and no two overlap: each had waited. Beside 30 of them another file "
+        "that is made or removed there was called for: more than one program is at it. These took "
         "3.00 s. What it costs is told as if two programs waited; with more it is more."
     )
     assert seen.claims == (Claim("stable", 1.5),)

@@ -4,11 +4,14 @@ The kernel of a client lets one process at a time change a directory, and holds 
 server has answered (Linux: the lock of the directory's inode, Documentation/filesystems/
 directory-locking). Takes a trace; gives, for each client and server, the directories in which that
 was seen: no two changes overlap, and many are sent as soon as that of another file was answered,
-while other calls are under way.
+while the client calls for a third one, or for the one before.
 
-A program that works by itself does something about the file it made in between, and has nothing
-else under way. Where a file came with a delegation for writing it need do neither at once; such
-OPENs show nothing.
+A program that removes files one after the other, makes directories or links, sends each as soon as
+the one before was answered, and others may work elsewhere meanwhile. So what is under way beside a
+change must be about a file that is itself made or removed in that directory: one that was just made
+is written beside the next only by somebody else, and one about to be removed is asked for beside
+others only by somebody who waits. Where a file came with a delegation for writing, the program that
+made it may write it beside the next one; such OPENs show nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +56,14 @@ LEAST = 30
 """Changes of a directory below which nothing is told of it."""
 
 MANY = 0.25
-"""Share of them that were sent as soon as another one was answered, from which on they waited."""
+"""Share of them that were sent as soon as another one was answered, beside calls about others, from
+which on they waited; and with them all that were sent so soon: where nothing is asked about a file
+before it is removed, nobody shows who waits."""
+
+NEIGHBOURS = 16
+"""So many changes of the directory away from that of its own file, at most, a call shows that
+somebody waits there: programs that wait take turns. Farther away, somebody may look through the
+directory while one program works in it."""
 
 ALONE = 0.98
 """Part of its service time that a call has of its client's clock where hardly any other was under
@@ -72,13 +82,17 @@ class DirectoryOrder(Record):
     changes: int
     """Files made, removed or renamed there."""
     handed_over: int
-    """Those of them that were sent as soon as the change of another file was answered."""
+    """Those of them that were sent as soon as the change of another file was answered, while calls
+    about a file next to it in that order were under way: there more than one program shows."""
+    followed: int
+    """Those that were sent as soon as the change of another file was answered, whatever was under
+    way."""
     waited_s: tuple[tuple[str, float], ...]
-    """By row of the time budget, what these took of the clock (`shares`), seconds."""
+    """By row of the time budget, what those that followed took of the clock (`shares`), seconds."""
     places: tuple[str, ...]
     """The directories, most such changes first; not escaped."""
     frames: tuple[int, ...]
-    """Example frames: of the first of them."""
+    """Example frames: of the first of those beside which others were under way."""
 
 
 def directory_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
@@ -110,13 +124,14 @@ def in_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
         if not rows:
             return ()
         costs = cursor.execute(_COSTS).fetchall()
-        told = paths.told(cursor, (files for _, _, _, _, files, _ in rows), FILES_SHOWN)
+        told = paths.told(cursor, (files for _, _, _, _, _, files, _ in rows), FILES_SHOWN)
     found = (
         DirectoryOrder(
             *mounts[integer(mount)],
             directories=integer(directories),
             changes=integer(changes),
             handed_over=integer(handed),
+            followed=integer(followed),
             waited_s=tuple(
                 (str(row), integer(took) / NANOSECONDS)
                 for whose, row, took in costs
@@ -125,7 +140,9 @@ def in_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
             places=places,
             frames=tuple(integer(frame) for frame in frames),
         )
-        for (mount, directories, changes, handed, _, frames), places in zip(rows, told, strict=True)
+        for (mount, directories, changes, handed, followed, _, frames), places in zip(
+            rows, told, strict=True
+        )
     )
     return tuple(sorted(found, key=lambda each: (-each.handed_over, each.client, each.server)))
 
@@ -135,7 +152,21 @@ _BESIDE = f"""
 """
 """Calls beside which others were under way, as far as there must be."""
 
-# Directories that are changed seldom are left out before anything is sorted.
+
+def _serial(waiting: str) -> str:
+    """SQL: whether so many changes of a directory were sent while others waited, and none overlap.
+
+    Args:
+        waiting: The condition on one of them.
+    """
+    return (
+        f"not bool_or(together) and count(*) filter ({waiting}) "
+        f">= greatest({LEAST}, {MANY} * count(*))"
+    )
+
+
+# Directories that are changed seldom are left out before anything is sorted, and those beside whose
+# changes nothing at all was under way before any other call is looked at.
 _WAITED = f"""
     create temp table changes_in_order as
     with ways as (
@@ -165,21 +196,61 @@ _WAITED = f"""
         where not callback and reply_time is not null
     ),
     ordered as (
-        select *, call_first_time - lag(reply_time) over earlier as since,
-               beside and not delegated and file is distinct from lag(file) over earlier as other
+        select *, row_number() over earlier as step,
+               call_first_time - lag(reply_time) over earlier as since,
+               file is distinct from lag(file) over earlier as other
         from steps
         window earlier as (partition by mount, directory order by call_first_time, call)
+    ),
+    spaced as (
+        select *, coalesce(since < 0, false) as together,
+               coalesce(other and since - way between -way and {AT_ONCE_NS}, false) as followed
+        from ordered join ways using (mount)
+    ),
+    likely as (
+        select mount, directory from spaced group by mount, directory
+        having {_serial("followed and beside and not delegated")}
+    ),
+    of_these as (from spaced semi join likely using (mount, directory)),
+    about as (
+        select of_these.mount, of_these.directory, step as own, calls.file,
+               calls.call_first_time as began, calls.reply_time as ended
+        from of_these join calls using (mount, file) anti join changed on calls.call = changed.call
+        where not callback and calls.reply_time is not null
+    ),
+    since_step as (
+        select about.*, step as first
+        from about asof join of_these
+             on about.mount = of_these.mount and about.directory = of_these.directory
+                and began >= call_first_time
+    ),
+    until_step as (
+        select since_step.*, step as last
+        from since_step asof join of_these
+             on since_step.mount = of_these.mount and since_step.directory = of_these.directory
+                and ended > call_first_time
+    ),
+    passed as (
+        select mount, directory, file, began,
+               unnest(range(greatest(first, own - {NEIGHBOURS}),
+                            least(last, own + {NEIGHBOURS}) + 1)) as step
+        from until_step
+    ),
+    in_company as (
+        select distinct mount, directory, step
+        from passed join of_these using (mount, directory, step)
+        where passed.file <> of_these.file and began < reply_time
     )
-    select mount, directory, stability, call_frame, share, coalesce(since < 0, false) as together,
-           coalesce(other and since - way between -way and {AT_ONCE_NS}, false) as handed
-    from ordered join ways using (mount)
+    select mount, directory, stability, call_frame, share, together, followed,
+           followed and beside and not delegated and in_company.step is not null as handed
+    from of_these left join in_company using (mount, directory, step)
 """
 
 _SERIAL = f"""
-    select mount, directory, count(*) as changes, count(*) filter (handed) as handed
+    select mount, directory, count(*) as changes, count(*) filter (handed) as handed,
+           count(*) filter (followed) as followed
     from changes_in_order group by mount, directory
-    having not bool_or(together)
-           and count(*) filter (handed) >= greatest({LEAST}, {MANY} * count(*))
+    having {_serial("handed")}
 """
 
 _TOLD = f"""
@@ -188,7 +259,7 @@ _TOLD = f"""
         select mount, (list(call_frame order by call_frame))[:$examples] as frames
         from changes_in_order semi join serial using (mount, directory) where handed group by mount
     )
-    select mount, count(*), sum(changes), sum(handed),
+    select mount, count(*), sum(changes), sum(handed), sum(followed),
            (list(directory order by handed desc, directory))[:10 * $files],
            any_value(frames)
     from serial join firsts using (mount) group by mount
@@ -197,5 +268,5 @@ _TOLD = f"""
 _COSTS = f"""
     select mount, stability, sum(share)
     from changes_in_order semi join ({_SERIAL}) as serial using (mount, directory)
-    where handed group by mount, stability order by mount, stability
+    where followed group by mount, stability order by mount, stability
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "directory_serialised.least", 30, "calls",
-    "changes of directories that waited for others, below which nothing is reported",
+    "changes of directories that waited beside calls about others, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -59,9 +59,10 @@ def _seen(pair: DirectoryOrder) -> str:
     where = units.counted(pair.directories, "directory", "directories")
     places = f" ({wording.places(pair.places)})" if pair.places else ""
     return (
-        f"{units.count(pair.handed_over)} of {units.counted(pair.changes, 'change')} of {where}"
+        f"{units.count(pair.followed)} of {units.counted(pair.changes, 'change')} of {where}"
         f"{places} were sent at the moment at which that of another file was answered, and no two "
-        "overlap, while other calls do: each had waited. These took "
+        f"overlap: each had waited. Beside {units.count(pair.handed_over)} of them another file "
+        "that is made or removed there was called for: more than one program is at it. These took "
         f"{units.duration(sum(seconds for _, seconds in pair.waited_s))}.{AS_IF_TWO}"
     )
 

@@ -62,6 +62,43 @@ def test_without_commits_there_is_nothing_to_tell() -> None:
         assert commits(trace) == ()
 
 
+def copy(number: int, level: str, *, size: int = 500, committed: bool = False) -> list[Row]:
+    """A COPY within the server, with the COMMIT that Linux puts behind it, or without."""
+    rows = [
+        call(number, "COPY", 2, file=1, stability="stable" if committed else "unstable_write"),
+        operation(number, "COPY", file=1, count=size, committed=level),
+    ]
+    return [*rows, operation(number, "COMMIT", file=1, position=1)] if committed else rows
+
+
+def of_copies(*steps: Sequence[Row]) -> list[tuple[int, int, int]]:
+    """Of each mount its COMMITs, what had been written before them, and those without."""
+    operations = [operation for _, *executed in steps for operation in executed]
+    with trace_of(calls=[step[0] for step in steps], operations=operations) as trace:
+        return [(pair.commits, pair.written_bytes, pair.empty) for pair in commits(trace)]
+
+
+def test_a_commit_in_the_compound_of_a_copy_is_none_of_its_own() -> None:
+    assert of_copies(copy(1, "UNSTABLE", committed=True)) == []
+    assert of_copies(copy(1, "UNSTABLE", committed=True), commit(2, 3)) == [(1, 0, 1)]
+
+
+def test_what_was_copied_unstable_waits_for_a_commit_as_what_was_written() -> None:
+    assert of_copies(copy(1, "UNSTABLE"), write(2, 300), commit(3, 3)) == [(1, 800, 0)]
+    assert of_copies(copy(1, "UNSTABLE"), copy(2, "UNSTABLE"), commit(3, 3)) == [(1, 1000, 0)]
+    assert of_copies(copy(1, "FILE_SYNC"), commit(2, 3)) == [(1, 0, 1)]
+    assert of_copies(commit(1, 3), copy(2, "UNSTABLE")) == [(1, 0, 1)]
+
+
+@pytest.mark.parametrize(("level", "told"), [("UNSTABLE", (1, 900, 0)), ("FILE_SYNC", (1, 0, 1))])
+def test_of_a_copy_in_the_background_its_end_tells(level: str, told: tuple[int, int, int]) -> None:
+    ended = [
+        call(2, "CB_OFFLOAD", 1, callback=True, file=1),
+        operation(2, "CB_OFFLOAD", file=1, count=900, committed=level),
+    ]
+    assert of_copies(copy(1, "UNSTABLE", size=0), ended, commit(3, 3)) == [told]
+
+
 PIECE = 8000
 
 

@@ -1,12 +1,11 @@
 """Where COMMITs stand among the WRITEs of their file: behind all of them, or behind each piece.
 
-Takes a trace and the COMMITs that the walk over its transfers found (`transfers`); gives for each
-mount those that closing a file explains, and those of data that is written through in pieces.
+Takes a trace and the COMMITs that are told of it (`commits`); gives for each mount those that
+closing a file explains, and those of data that is written through in pieces.
 """
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -17,7 +16,8 @@ from pcapnfs.analyses.data import moves, written_back
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs._core import Batch
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -64,18 +64,16 @@ NOWHERE = Places()
 """Of a mount without any of these."""
 
 
-def places(trace: Trace, told: Batch) -> dict[int, Places]:
+def places(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, Places]:
     """Put the COMMITs of each mount in their places.
 
     Args:
         trace: The trace, with the table `moves`.
-        told: Its COMMITs (`walks.Transfers.commits`).
+        cursor: One with the table `told` of the COMMITs, as `walks.Transfers.commits` has them.
     """
-    with closing(trace.cursor()) as cursor:
-        cursor.register("told", told)
-        cursor.execute(_COMMITTED)
-        parts.fill(trace, cursor, "placed", _PLACED)
-        rows = cursor.execute(_PLACES).fetchall()
+    cursor.execute(_COMMITTED)
+    parts.fill(trace, cursor, "placed", _PLACED)
+    rows = cursor.execute(_PLACES).fetchall()
     return {
         integer(mount): Places(
             at_end=integer(at_end),

@@ -1,7 +1,9 @@
 """What COMMITs take, against what had been written since the last one.
 
-Takes a trace; gives for each client and server its COMMITs with the bytes that WRITEs answered
-UNSTABLE had brought to the same file before each.
+Takes a trace; gives for each client and server its COMMITs with the bytes that WRITEs and COPYs
+answered UNSTABLE had brought to the same file before each. A COMMIT in the compound of a COPY is
+none of these: it stores what that has copied, and has no round trip of its own (Linux sends both in
+one where it waits for the COPY). CLONE leaves nothing unstable.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, number, seconds
-from pcapnfs.analyses.data import commit_places
+from pcapnfs.analyses.data import commit_places, offloads
 from pcapnfs.analyses.data import transfers as _transfers
 from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.analyses.data.transfers import transfers
@@ -22,11 +24,23 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.together(_transfers.READS, commit_places.READS)
-"""The columns that this reads."""
+READS = columns.together(
+    _transfers.READS,
+    commit_places.READS,
+    population.OPERATIONS_READS,
+    offloads.READS,
+    columns.of(
+        operations="call op executed status file count committed",
+        calls="call mount callback call_frame",
+    ),
+)
+"""The columns that the queries here read."""
 
 NEEDS = population.Operations(("COMMIT",), statuses=(0,))
 """Files without a COMMIT that succeeded are none of these."""
+
+COPIED = population.Operations(("COPY",), statuses=(0,))
+"""Without one all data came by WRITEs."""
 
 
 class Commits(Record):
@@ -37,13 +51,13 @@ class Commits(Record):
     server: str
     """Address of the server."""
     commits: int
-    """Calls with a COMMIT that succeeded."""
+    """Calls with a COMMIT that succeeded, and without a COPY."""
     files: int
     """Files that they were for."""
     written_bytes: int
-    """What had been written UNSTABLE before them, bytes."""
+    """What had been written or copied UNSTABLE before them, bytes."""
     empty: int
-    """Those before which nothing had been written in the capture."""
+    """Those before which nothing had been written or copied so in the capture."""
     time_s: float
     """What they took of the clock (`shares`), seconds."""
     mean_s: float
@@ -68,9 +82,10 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
         return ()
     walked = transfers(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.register("told", walked.commits)
+        cursor.register("walked", walked.commits)
+        cursor.execute(_with_copies(trace))
         rows = cursor.execute(_COMMITS, {"examples": EXAMPLES}).fetchall()
-    placed = commit_places.places(trace, walked.commits)
+        placed = commit_places.places(trace, cursor)
     found = [
         Commits(
             client=walked.mounts[mount][0],
@@ -95,6 +110,46 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
         sorted(found, key=lambda commits: (-commits.time_s, commits.client, commits.server))
     )
 
+
+def _with_copies(trace: Trace) -> str:
+    """SQL: the table `told` of the COMMITs that are told."""
+    if not COPIED.met(trace):
+        return "create temp table told as from walked"
+    copied, level, ended = 'operations."count"', "operations.committed", ""
+    if offloads.register(trace):
+        copied, level = f"coalesce(copied, {copied})", f"coalesce(ended.committed, {level})"
+        ended = f"""
+            left join {offloads.TABLE} using (call)
+            left join (
+                select call as told, committed from operations where op = 'CB_OFFLOAD'
+            ) as ended using (told)
+        """
+    return _TOLD.format(copied=copied, level=level, ended=ended)
+
+
+# Frames are in the order of time. That of a COPY is that of a COMMIT in the same compound.
+_TOLD = """
+    create temp table told as
+    with copies as (
+        select mount, operations.file, call_frame as frame, {copied} as bytes,
+               {level} = 'UNSTABLE' as unstable
+        from operations
+             join (select call, mount, call_frame from calls where not callback) using (call)
+             {ended}
+        where op = 'COPY' and executed and status = 0
+    ),
+    stored as (
+        select walked.mount, walked.file, walked.frame,
+               sum(copies.bytes) filter (unstable) as copied
+        from copies asof join walked
+             on copies.mount = walked.mount and copies.file = walked.file
+                and copies.frame <= walked.frame
+        group by all
+    )
+    select walked.* replace ((bytes + coalesce(copied, 0))::ubigint as bytes)
+    from walked left join stored using (mount, file, frame)
+         anti join copies using (mount, file, frame)
+"""
 
 _COMMITS = """
     select mount, count(*), count(distinct file), sum(bytes), count(*) filter (bytes = 0),

@@ -37,7 +37,8 @@ def test_last_use_and_remover_are_found() -> None:
     assert (pair.calls, pair.files, pair.expired) == (3, 2, 1)
     first, second = pair.shown
     assert first.unused_s == pytest.approx(0.019)
-    assert replace(first, unused_s=0.019) == StaleFile(
+    assert first.after_removal_s == pytest.approx(0.019)
+    assert replace(first, unused_s=0.019, after_removal_s=None) == StaleFile(
         "a", 2, ("GETATTR", "READ"), 3, 0.019, None, "10.0.0.3", "REMOVE", 5
     )
     assert second == StaleFile("b", 1, ("READ",), None, None, None, None, None, None)
@@ -53,6 +54,20 @@ def test_a_removal_afterwards_is_not_why() -> None:
     with trace_of(calls=calls, operations=operations, files=FILES) as trace:
         (pair,) = stale_handles(trace)
     assert pair.shown[0].remover is None
+
+
+@pytest.mark.parametrize(("took_ms", "remover"), [(9.9, None), (12, "10.0.0.2")])
+def test_a_removal_that_the_refused_call_met_is_why(took_ms: float, remover: str | None) -> None:
+    calls = [call(1, "READ", took_ms, **STALE), call(2, "REMOVE", 3)]
+    operations = [
+        operation(1, "READ", file=2, status=70),
+        operation(2, "REMOVE", file=2, directory=1, name="a"),
+    ]
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = stale_handles(trace)
+    (told,) = pair.shown
+    assert told.remover == remover
+    assert told.after_removal_s == (remover and pytest.approx(-0.013))
 
 
 def test_handles_that_were_cut_off_are_calls_without_files() -> None:

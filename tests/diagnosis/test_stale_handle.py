@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.namespace.stale_handles import StaleFile, StaleHandles
 from pcapnfs.diagnosis.rules.stale_handle import RULE
 from pcapnfs.record import replace
@@ -86,6 +88,36 @@ def test_handles_that_were_lost_at_a_restart() -> None:
     removed = replace(found, shown=(KNOWN,))
     (seen,) = seen_by(RULE, nothing(stale_handles=(removed,)))
     assert seen.title == "The client used handles of files that no longer exist"
+
+
+OWN = replace(KNOWN, calls=2, remover="10.0.0.2", after_removal_s=0.0003)
+RACED = replace(GONE, calls=2, files=1, shown=(OWN,))
+
+
+def test_a_client_that_raced_with_its_own_removal_is_told_so() -> None:
+    (seen,) = seen_by(RULE, nothing(stale_handles=(RACED,)))
+    assert seen.title == "The client used handles of files that it was removing itself"
+    assert (seen.severity, seen.confidence) == ("note", "certain")
+    assert "acdirmax" not in str(seen.advice)
+    under_way = replace(RACED, shown=(replace(OWN, after_removal_s=-0.02),))
+    assert seen_by(RULE, nothing(stale_handles=(under_way,)))[0].title == seen.title
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        replace(OWN, remover="10.0.0.3"),
+        replace(OWN, after_removal_s=1.1),
+        replace(OWN, after_removal_s=None),
+        replace(OWN, remover=None, remover_op=None, remover_frame=None, after_removal_s=None),
+    ],
+    ids=["another client", "long before", "no reply", "nobody"],
+)
+def test_what_is_no_race_is_told_as_gone(file: StaleFile) -> None:
+    for shown in (file,), (OWN, file):
+        (seen,) = seen_by(RULE, nothing(stale_handles=(replace(RACED, shown=shown),)))
+        assert seen.title == "The client used handles of files that no longer exist"
+        assert seen.severity == "warning"
 
 
 def test_handles_that_were_cut_off_may_work_later() -> None:

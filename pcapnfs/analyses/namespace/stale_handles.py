@@ -88,10 +88,10 @@ class StaleFile(Record):
     """Frame of the first call after the first refusal with which any client used the refused handle
     itself successfully; None when the capture has none: the file is gone, or has another handle."""
     remover: str | None
-    """Address of the client that removed or replaced it before; None when the capture does not
-    show it."""
+    """Address of the client that removed it before the first refusal was answered; None when the
+    capture does not show it."""
     remover_op: str | None
-    """`REMOVE`, `RMDIR` or `RENAME` (another file took its name); None likewise."""
+    """`REMOVE` or `RMDIR`; None likewise."""
     remover_frame: int | None
     """Frame of that call; None likewise."""
     renamed_frame: int | None = None
@@ -100,6 +100,9 @@ class StaleFile(Record):
     other_frame: int | None = None
     """Frame of the first call after the first refusal with which any client used another handle of
     the same file successfully; None when the capture has none."""
+    after_removal_s: float | None = None
+    """From the reply to the removal to the last call that was refused, seconds: below zero where it
+    was sent before that reply. None when the capture shows no removal, or no reply to it."""
 
 
 class StaleHandles(Record):
@@ -156,7 +159,7 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     shown: dict[tuple[str, str], list[StaleFile]] = {}
     for (
         client, server, identity, calls, ops, use, unused, later, remover, removal, frame, renamed,
-        other,
+        other, since,
     ) in rows:  # fmt: skip
         shown.setdefault((client, server), []).append(
             StaleFile(
@@ -171,6 +174,7 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
                 remover_frame=whole(frame),
                 renamed_frame=whole(renamed),
                 other_frame=whole(other),
+                after_removal_s=seconds(since),
             )
         )
     return tuple(
@@ -192,7 +196,8 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
 
 _FAILED = f"""
     create temp table failed as
-    select call, client, server, connection, op, status, call_frame, call_time from calls
+    select call, client, server, connection, op, status, call_frame, call_time, reply_time
+    from calls
     where (status in {STALE} or status = {NOENT} and coalesce({among("op", BY_HANDLE)}, false))
           and program = {NFS} and not callback
 """
@@ -214,7 +219,7 @@ _REFUSED = f"""
         from handles join (select file, identity from files) using (file) group by call
     )
     select call, client, server, connection, op, status = 10014 as expired,
-           status = {NOENT} as unfound, identity, file, call_frame, call_time
+           status = {NOENT} as unfound, identity, file, call_frame, call_time, reply_time
     from failed left join named using (call)
 """
 
@@ -286,6 +291,7 @@ _PAIRS = """
 _FIRST = """
     create temp table first as
     select client, server, identity, count(distinct call) as calls, min(call_time) as refused,
+           min(reply_time) as answered, max(call_time) as refused_last,
            list_sort(list(distinct op)) as ops
     from refused where identity is not null group by client, server, identity
     qualify row_number() over (
@@ -343,9 +349,11 @@ _FILES = f"""
               and not ({among("op", NO_HANDLE_USED)} and itself)
     ),
     removals as (
-        select identity, call_frame as frame, call_time as removed, client as remover, unbound.op
+        select identity, call_frame as frame, call_time as removed, reply_time as gone,
+               client as remover, unbound.op
         from unbound join (
-                 select call, client, call_frame, call_time from calls where not callback
+                 select call, client, call_frame, call_time, reply_time
+                 from calls where not callback
              ) using (call)
     ),
     renames as (
@@ -384,12 +392,13 @@ _FILES = f"""
              on told.identity = renames.identity and told.refused >= renames.renamed
     ),
     ended as (
-        select moved.*, remover, removals.op as removal, removals.frame as removal_frame
+        select moved.*, remover, removals.op as removal, removals.frame as removal_frame,
+               refused_last - gone as since_removal
         from moved asof left join removals
-             on moved.identity = removals.identity and moved.refused >= removals.removed
+             on moved.identity = removals.identity and moved.answered >= removals.removed
     )
     select client, server, identity, calls, ops, used_frame, unused, later_frame, remover, removal,
-           removal_frame, renamed_frame, other_frame
+           removal_frame, renamed_frame, other_frame, since_removal
     from ended left join again using (client, server, identity)
     order by client, server, calls desc, identity
 """

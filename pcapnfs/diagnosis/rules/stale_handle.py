@@ -21,6 +21,11 @@ LEAST = Threshold(
     "default of this tool",
 )
 
+RACE_S = 1.0
+"""So long after its own removal was answered, at most, a client's call still raced with it: a
+program had looked the file up before, and went on. Later, whoever uses the handle had it open, or
+sits on another machine behind the same address."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server. A handle refused once was looked up anew, as a rule."""
@@ -28,7 +33,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if pair.calls < values[LEAST.name]:
             continue
         told = _explanation(pair)
-        again = pair.calls > max(pair.files, 1) and told not in {_ALIVE, _CUT}
+        again = pair.calls > max(pair.files, 1) and told not in {_ALIVE, _CUT, _RACE}
+        sure = told == _ALIVE or (told in {_GONE, _RACE} and pair.told)
         yield Observed(
             severity="warning" if again or told == _FORGOTTEN else "note",
             title=told.title,
@@ -39,7 +45,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why=told.why,
             advice=told.advice,
             calls=pair.calls,
-            confidence="certain" if told == _ALIVE or (told == _GONE and pair.told) else "likely",
+            confidence="certain" if sure else "likely",
             data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             about=(pair.client, pair.server),
@@ -52,6 +58,8 @@ def _explanation(pair: StaleHandles) -> Explanation:
         return _GONE if pair.told else _CUT
     if all(file.next_use_frame is not None for file in pair.shown):
         return _ALIVE
+    if all(_raced(pair, file) for file in pair.shown):
+        return _RACE
     if any(file.next_use_frame is not None or file.remover is not None for file in pair.shown):
         return _GONE
     if all(file.renamed_frame is not None for file in pair.shown) and (
@@ -59,6 +67,16 @@ def _explanation(pair: StaleHandles) -> Explanation:
     ):
         return _RENAMED
     return _FORGOTTEN if pair.forgotten else _GONE
+
+
+def _raced(pair: StaleHandles, file: StaleFile) -> bool:
+    """Whether the client removed the file itself while it was about to use it."""
+    return (
+        file.next_use_frame is None
+        and file.remover == pair.client
+        and file.after_removal_s is not None
+        and file.after_removal_s <= RACE_S
+    )
 
 
 def _answers(pair: StaleHandles) -> str:
@@ -154,6 +172,22 @@ _GONE = Explanation(
     "looks the path up again once; a program that has the file open, or works in the "
     "directory, gets ESTALE, and data not yet written is lost.",
     advice=_WHERE_GONE,
+)
+
+
+_RACE = Explanation(
+    title="The client used handles of files that it was removing itself",
+    why="One program on the client removed the files while another one was about to use them: the "
+    "calls came while the removal was under way, or right behind it. Nobody else changed anything, "
+    "and no data is lost but that of files that were to go. A client looks the path up again once, "
+    "and finds that the file is gone, as it would on a local disk.",
+    advice=(
+        Advice(
+            "Nothing is to be mended at the server or in mount options. If a program fails for it "
+            "(ESTALE), do not let it look through files that another one is replacing, as git "
+            "status beside git checkout: run one after the other."
+        ),
+    ),
 )
 
 

@@ -31,6 +31,21 @@ def test_a_pair_has_its_mean_and_its_peak() -> None:
     assert not pair.sessions
 
 
+def test_where_calls_at_once_stay_at_a_number_it_is_told_who_goes_on() -> None:
+    calls = [
+        {**call(1 + place // 2, op, 9.9, file=1 + place % 2), "call": place, "connection": 1}
+        for place, op in enumerate(("OPEN", "OPEN", "READ", "READ"))
+    ]
+    with trace_of(calls=calls, connections=[connection(1)]) as trace:
+        (pair,) = caps(trace).pairs
+    assert pair.turns is not None
+    assert (pair.turns.calls, pair.turns.at_once) == (2, 2)
+    alone = {**call(5, "READ", 50, file=3), "call": 9, "connection": 1}
+    with trace_of(calls=[*calls, alone], connections=[connection(1)]) as trace:
+        (pair,) = caps(trace).pairs
+    assert (pair.peak, pair.turns) == (2, None)
+
+
 @pytest.mark.parametrize(("second", "at_once"), [(3, 2), (9, 1)])
 def test_connections_one_after_the_other_are_one_at_once(second: int, at_once: int) -> None:
     calls = [

@@ -353,6 +353,9 @@ ASKED_ELSEWHERE = {
         for column in ("op", "transmissions")
     ),
     ("own_ways", "calls", "call"),
+    # Who goes on first: where calls at once stay at a number.
+    ("caps", "calls", "op"),
+    ("caps", "calls", "file"),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.

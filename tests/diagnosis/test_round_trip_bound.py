@@ -12,10 +12,12 @@ from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.wire.caps import Caps, Pair
 from pcapnfs.analyses.wire.own_ways import OwnWay
 from pcapnfs.analyses.wire.round_trip import Vantage
+from pcapnfs.analyses.wire.turns import Turns
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
+from tests.diagnosis.limits import PAIR
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_captured_at_server import THERE
@@ -38,6 +40,17 @@ def test_a_far_server_is_a_problem() -> None:
     assert seen.claims == (Claim("stable", 1.0), Claim("unstable", 5.0))
     assert seen.frames == (70,)
     assert any("nearer" in advice.action for advice in seen.advice)
+
+
+def test_more_programs_are_not_advised_where_programs_wait_already() -> None:
+    pair = replace(PAIR, peak=2, at_peak_s=4.8, mean=1.96, turns=Turns(50, 5, 4.0))
+    held = Caps(pairs=(pair,), slots=())
+    (seen,) = seen_by(RULE, replace(bound_by("round_trips", **FAR), caps=held))
+    assert seen.advice[0].action.startswith("Let more calls through at once first")
+    assert not any("several processes" in advice.action for advice in seen.advice)
+    free = replace(held, pairs=(replace(pair, turns=Turns(50, 45, 0.0)),))
+    (seen,) = seen_by(RULE, replace(bound_by("round_trips", **FAR), caps=free))
+    assert any("several processes" in advice.action for advice in seen.advice)
 
 
 def test_round_trips_of_one_building_are_a_note() -> None:

@@ -1,7 +1,8 @@
 """Whether calls at once stayed at a limit: NFSv4.1 slots, the client's transport, one connection.
 
 Takes the answered NFS calls of clients; gives for each client and server how long how many were
-under way, and for each session how long all its slots were taken (RFC 8881 section 2.10.6.1).
+under way, whether programs took turns at few, and for each session how long all its slots were
+taken (RFC 8881 section 2.10.6.1).
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.mounts import sessions as _sessions
 from pcapnfs.analyses.mounts.sessions import sessions
+from pcapnfs.analyses.wire import turns as _turns
+from pcapnfs.analyses.wire.turns import Turns, turns
 from pcapnfs.programs import NFS
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _sessions.READS,
     traffic.READS,
+    _turns.READS,
     columns.of(
         calls="call mount callback program session call_first_time reply_time",
         connections="connection transport",
@@ -40,6 +44,13 @@ PAIRS = 1000
 
 SESSIONS = 20
 """Sessions that are looked at, busiest first."""
+
+FLAT = 0.5
+"""Share of the time with calls under way for which it must be as many as ever, two or more, before
+it is asked whether programs take turns."""
+
+TURNS_PAIRS = 20
+"""Pairs of which that is asked, most calls first."""
 
 
 class Pair(Record):
@@ -65,6 +76,8 @@ class Pair(Record):
     """They are TCP."""
     sessions: bool
     """Calls are in sessions of NFSv4.1."""
+    turns: Turns | None = None
+    """Who goes on first; None where it was seldom as many as ever (`FLAT`), or none goes on."""
 
 
 class Slots(Record):
@@ -132,6 +145,14 @@ def _pairs(trace: Trace) -> tuple[Pair, ...]:
                 sessions=place in in_sessions,
             )
         )
+    flat = [
+        place
+        for place, pair in enumerate(found)
+        if pair.peak > 1 and pair.at_peak_s >= FLAT * pair.busy_s
+    ]
+    for place in flat[:TURNS_PAIRS]:
+        of_pair = [mount for mount, group in groups.items() if group == place]
+        found[place] = replace(found[place], turns=turns(trace, of_pair, found[place].peak))
     return tuple(found)
 
 

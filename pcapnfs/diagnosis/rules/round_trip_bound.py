@@ -13,6 +13,7 @@ from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.analyses.wire.half import FEW_ACKS
 from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules import concurrency_cap
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import replace
 
@@ -75,6 +76,11 @@ _LOOK_AT_LESS = Advice(
 _AT_ONCE = Advice(
     "Do more at once: several processes or threads, make -j, parallel copy tools; calls of "
     "different files need not wait for one another."
+)
+
+_NOT_YET = Advice(
+    "Let more calls through at once first: programs wait until fewer are under way, as the finding "
+    "on that says, and more programs make nothing faster until then."
 )
 
 _WHOSE = Advice(
@@ -151,7 +157,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         f"{_network(material, found)}{COSTS if claims else ''}",
         why="A program that does one thing after the other waits for each call; what it takes is "
         "the number of calls times the round trip, however fast disks and links are.",
-        advice=_advice(material, found),
+        advice=_advice(material, values, found),
         confidence="certain"
         if found.network_rtt_s is not None and not _by_late_acks(material, found)
         else "likely",
@@ -318,7 +324,13 @@ def _makes(found: Bottleneck) -> bool:
     return made >= max(FILES, STORING * found.calls)
 
 
-def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
+def _at_once(material: Material, values: Values, found: Bottleneck) -> Advice:
+    """What makes more calls overlap: where programs wait already, not more of them."""
+    few = concurrency_cap.few(material, values)
+    return _NOT_YET if (found.about in few if found.about else few) else _AT_ONCE
+
+
+def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advice, ...]:
     nearer = Advice("Run the job nearer to the server: same site, same switch, or on the server.")
     served = Advice(
         "The server itself takes most of each round trip: look at its processor, its power "
@@ -326,10 +338,11 @@ def _advice(material: Material, found: Bottleneck) -> tuple[Advice, ...]:
     )
     stores = found.stable_calls >= max(1.0, STORING * found.calls)
     one_stream = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
-    fewer = (one_stream, _AT_ONCE) if stores else (_AT_ONCE, _LOOK_AT_LESS)
+    more = _at_once(material, values, found)
+    fewer = (one_stream, more) if stores and more == _AT_ONCE else (more, _LOOK_AT_LESS)
     on_reads = _on_reads(material, found)
     if on_reads is not None:
-        fewer = (on_reads, _AT_ONCE)
+        fewer = (on_reads, more)
     slow = Advice(
         "See first why some calls took so much longer than the others: where no finding on loss, "
         "waiting or slow calls tells, pcapnfs report shows when it was, perfile what they were "

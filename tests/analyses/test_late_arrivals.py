@@ -85,6 +85,19 @@ def test_what_they_took_longer_is_the_path_s() -> None:
     assert path.full_bytes_per_s == pytest.approx(6_563_600)
 
 
+@pytest.mark.parametrize(("quick", "confidence"), [(0, "certain"), (12, "certain"), (13, "likely")])
+def test_some_that_are_late_among_others_may_be_a_machine_that_stood_still(
+    quick: int, confidence: str
+) -> None:
+    late = [write(1 + number, 100 * number, 30 + 7 * (number % 3)) for number in range(12)]
+    others = [write(20 + number, 50 + 80 * number, 1) for number in range(quick)]
+    beyond = [write(50, 2000, 1)]
+    with trace_of(calls=[*late, *others, *beyond], connections=[CONNECTION]) as trace:
+        ((pair,), (path,)) = late_arrivals(trace), slower_paths(trace)
+    assert (pair.calls, pair.meanwhile, pair.bytes_per_s) == (12, 12 + quick, None)
+    assert (path.confidence, path.late_calls) == (confidence, 12)
+
+
 def test_small_calls_behind_them_had_not_arrived_either() -> None:
     calls = full(2)
     calls.append(write(17, 201, 80, call_bytes=120, unreceived_time=None))

@@ -6,6 +6,7 @@ from pcapnfs.analyses.wire.slower_path import SlowerPath
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.slower_path import RULE
 from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import nothing, seen_by
 
 LONGER = SlowerPath(
@@ -36,6 +37,15 @@ def test_calls_that_came_late_are_told_with_what_shows_it() -> None:
     assert seen.title == "The link to the server was full for a while"
     assert "320 calls had not reached the server after 60.0 ms (median), as acknowl" in seen.seen
     assert seen.data == "320 late calls on 1 connection"
+
+
+def test_what_late_calls_cost_is_no_guess_where_their_reason_is_one() -> None:
+    late = replace(LONGER, late_calls=320, confidence="likely")
+    (seen,) = seen_by(RULE, replace(bound_by("round_trips"), slower_paths=(late,)))
+    assert (seen.severity, seen.confidence) == ("problem", "likely")
+    answers = replace(late, late_calls=0)
+    (seen,) = seen_by(RULE, replace(bound_by("round_trips"), slower_paths=(answers,)))
+    assert seen.severity == "warning"
 
 
 def test_it_says_when_and_by_what_it_is_known() -> None:

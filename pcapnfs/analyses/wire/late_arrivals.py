@@ -94,6 +94,9 @@ class LateArrivals(Record):
     """The usual round trip to the server, seconds."""
     bytes_per_s: float | None
     """How fast large ones arrived, bytes a second, where they did so evenly; None where not."""
+    meanwhile: int
+    """Calls of so many bytes that were sent meanwhile, from the first of them to the last, these
+    included: `BRINGS_BYTES`."""
 
 
 @once
@@ -113,8 +116,11 @@ def late_arrivals(trace: Trace) -> tuple[LateArrivals, ...]:
             median_s=median / NANOSECONDS,
             usual_s=usual / NANOSECONDS,
             bytes_per_s=rates.get((client, server)),
+            meanwhile=integer(meanwhile),
         )
-        for client, server, calls, connections, begin, end, median, usual in trace.rows(_TOLD)
+        for client, server, calls, connections, begin, end, median, usual, meanwhile in trace.rows(
+            _TOLD
+        )
     )
 
 
@@ -201,9 +207,21 @@ _LATE = f"""
 """
 
 _TOLD = f"""
-    select client, server, count(*), count(distinct connection), min(call_time),
-           max(call_time + took), median(took), any_value(usual)
-    from {TABLE} group by client, server order by min(call_time), client, server
+    with told as (
+        select client, server, count(*) as late, count(distinct connection) as connections,
+               min(call_time) as begun, max(call_time) as last,
+               max(call_time + took) as ended, median(took) as took, any_value(usual) as usual
+        from {TABLE} group by client, server
+    ),
+    sent as (
+        select client, server, count(*) as meanwhile
+        from calls join told using (client, server)
+        where not callback and reply_time is not null and call_bytes >= {BRINGS_BYTES}
+              and call_time between begun and last
+        group by client, server
+    )
+    select client, server, late, connections, begun, ended, took, usual, coalesce(meanwhile, 0)
+    from told left join sent using (client, server) order by begun, client, server
 """
 
 

@@ -59,6 +59,11 @@ its server was known to be longer: `call`, `client`, `call_frame`; `row` of the 
 waited for replies on a link that these filled is in the row `transfer`, as their bytes are."""
 
 
+MOST_LATE = 0.5
+"""Part of the calls sent meanwhile from which on it is certain that the path made them late. Of
+fewer, with others in between that arrived at once, a machine that stands still for moments may be
+the reason: what it takes in then, it takes in bit by bit, too."""
+
 MOVING = "transfer"
 """The row of what waited for replies on a link that these filled."""
 
@@ -94,8 +99,9 @@ class SlowerPath(Record):
     soon: int
     """Those of the ACKs without data that came soon after another: these were not delayed."""
     confidence: Confidence
-    """`certain`: no ACK may be delayed for as long, or many were not; `likely`: none is in
-    practice; `possible`: an end that was busy would look the same."""
+    """`certain`: no ACK may be delayed for as long, or many were not, or most calls of the time
+    arrived late; `likely`: none is in practice, or some calls arrived late; `possible`: an end that
+    was busy would look the same."""
     calls: int = 0
     """Calls that were under way then, from the first byte to that of the reply; only of the
     server's half, whose time is theirs, and if it is not merely possible. On a link that data
@@ -313,7 +319,9 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
         turns=0,
         full=0,
         soon=0,
-        confidence="certain",
+        confidence="certain"
+        if late.bytes_per_s or late.calls >= MOST_LATE * late.meanwhile
+        else "likely",
         full_bytes_per_s=late.bytes_per_s,
         full_of="calls" if late.bytes_per_s else None,
         late_calls=late.calls,

@@ -105,7 +105,9 @@ def _rate(path: SlowerPath) -> str:
 def _severity(path: SlowerPath, material: Material) -> Severity:
     if not path.known:
         return "note"
-    severity = by_cost(material, by_row(path.time_s), sure=path.confidence == "certain")
+    # That these calls arrived late is certain, and what it cost, whatever made them late.
+    sure = path.confidence == "certain" or path.late_calls > 0
+    severity = by_cost(material, by_row(path.time_s), sure=sure)
     # What it cost beside calls of others, on the client's half, nobody knows.
     return "warning" if path.side == "client" and severity == "note" else severity
 

@@ -230,10 +230,12 @@ def _time_s(pair: TcpStalls, held: Sequence[LossRate]) -> Mapping[str, float]:
 def _held_down(rate: LossRate) -> str:
     """How fast data moved, and how fast TCP moves it where so much is lost."""
     several = rate.connections > 1
+    on_the_wire = units.count(round(rate.lost / rate.lost_share))
     return (
         f" The {rate.sender}'s data moved at {units.rate(rate.bytes_per_s)}"
         + (f" on each of {units.count(rate.connections)} connections" if several else "")
-        + f"; {units.count(rate.lost)} of its segments ({units.share(rate.lost_share)}) were lost. "
+        + f"; of its {on_the_wire} segments on the wire (the capture may have several as one) "
+        f"{units.count(rate.lost)} were lost ({units.share(rate.lost_share)}). "
         f"Where that many are and a round trip takes {units.duration(rate.rtt_s)}, TCP comes to "
         f"about {units.size(rate.allowed_bytes_per_s)} a second"
         + (" on a connection." if several else ".")

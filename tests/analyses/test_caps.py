@@ -39,7 +39,7 @@ def test_where_calls_at_once_stay_at_a_number_it_is_told_who_goes_on() -> None:
     with trace_of(calls=calls, connections=[connection(1)]) as trace:
         (pair,) = caps(trace).pairs
     assert pair.turns is not None
-    assert (pair.turns.calls, pair.turns.at_once) == (2, 2)
+    assert (pair.turns.calls, pair.turns.soon) == (2, 2)
     alone = {**call(5, "READ", 50, file=3), "call": 9, "connection": 1}
     with trace_of(calls=[*calls, alone], connections=[connection(1)]) as trace:
         (pair,) = caps(trace).pairs

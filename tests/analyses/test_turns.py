@@ -38,14 +38,28 @@ def told(calls: Sequence[Row], most: int = 2) -> Turns | None:
 
 def test_who_waits_lets_the_others_go_first() -> None:
     # Of eight programs two go at once: six others come before the next of the same.
-    assert told(in_turn(8, most=2)) == Turns(calls=80, at_once=0, between=6.0)
+    assert told(in_turn(8, most=2)) == Turns(calls=80, soon=0, between=6.0)
 
 
 def test_who_need_not_wait_goes_on_at_once() -> None:
     found = told(in_turn(2, most=2))
     assert found is not None
-    assert (found.calls, found.at_once) == (20, 20)
+    assert (found.calls, found.soon) == (20, 20)
     assert found.between < 2
+
+
+def test_who_opens_two_files_before_it_reads_both_has_few_before_half_of_its_calls() -> None:
+    """As diff: of four at once, each opens two files and reads them; they take the same pace."""
+    steps = (("ACCESS", 1), ("ACCESS", 2), ("READ", 1), ("READ", 2))
+    calls: list[Row] = []
+    for number in range(10):
+        for place, (op, which) in enumerate(steps):
+            for program in range(4):
+                about = 100 * program + 2 * number + which
+                begun = call(1 + number * 4 + place, op, 9.9, file=about)
+                calls.append({**begun, "call": 1 + len(calls)})
+    # One round of the four comes between the ACCESS and the READ of each file.
+    assert told(calls, most=4) == Turns(calls=80, soon=80, between=4.0)
 
 
 def test_files_that_were_gone_over_before_show_nothing() -> None:
@@ -54,7 +68,7 @@ def test_files_that_were_gone_over_before_show_nothing() -> None:
     looked = [call(1 + number, "GETATTR", 9, file=number) for number in range(many)]
     read = [call(1 + many + number, "READ", 9, file=number) for number in range(many)]
     assert told([*looked, *read]) is None
-    assert told([*looked[2:], *read[2:]]) == Turns(calls=32, at_once=0, between=31.0)
+    assert told([*looked[2:], *read[2:]]) == Turns(calls=32, soon=0, between=31.0)
 
 
 @pytest.mark.parametrize(

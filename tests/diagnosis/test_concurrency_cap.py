@@ -46,8 +46,8 @@ def test_programs_that_wait_show_a_lower_limit() -> None:
 
 @pytest.mark.parametrize(
     "turns",
-    [None, Turns(49, 0, 6.0), Turns(50, 6, 6.0), Turns(50, 0, 3.5)],
-    ids=["not asked", "few", "at once", "few others"],
+    [None, Turns(49, 0, 6.0), Turns(50, 6, 6.0)],
+    ids=["not asked", "few", "at once"],
 )
 def test_programs_that_go_on_at_once_do_no_more(turns: Turns | None) -> None:
     assert seen_by(RULE, limited(pair=replace(FEW, turns=turns))) == []

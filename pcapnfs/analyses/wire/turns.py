@@ -39,6 +39,11 @@ SETS = ("SETATTR",)
 MOST_CALLS = 1 << 17
 """So many calls of a client at a server are looked at, the first: more tell no more."""
 
+OTHERS = 2
+"""So many others for each call that may be under way come before those of programs that take turns.
+Who compares two files (diff) opens both, and then reads both: between the open of the second and
+its READ there is one call of its own, and with it one of each of the others."""
+
 MOST_BETWEEN = 16
 """What came after more others than this, for each call that may be under way, was left for later by
 its program, which went over many files before."""
@@ -49,9 +54,9 @@ class Turns(Record):
 
     calls: int
     """So many of them."""
-    at_once: int
-    """Those before which the client had sent fewer others, since the answer that they follow, than
-    may be under way at once."""
+    soon: int
+    """Those before which the client had sent few others since the answer that they follow: fewer
+    than twice as many (`OTHERS`) as may be under way at once."""
     between: float
     """Calls that it had sent since that answer, median."""
 
@@ -67,12 +72,12 @@ def turns(trace: Trace, mounts: Iterable[int], most: int) -> Turns | None:
     Returns:
         None where there are no such calls.
     """
-    ((calls, at_once, between),) = trace.rows(
-        _TURNS, {"mounts": list(mounts), "peak": most, "longest": most * MOST_BETWEEN}
+    ((calls, soon, between),) = trace.rows(
+        _TURNS, {"mounts": list(mounts), "few": OTHERS * most, "longest": MOST_BETWEEN * most}
     )
     if not calls:
         return None
-    return Turns(calls=integer(calls), at_once=integer(at_once), between=float(between))
+    return Turns(calls=integer(calls), soon=integer(soon), between=float(between))
 
 
 _TURNS = f"""
@@ -99,6 +104,6 @@ _TURNS = f"""
         select greatest(going_on.before_it - numbered.until_it, 0) as many
         from going_on asof join numbered on going_on.answered >= numbered.began
     )
-    select count(*), count(*) filter (many < $peak), median(many)
+    select count(*), count(*) filter (many < $few), median(many)
     from others where many <= $longest
 """

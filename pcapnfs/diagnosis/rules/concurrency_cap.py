@@ -27,11 +27,9 @@ TURNS = Threshold(
     "with which programs go on with a file; below, nothing shows whether they wait",
     "default of this tool",
 )  # fmt: skip
-AT_ONCE = 0.1
-"""Share of these that are sent at once at most: whoever need not wait goes on at once."""
-OTHERS = 2
-"""So many others come before each, median, for each call under way: a program that opens two files
-and then reads both has one of its own in between, and one of each of the others."""
+SOON = 0.1
+"""Share of these before which few others are sent, at most: whoever need not wait goes on at once.
+Of diff, four at a time, it was half; of eight programs for two calls less than a hundredth."""
 MANY = 128
 """Calls at once from which on some servers slow down (SUSE, document 7023238)."""
 
@@ -87,12 +85,7 @@ def few(material: Material, values: Values) -> frozenset[tuple[str, str]]:
 def _taken(pair: Pair, values: Values) -> Turns | None:
     """How programs take turns; None where no more of them are at it than calls are under way."""
     turns = pair.turns
-    if (
-        turns is None
-        or turns.calls < values[TURNS.name]
-        or turns.at_once > AT_ONCE * turns.calls
-        or turns.between < OTHERS * pair.peak
-    ):
+    if turns is None or turns.calls < values[TURNS.name] or turns.soon > SOON * turns.calls:
         return None
     return turns
 

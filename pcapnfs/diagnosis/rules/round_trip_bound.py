@@ -338,8 +338,9 @@ def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advi
     )
     stores = found.stable_calls >= max(1.0, STORING * found.calls)
     one_stream = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
+    less = one_stream if stores else _LOOK_AT_LESS
     more = _at_once(material, values, found)
-    fewer = (one_stream, more) if stores and more == _AT_ONCE else (more, _LOOK_AT_LESS)
+    fewer = (less, more) if stores and more == _AT_ONCE else (more, less)
     on_reads = _on_reads(material, found)
     if on_reads is not None:
         fewer = (on_reads, more)

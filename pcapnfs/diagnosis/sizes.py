@@ -95,7 +95,7 @@ class Transfers(Record):
             at_most="problem" if sure else "warning",
             title=f"Small {self.what}s: {verdict.title}",
             seen=f"In this capture, {verdict.evidence}. {self._fewer(runs)}",
-            why=self._why(),
+            why=self._why(runs),
             advice=(
                 Advice(
                     f"Mount without {self.option}: client and server then agree on the largest "
@@ -137,7 +137,7 @@ class Transfers(Record):
             seen=f"The server told the client that a {self.what} may have "
             f"{units.size(allowed)} at most, and {units.count(runs.in_runs)} of "
             f"{units.counted(runs.calls, self.what)} continued one another. {self._fewer(runs)}",
-            why=self._why(),
+            why=self._why(runs),
             advice=(
                 Advice(
                     "Raise the server's largest transfer size (Linux: "
@@ -153,9 +153,10 @@ class Transfers(Record):
             about=about,
         )
 
-    def _why(self) -> str:
+    def _why(self, runs: Runs) -> str:
         commit = " If a file does not fit one WRITE, a COMMIT comes on top."
-        return _WHY + (commit if self.what == "WRITE" else "")
+        why = _WHY_AHEAD if _mostly_ahead(runs) else _WHY
+        return why + (commit if self.what == "WRITE" else "")
 
     def _untold(self, about: tuple[str, str], runs: Runs) -> Observed:
         return Observed(
@@ -167,7 +168,7 @@ class Transfers(Record):
             "another.",
             why="These attributes of NFSv4 may be left out (RFC 8881 section 5.8.2). A Linux "
             "client then moves 1 KiB in a call, and lists directories in as small pieces, whatever "
-            f"{self.option} the mount asks for. {self._why()}",
+            f"{self.option} the mount asks for. {self._why(runs)}",
             advice=(
                 Advice(
                     "Ask the maker of the server for the attributes maxread and maxwrite: no mount "
@@ -194,7 +195,17 @@ class Transfers(Record):
             size = units.size(runs.allowed_bytes)
         return (
             f"Pieces of {size} would have spared {units.count(runs.merged.calls)} of "
-            f"{units.counted(runs.calls, self.what)}."
+            f"{units.counted(runs.calls, self.what)}.{self._ahead(runs)}"
+        )
+
+    def _ahead(self, runs: Runs) -> str:
+        """What of their time counts, where that is not all."""
+        if not runs.ahead:
+            return ""
+        which = "All" if runs.ahead == runs.calls else f"{units.count(runs.ahead)} of them"
+        return (
+            f" {which} were sent while others of their file were under way: of these, only the "
+            "server's work for each call counts as cost."
         )
 
 
@@ -216,6 +227,18 @@ _WHY = (
     "Each call has its own round trip and its own work on both sides; a file that is cut into "
     "small pieces needs many of them."
 )
+
+
+_WHY_AHEAD = (
+    "Each call has its own work on both sides. But most did not wait for the one before, so that "
+    "their round trips overlapped: larger pieces save none of these where as many bytes are under "
+    "way, and more than is told here where more are."
+)
+
+
+def _mostly_ahead(runs: Runs) -> bool:
+    """Whether half of those that continue one another, or more, did not wait for one another."""
+    return runs.ahead > 0 and 2 * runs.ahead >= runs.in_runs
 
 
 def _data(what: str, runs: Runs) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.caching.spared import NONE
 from pcapnfs.analyses.data.transfer_runs import TransferRuns, transfer_runs
-from tests.unit.rows import Row, call, file, operation, trace_of
+from tests.unit.rows import MILLISECOND, Row, call, file, operation, trace_of
 
 LIMIT = [
     call(0, "FSINFO", 1, call_first_frame=0, call_frame=0),
@@ -45,6 +45,77 @@ def test_what_the_server_allows_decides_how_many_are_left_out() -> None:
     assert runs.writes.merged_stable_s == 0
     assert runs.writes.merged.frames == (1,)
     assert runs.sync == NONE
+
+
+FAR: Row = {
+    "connection": 0,
+    "transport": "TCP",
+    "client": "10.0.0.2",
+    "server": "10.0.0.1",
+    "handshake": True,
+    "syn_rtt": 36 * MILLISECOND,
+    "ack_rtt": 0,
+}
+"""A connection at the client, with a round trip of 36 ms."""
+
+
+def pipelined(
+    numbers: range, *, op: str = "WRITE", srt_ms: float = 40, files: int = 1
+) -> TransferRuns:
+    """Calls 10 ms apart, each of which takes so long, in so many files in turn, at a client."""
+    kind = {"READ": "read", "WRITE": "unstable_write"}[op]
+    calls, operations = [LIMIT[0]], [LIMIT[1]]
+    for number in numbers:
+        about = 1 + number % files
+        calls.append(call(number, op, srt_ms, file=about, stability=kind))
+        place = number // files * 4096
+        operations.append(operation(number, op, file=about, offset=place, requested=4096))
+    with trace_of(calls=calls, operations=operations, connections=[FAR]) as trace:
+        (pair,) = transfer_runs(trace)
+    return pair
+
+
+@pytest.mark.parametrize(("op", "left_out"), [("WRITE", 6), ("READ", 4)])
+def test_who_sends_ahead_saves_what_the_server_does_for_each_and_no_round_trips(
+    op: str, left_out: int
+) -> None:
+    """Of 40 ms each 36 ms are the network's, and eight in a row take 110 ms of the clock."""
+    found = pipelined(range(1, 9), op=op)
+    runs = found.reads if op == "READ" else found.writes
+    assert (runs.calls, runs.merged.calls, runs.ahead) == (8, left_out, 8)
+    assert runs.merged.time_s == pytest.approx(0.110 * 4 / 40 * left_out / 8, rel=0.01)
+
+
+def test_who_waits_for_each_saves_the_round_trips() -> None:
+    """Also where the next one is sent as the answer comes, or another file's is under way."""
+    runs = pipelined(range(1, 9), srt_ms=10).writes
+    assert (runs.merged.calls, runs.ahead) == (6, 0)
+    assert runs.merged.time_s == pytest.approx(0.080 * 6 / 8)
+    # Four files in turn: each waits for its own.
+    runs = pipelined(range(4, 36), files=4).writes
+    assert (runs.merged.calls, runs.ahead) == (24, 0)
+    assert runs.merged.time_s == pytest.approx(0.350 * 24 / 32, rel=0.01)
+
+
+def test_the_work_for_each_is_no_more_than_the_quickest_took() -> None:
+    """Those of 100 ms wait for something else, as for the disk or for one another."""
+    slow = pipelined(range(1, 42), srt_ms=100).writes
+    quick = [100.0 if number % 10 else 37.0 for number in range(1, 42)]
+    calls = [
+        call(number, "WRITE", srt_ms, file=1, stability="unstable_write")
+        for number, srt_ms in enumerate(quick, 1)
+    ]
+    operations = [
+        operation(number, "WRITE", file=1, offset=number * 4096, requested=4096)
+        for number in range(1, 42)
+    ]
+    with trace_of(
+        calls=[LIMIT[0], *calls], operations=[LIMIT[1], *operations], connections=[FAR]
+    ) as trace:
+        (pair,) = transfer_runs(trace)
+    assert pair.writes.merged.calls == slow.merged.calls == 30
+    assert slow.merged.time_s == pytest.approx(0.500 * 64 / 100 * 30 / 41, rel=0.01)
+    assert pair.writes.merged.time_s <= 0.001 * 30 + 1e-6
 
 
 def test_reads_have_their_own_limit() -> None:

@@ -56,3 +56,20 @@ def test_a_client_that_sends_at_once_is_the_other_reason() -> None:
     assert "write=eager" in seen.advice[1].action
     (seen,) = seen_by(RULE, mounted(SMALL))
     assert not any("eager" in advice.action for advice in seen.advice)
+
+
+def test_what_was_sent_ahead_is_told_and_its_round_trips_are_not_blamed() -> None:
+    (seen,) = seen_by(RULE, mounted(SMALL))
+    assert "under way" not in seen.seen
+    assert seen.why.startswith("Each call has its own round trip")
+    most = replace(MOVED, writes=replace(RUNS, ahead=300))
+    (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(most,)))
+    assert "300 of them were sent while others of their file were under way" in seen.seen
+    assert "their round trips overlapped" in seen.why
+    assert seen.why.endswith("a COMMIT comes on top.")
+    few = replace(MOVED, writes=replace(RUNS, ahead=299))
+    (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(few,)))
+    assert seen.why.startswith("Each call has its own round trip")
+    every = replace(MOVED, writes=replace(RUNS, ahead=640))
+    (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(every,)))
+    assert "All were sent while others" in seen.seen

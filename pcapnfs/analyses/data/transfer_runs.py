@@ -18,8 +18,8 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.data import sent_ahead, written_back
 from pcapnfs.analyses.data import transfers as _transfers
-from pcapnfs.analyses.data import written_back
 from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.analyses.data.transfer_sizes import (
     ALLOWED_READS,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _transfers.READS,
     shares.READS,
+    sent_ahead.READS,
     ALLOWED_READS,
     WITHHELD_READS,
     written_back.READS,
@@ -72,12 +73,15 @@ class Runs(Record):
     capture does not tell."""
     merged: Spared
     """Those that would be left out if each moved as much as the server allows, or, where they do so
-    already, 1 MiB; of runs of the largest size, with their part of the time. Nothing when what the
-    server allows is not known."""
+    already, 1 MiB; of runs of the largest size, with their part of the time: of those that were
+    sent while others of their file were under way, the server's work for each alone (`sent_ahead`).
+    Nothing when what the server allows is not known."""
     merged_stable_s: float
     """The part of `merged.time_s` for WRITEs that were on stable storage when answered, seconds."""
     even: int = 0
     """Those in runs of ten or more of which all but the last had one size."""
+    ahead: int = 0
+    """Those sent while others of their file were under way, of files that would need fewer."""
 
 
 class TransferRuns(Record):
@@ -151,11 +155,11 @@ def transfer_runs(trace: Trace, division: Division | None = None) -> tuple[Trans
                 "largest": LARGEST_BYTES,
             },
         )
+        cursor.execute(_FEWER, {"largest": LARGEST_BYTES})
+        sent_ahead.register(trace, cursor, walked.mounts)
         runs = {
             (mount, bool(reading)): _runs(*values)
-            for mount, reading, *values in cursor.execute(
-                _MERGED, {"largest": LARGEST_BYTES}
-            ).fetchall()
+            for mount, reading, *values in cursor.execute(_MERGED).fetchall()
         }
         synchronous = _synchronous(cursor)
     nothing = Runs(0, 0, 0, None, spared.NONE, 0.0)
@@ -207,6 +211,7 @@ def _runs(
     pause: object,
     frames: object,
     even: object,
+    ahead: object,
 ) -> Runs:
     """Read a row of `_MERGED`."""
     return Runs(
@@ -217,6 +222,7 @@ def _runs(
         merged=spared.of_row((left_out, share, pause, frames)),
         merged_stable_s=seconds(stable) or 0.0,
         even=integer(even),
+        ahead=integer(ahead),
     )
 
 
@@ -234,23 +240,42 @@ _RUNS = f"""
 """
 """Runs, also those of a single call, with what the server allows."""
 
+_FEWER = """
+    create temp table fewer as
+    -- What is smaller than the rest was not cut to size: it was all there was to move.
+    select *, case when bytes > (calls - 1) * biggest
+              then greatest(calls - ceil(bytes / case when allowed > biggest then allowed
+                                                      when allowed > 0 then $largest end), 0)
+              else 0 end::bigint as left_out
+    from (select *, max(largest) over (partition by mount, reading) as biggest from runs)
+"""
+"""The runs, with how many of their calls would be left out."""
+
 _MERGED = f"""
-    with fewer as (
-        -- What is smaller than the rest was not cut to size: it was all there was to move.
-        select *, case when bytes > (calls - 1) * biggest
-                  then greatest(calls - ceil(bytes / case when allowed > biggest then allowed
-                                                          when allowed > 0 then $largest end), 0)
-                  else 0 end::bigint as left_out
-        from (select *, max(largest) over (partition by mount, reading) as biggest from runs)
+    with told as (
+        select fewer.*, coalesce(ahead.ahead, 0) as sent_ahead,
+               share * (left_out / fewer.calls) as whole,
+               -- Of those sent ahead, the work alone: as much of it as of the file's calls.
+               if(left_out = 0, 0,
+                  least(whole, whole * coalesce(alone, 1)
+                               + coalesce(work * (left_out / ahead.calls), 0))) as spared
+        from fewer left join {sent_ahead.TABLE} as ahead using (mount, file, reading)
+    ),
+    files as (
+        select mount, reading, sum(sent_ahead) as ahead
+        from (select mount, file, reading, any_value(sent_ahead) as sent_ahead
+              from told group by mount, file, reading)
+        group by mount, reading
     )
     select mount, reading, sum(calls), sum(calls) filter (calls > 1), max(largest), max(allowed),
-           coalesce(sum(left_out), 0), sum((share * (left_out / calls))::bigint),
-           sum((stable_share * (left_out / calls))::bigint),
+           coalesce(sum(left_out), 0), sum(spared::bigint),
+           sum((spared * coalesce(stable_share / nullif(share, 0), 0))::bigint),
            sum((pause * (left_out / calls))::bigint),
            coalesce(arg_max(frame, (left_out, -frame::bigint), {EXAMPLES})
                         filter (left_out > 0), []),
-           coalesce(sum(calls) filter (calls >= {LONG} and bytes > (calls - 1) * largest), 0)
-    from fewer group by mount, reading
+           coalesce(sum(calls) filter (calls >= {LONG} and bytes > (calls - 1) * largest), 0),
+           any_value(ahead)
+    from told join files using (mount, reading) group by mount, reading
 """
 
 _SYNCHRONOUS = f"""

@@ -31,7 +31,7 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pcapnfs.analyses.wire.half import Half
     from pcapnfs.trace import Trace
@@ -194,7 +194,9 @@ _BY_FILE = f"""
 """
 
 
-def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
+def timed(
+    trace: Trace, which: str, mounts: Mapping[int, tuple[str, str]] | None = None
+) -> tuple[str, dict[str, object]]:
     """SQL: some calls with the time that they were at the server, as the CTE `timed` of a query.
 
     It holds `call`, `server`, `op`, `stability`, `call_frame`, `share`, `srt`, the nanoseconds that
@@ -204,6 +206,8 @@ def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
     Args:
         trace: The trace.
         which: SQL: a condition on the calls.
+        mounts: Addresses of client and server by `calls.mount`, on a connection where that is the
+            number of a part; None on all others.
 
     Returns:
         The SQL, and the values that it takes.
@@ -216,7 +220,7 @@ def timed(trace: Trace, which: str) -> tuple[str, dict[str, object]]:
         )
         for pair in round_trips(trace).pairs
     }
-    mounts = traffic.mounts(trace)
+    mounts = traffic.mounts(trace) if mounts is None else mounts
     # By how much a path is longer changes while a queue on it fills: of that, the least is known.
     longer = ""
     if slower_path.register(trace):

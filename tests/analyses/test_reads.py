@@ -38,7 +38,7 @@ from pcapnfs.analyses.captured import (
     put_behind,
     trust,
 )
-from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
+from pcapnfs.analyses.data import commits, layouts, sent_ahead, transfer_runs, write_shapes
 from pcapnfs.analyses.forecasts import bottleneck, model
 from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import (
@@ -574,6 +574,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (put_behind, "any_place"),
     (readdir, "any_plain"),
     (savings, "any_cuttable"),
+    (sent_ahead, "any_cut"),
     (server_times, "any_slow"),
     (silent_calls, "any_found"),
     (silent_calls, "any_silent"),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     moves.READS,
-    server_times.READS,
+    server_times.TIMED_READS,
     shares.READS,
     _network_path.READS,
     columns.of(calls="call mount callback op call_time reply_time srt transmissions"),
@@ -60,8 +60,7 @@ def register(
         cursor: The connection, where `calls.mount` may be the number of a part.
         mounts: Addresses of client and server by that number.
     """
-    # Most captures have no run that would need fewer, and to measure all calls takes a while.
-    if cursor.execute("select 1 from fewer where left_out > 0 limit 1").fetchone() is None:
+    if not any_cut(cursor):
         cursor.execute(_NOTHING)
         return
     moves.register(trace)
@@ -79,7 +78,13 @@ def register(
     )
 
 
-_MOVED = f"""{among("op", MOVING)} and srt is not null and transmissions = 1"""
+def any_cut(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether any run would need fewer: of most captures none, and to measure calls takes long."""
+    found = cursor.execute("select 1 from fewer where left_out > 0 limit 1").fetchone()
+    return found is not None
+
+
+_MOVED = f"{among('op', MOVING)} and srt is not null and transmissions = 1"
 
 _NOTHING = f"""
     create temp table {TABLE} as

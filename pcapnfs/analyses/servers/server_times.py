@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.wire.half import Half
     from pcapnfs.trace import Trace
 
-READS = columns.together(
+TIMED_READS = columns.together(
     queued_replies.READS,
     _own_ways.READS,
     shares.READS,
@@ -45,9 +45,14 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call connection mount server op stability call_frame call_time unreceived_time "
-        "reply_first_time srt transmissions status file",
-        files="file path",
+        "reply_first_time srt transmissions",
     ),
+)
+"""The columns that `timed` reads."""
+
+READS = columns.together(
+    TIMED_READS,
+    columns.of(calls="status file", files="file path"),
 )
 """The columns that the queries here read."""
 

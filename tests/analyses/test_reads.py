@@ -38,7 +38,14 @@ from pcapnfs.analyses.captured import (
     put_behind,
     trust,
 )
-from pcapnfs.analyses.data import commits, layouts, sent_ahead, transfer_runs, write_shapes
+from pcapnfs.analyses.data import (
+    commits,
+    layouts,
+    pages_first,
+    sent_ahead,
+    transfer_runs,
+    write_shapes,
+)
 from pcapnfs.analyses.forecasts import bottleneck, model
 from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import (
@@ -570,6 +577,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (not_found, "any_step"),
     (open_order, "any_opened"),
     (own_ways, "any_of"),
+    (pages_first, "any_page"),
     (passed_on, "any_other"),
     (put_behind, "any_place"),
     (readdir, "any_plain"),

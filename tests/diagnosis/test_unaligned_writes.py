@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.spared import NONE, Spared
+from pcapnfs.analyses.data.pages_first import PagesFirst
 from pcapnfs.analyses.data.write_shapes import WriteShapes
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
@@ -50,3 +51,23 @@ def test_without_reads_the_capture_does_not_tell_the_cost() -> None:
 )
 def test_a_little_less_is_not(pair: WriteShapes) -> None:
     assert seen_by(RULE, found(pair)) == []
+
+
+FEW = replace(MANY, unaligned=NONE, read_first=NONE, appended=0)
+
+
+def test_pages_that_are_read_before_they_are_written_are_claimed() -> None:
+    pages = PagesFirst(reads=Spared(30, 0.6, 0.1, (7, 11)), files=1)
+    (seen,) = seen_by(RULE, found(replace(FEW, pages_first=pages)))
+    assert seen.seen == (
+        "30 READs of a single page of 4 KiB each, here and there in 1 file, were each followed by "
+        "a WRITE of that whole page."
+    )
+    assert (seen.severity, seen.at_most, seen.confidence) == ("warning", "warning", "possible")
+    assert seen.claims == (Claim("read", 0.6), Claim("client", 0.1))
+    assert seen.frames == (7, 11)
+
+
+def test_a_few_pages_that_are_read_before_are_not() -> None:
+    pages = PagesFirst(reads=Spared(29, 0.6, 0.1, (7, 11)), files=1)
+    assert seen_by(RULE, found(replace(FEW, pages_first=pages))) == []

@@ -1,24 +1,28 @@
 """WRITEs that do not cover whole pages: unaligned, in the midst of a file, appended, after a READ.
 
 Takes a trace; gives for each client and server the WRITEs by how they lie on pages of 4 KiB. A
-file's last page is covered when the WRITE reaches the end of the file.
+file's last page is covered when the WRITE reaches the end of the file. And what was read before
+pages were written as a whole (`pages_first`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.data import pages_first as _pages_first
 from pcapnfs.analyses.data import transfers as _transfers
+from pcapnfs.analyses.data.pages_first import NO_PAGES, PagesFirst, pages_first
 from pcapnfs.analyses.data.transfers import transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = _transfers.READS
+READS = columns.together(_transfers.READS, _pages_first.READS)
 """The columns that this reads."""
 
 NEEDS = population.Operations(("WRITE",), statuses=(0,))
@@ -44,6 +48,8 @@ class WriteShapes(Record):
     """Those of them that begin where the file ended."""
     read_first: Spared
     """READs, right before such a WRITE, of the page that it begins or ends in."""
+    pages_first: PagesFirst = NO_PAGES
+    """READs of single pages that it wrote later as a whole."""
 
 
 def write_shapes(trace: Trace) -> tuple[WriteShapes, ...]:
@@ -51,6 +57,7 @@ def write_shapes(trace: Trace) -> tuple[WriteShapes, ...]:
     if not NEEDS.met(trace):
         return ()
     walked = transfers(trace)
+    read_first = pages_first(trace)
     found = (
         WriteShapes(
             client=client,
@@ -61,6 +68,7 @@ def write_shapes(trace: Trace) -> tuple[WriteShapes, ...]:
             unaligned=spared.of_row(shapes["unaligned"]),
             appended=shapes["appended"],
             read_first=spared.of_row(shapes["read_first"]),
+            pages_first=read_first.get(mount, NO_PAGES),
         )
         for mount, shapes in walked.shapes.items()
         for client, server in (walked.mounts[mount],)

@@ -1,4 +1,4 @@
-"""Many WRITEs cover parts of pages: appends, records, read-modify-write."""
+"""Parts of pages are written: appends, records, read-modify-write by the client or the server."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+READ_FIRST = Threshold(
+    "unaligned_writes.read_first", 30, "calls", "READs of single pages that the client then wrote "
+    "as a whole, below which nothing is reported of them", "default of this tool",
+)  # fmt: skip
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.write_shapes:
+        if pair.pages_first.reads.calls >= values[READ_FIRST.name]:
+            yield _read_first(material, pair)
         many = pair.unaligned.calls
         if many < values[LEAST.name] or many < values[SHARE.name] * pair.writes:
             continue
@@ -63,6 +70,43 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _read_first(material: Material, pair: WriteShapes) -> Observed:
+    """A caching client reads what it changes a part of."""
+    reads = pair.pages_first.reads
+    claims = left_out(reads, row="read")
+    return Observed(
+        severity=by_cost(material, claims, sure=False),
+        at_most="warning",
+        title="Pages are read one by one before parts of them are written",
+        seen=f"{units.counted(reads.calls, 'READ')} of a single page of 4 KiB each, here and there "
+        f"in {units.counted(pair.pages_first.files, 'file')}, were each followed by a "
+        "WRITE of that whole page.",
+        why="A client that does not have a page reads it before it changes a part of it, and the "
+        "program waits for that; the page is written as a whole later (read, modify, write). A "
+        "program that itself reads pages, and writes each of them back, looks the same.",
+        advice=(
+            Advice(
+                "In the program: write whole pages (multiples of 4 KiB, at multiples of 4 KiB), "
+                "which need not be read before."
+            ),
+            Advice(
+                "If it only writes, open the file for writing alone (O_WRONLY): a Linux client "
+                "then reads nothing before, and sends what was changed."
+            ),
+            Advice(
+                "If the file fits into the client's memory, read it once in order before it is "
+                "changed here and there: that takes few round trips, since the client reads ahead."
+            ),
+        ),
+        confidence="possible",
+        calls=reads.calls,
+        data=units.counted(pair.writes, "WRITE"),
+        frames=reads.frames,
+        claims=claims,
+        about=(pair.client, pair.server),
+    )
+
+
 def _seen(pair: WriteShapes) -> Iterator[str]:
     yield (
         f"{units.count(pair.unaligned.calls)} of {units.counted(pair.writes, 'WRITE')} begin or "
@@ -78,8 +122,8 @@ def _seen(pair: WriteShapes) -> Iterator[str]:
 
 RULE = Rule(
     id="unaligned_writes",
-    title="WRITEs that are not aligned to pages",
+    title="Writing parts of pages: WRITEs that are not aligned, READs before them",
     origin="practice: read-modify-write of file systems and arrays",
     judge=judge,
-    thresholds=(SHARE, LEAST),
+    thresholds=(SHARE, LEAST, READ_FIRST),
 )

@@ -11,6 +11,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.caching import acl_queries as _acl_queries
+from pcapnfs.analyses.caching import asked_again as _asked_again
 from pcapnfs.analyses.caching import cache as _cache
 from pcapnfs.analyses.caching import questions as _questions
 from pcapnfs.analyses.caching import recalls as _recalls
@@ -38,6 +39,7 @@ from pcapnfs.analyses.mounts import preliminaries as _preliminaries
 from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.mounts.mount_options import NO_NAMES
+from pcapnfs.analyses.mounts.mount_timeouts import is_longest
 from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import attribute_calls as _attribute_calls
 from pcapnfs.analyses.namespace import directory_order as _directory_order
@@ -159,6 +161,7 @@ class Material(Record):
     """Results of analyses, by the name of their analysis."""
 
     acl_queries: tuple[_acl_queries.AclQueries, ...]
+    asked_again: tuple[_asked_again.AskedAgain, ...]
     attribute_calls: tuple[_attribute_calls.AttributeCalls, ...]
     beginnings: tuple[_beginnings.Beginning, ...]
     bottleneck: _bottleneck.Bottleneck
@@ -232,6 +235,8 @@ class Learned(Record):
     """What was asked and read again."""
     questions: tuple[_questions.Questions, ...]
     """What clients asked beside."""
+    asked_again: tuple[_asked_again.AskedAgain, ...]
+    """What they asked for again as soon as before."""
     names_again: tuple[_names_again.NamesAgain, ...]
     """What they looked up again."""
     voided_names: tuple[_voided_names.VoidedNames, ...]
@@ -282,6 +287,9 @@ def learn(trace: Trace) -> Learned:
         return Learned(
             _cache.of_learned(trace, learned, judged.mounts),
             _questions.of_learned(trace, judged.cursor, judged.division),
+            _asked_again.of_learned(trace, judged.cursor, judged.division)
+            if any(is_longest(told.options) for mount in judged.mounts for told in mount.verdicts)
+            else (),
             # Who keeps names looks none of them up again, and most do.
             _names_again.of_learned(trace, judged.cursor, judged.division)
             if any(told.options == NO_NAMES for mount in judged.mounts for told in mount.verdicts)
@@ -369,6 +377,7 @@ def complete(
         of_transfers = ask(_transfer_runs.transfer_runs, of_files.division)()
     return Material(
         acl_queries=acl_queries(),
+        asked_again=of_files.asked_again,
         attribute_calls=attribute_calls(),
         beginnings=beginnings(),
         bottleneck=bottleneck(),

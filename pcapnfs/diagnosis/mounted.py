@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.spared import NONE
 from pcapnfs.diagnosis.finding import Advice, Confidence
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.caching.questions import Questions
+    from pcapnfs.analyses.caching.spared import Spared
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.mount_verdict import Verdict
     from pcapnfs.diagnosis.material import Material
@@ -67,6 +69,18 @@ def judged(material: Material, wanted: Callable[[tuple[str, ...]], bool]) -> Ite
         for verdict in mount.verdicts:
             if questions is not None and wanted(verdict.options):
                 yield Judged(mount, verdict, questions)
+
+
+def asked_again(material: Material, questions: Questions) -> Spared:
+    """What a client asked again though its timeouts, doubled by default, had not run out."""
+    for each in material.asked_again:
+        if (each.client, each.server, each.part) == (
+            questions.client,
+            questions.server,
+            questions.part,
+        ):
+            return each.asked
+    return NONE
 
 
 def of_part(part: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.acl_queries import AclQueries
+from pcapnfs.analyses.caching.asked_again import AskedAgain
 from pcapnfs.analyses.caching.questions import Questions
 from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.analyses.locks.lock_calls import LockCalls
@@ -81,6 +82,18 @@ def test_a_timeout_that_was_over_for_few_of_them_does_not_explain_the_others() -
     hardly = replace(STORM, early=Spared(155, 0.3, 0.1, (7,)))
     assert seen_by(RULE, mounted(verdict("actimeo=3", "acdirmin=3"), questions=(hardly,)))
     assert seen_by(RULE, mounted(verdict("noac"), questions=(hardly,))) == []
+
+
+def test_questions_that_came_before_doubled_timeouts_were_over_are_explained_too() -> None:
+    few = replace(STORM, early=Spared(56, 0.1, 0.1, (7,)))
+    longest = verdict("actimeo=4", "acregmax=4", confidence="possible")
+    for again, told in ((100, 0), (99, 1)):
+        asked = AskedAgain(STORM.client, STORM.server, Spared(again, 0.2, 0.1, (9,)))
+        found = mounted(longest, questions=(few,), asked_again=(asked,))
+        assert len(seen_by(RULE, found)) == told
+        # Of another timeout they are not.
+        first = verdict("actimeo=1", "acregmin=1")
+        assert seen_by(RULE, mounted(first, questions=(few,), asked_again=(asked,)))
 
 
 def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:

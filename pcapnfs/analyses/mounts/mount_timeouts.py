@@ -21,6 +21,9 @@ ASKS_EARLIER = 0.05
 """Share of questions about files that no timeout of a second or more explains, up to which one
 explains the others."""
 
+LONGEST = "acregmax"
+"""The option that bounds for how long a file is believed."""
+
 PAUSES = 2
 """Pauses after which a directory was asked for and used, below which nothing is concluded."""
 
@@ -54,6 +57,11 @@ def timeout(seen: Evidence) -> Iterator[Verdict]:
         ),
         seen.frames["pauses"],
     )
+
+
+def is_longest(options: tuple[str, ...]) -> bool:
+    """Whether a verdict says for how long files are believed at most, beyond the first time."""
+    return any(option.startswith(f"{LONGEST}=") for option in options)
 
 
 def _expires(seen: Evidence) -> bool:
@@ -99,7 +107,7 @@ def _longest_of_files(seen: Evidence) -> Iterator[Verdict]:
     """`actimeo=N` and `acregmax=N`: what is believed does not become longer."""
     shortest = seen.early_shortest_s or 0.0
     yield _of_seconds(
-        "acregmax",
+        LONGEST,
         range(1, max(1, math.floor(shortest)) + 1),
         "possible",
         f"asked {units.counted(seen.files_early, 'time')} for "

@@ -6,9 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.mounts.mount_timeouts import is_longest
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
-from pcapnfs.diagnosis.mounted import CHANGE, TOPIC, is_attribute_cache, is_timeout, of_part
+from pcapnfs.diagnosis.mounted import (
+    CHANGE,
+    TOPIC,
+    asked_again,
+    is_attribute_cache,
+    is_timeout,
+    of_part,
+)
 from pcapnfs.diagnosis.rules import acl_storm
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -64,7 +72,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.questions:
         if (
             any(
-                _explains(each, pair)
+                _explains(material, each, pair)
                 for each in options.get((pair.client, pair.server, pair.part), ())
             )
             or pair.unchanged.calls < values[LEAST.name]
@@ -117,13 +125,14 @@ _LOCKED = "got a lock on, that it "
 """Why it matters, by what they come from."""
 
 
-def _explains(options: tuple[str, ...], pair: Questions) -> bool:
+def _explains(material: Material, options: tuple[str, ...], pair: Questions) -> bool:
     """Whether options of the mount say why it asked, which is then another rule's to tell.
 
     A timeout of some seconds, as two pauses may show, does not where most came before it was over.
     """
     if is_timeout(options):
-        return pair.early.calls >= EXPIRED * pair.unchanged.calls
+        again = asked_again(material, pair).calls if is_longest(options) else 0
+        return pair.early.calls + again >= EXPIRED * pair.unchanged.calls
     return is_attribute_cache(options)
 
 

@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.spared import NONE
+from pcapnfs.analyses.mounts.mount_timeouts import is_longest
 from pcapnfs.diagnosis.claims import left_out
-from pcapnfs.diagnosis.finding import Observed, Rule
-from pcapnfs.diagnosis.mounted import TOPIC, UNCACHED, is_timeout, judged, longer, of_part
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.mounted import (
+    TOPIC,
+    UNCACHED,
+    asked_again,
+    is_timeout,
+    judged,
+    longer,
+    of_part,
+)
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.caching.spared import Spared
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -28,34 +39,58 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         asked = found.questions
         never = _is_none(found.verdict.options)
         spared = asked.fresh_files if never else asked.early
-        if spared.calls < values[SHARE.name] * asked.calls:
+        longest = is_longest(found.verdict.options)
+        again = asked_again(material, asked) if longest else NONE
+        calls = spared.calls + again.calls
+        if calls < values[SHARE.name] * asked.calls:
             continue
-        claims = left_out(spared)
+        claims = left_out(spared, again)
         yield Observed(
             severity=by_cost(material, claims, sure=found.confidence == "likely"),
             at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps attributes for a short time only: {found.verdict.title}",
             seen=f"{of_part(found.part)}The client {found.verdict.evidence}. "
-            f"{units.count(spared.calls)} of its {units.counted(asked.calls, 'call')} are GETATTRs "
+            f"{units.count(calls)} of its {units.counted(asked.calls, 'call')} are GETATTRs "
             "that default options would have spared it: nothing had changed, and it had known for "
-            f"{'' if never else '1 s or more, but '}less than 3 s (files) or 30 s (directories).",
+            f"{'' if never else '1 s or more, but '}less than 3 s (files) or 30 s (directories)"
+            f"{_doubled(again)}.",
             why="Each timeout that runs out costs a round trip for every file and directory that "
             "is used again, although next to none of them has changed.",
             advice=(
                 longer(
                     "noac, actimeo=0 and acregmin=0"
                     if UNCACHED[0] in found.verdict.options
+                    else "actimeo, acregmax and acdirmax"
+                    if longest
                     else "actimeo, acregmin and acdirmin"
                 ),
+                *((_NO_OPTION,) if longest else ()),
             ),
-            calls=spared.calls,
+            calls=calls,
             confidence=found.confidence,
             data=found.data,
-            frames=found.verdict.frames or spared.frames,
+            frames=found.verdict.frames or spared.frames or again.frames,
             claims=claims,
             about=found.about,
             part=found.part,
         )
+
+
+_NO_OPTION = Advice(
+    "If no such option is there, the client does not double its timeouts: where these files change "
+    "only through it, or seldom, mount with actimeo=60 or more.",
+    "what other clients change is seen that much later.",
+)
+
+
+def _doubled(again: Spared) -> str:
+    """Of those that came later, why they are none of a default mount's."""
+    if not again.calls:
+        return ""
+    return (
+        f", or, {units.count(again.calls)} times, a file for less than the time to which a default "
+        "mount had doubled its 3 s by then"
+    )
 
 
 def _is_short(options: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from pcapnfs.analyses.times.call_times import (
     data_median_s,
+    nearly_all,
     round_trip,
     shows_storage,
     stable_median_s,
@@ -51,6 +52,14 @@ def test_calls_that_are_often_slow_make_one() -> None:
 @pytest.mark.parametrize(("rtt", "source"), [(None, "none"), (9.0, "gaps")])
 def test_where_tcp_tells_no_network_it_is_all_there_is(rtt: float | None, source: str) -> None:
     assert says([0.3] * 32 + [50.0, 50.0], rtt, source)[1] == "calls"
+
+
+@pytest.mark.parametrize(
+    ("some", "calls", "told"), [(19, 20, True), (18, 20, False), (94, 99, False), (0, 0, False)]
+)
+def test_the_quickest_are_such_where_nearly_all_are(some: int, calls: int, told: bool) -> None:
+    """A bound by the 5th percentile is one of these then; of no calls there is none."""
+    assert nearly_all(some, calls) is told
 
 
 def test_what_stores_data_has_a_median_of_its_own() -> None:

@@ -432,9 +432,9 @@ def test_whatever_clients_do_the_verdict_agrees_with_the_budget(rows: list[Row])
             agrees(told, budgets[told.client])
 
 
-def test_a_clients_round_trip_that_is_a_bound_is_told_as_one() -> None:
-    """One whose READs are all that is known of its path."""
-    late = {
+def late_answers() -> Row:
+    """A connection of one client of which only that answers take 7 ms is known."""
+    return {
         "connection": 7,
         "transport": "TCP",
         "client": IDLE,
@@ -446,9 +446,15 @@ def test_a_clients_round_trip_that_is_a_bound_is_told_as_one() -> None:
         "client_ack_min": 1_000,
         "client_ack_rtt": 20_000,
     }
+
+
+def test_a_clients_round_trip_that_is_a_bound_is_told_as_one() -> None:
+    """One whose READs are all that is known of its path."""
     reads = calls_of(IDLE, 0, "READ", 8, 50, stability="read", connection=7)
     rows = [*waits_for_network(), *reads]
-    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[late]) as trace:
+    with trace_of(
+        TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[late_answers()]
+    ) as trace:
         clocks = measure(trace).clients
         verdict = model(trace).verdict
     assert clocks is not None
@@ -461,3 +467,21 @@ def test_a_clients_round_trip_that_is_a_bound_is_told_as_one() -> None:
     sentences = {each.client: each.sentence for each in verdict.clients}
     assert "8.00 ms at most" in sentences[IDLE]
     assert "at most" not in sentences[NETWORK]
+
+
+@pytest.mark.parametrize("lost", [0, 10])
+def test_a_client_whose_answered_calls_are_stable_shows_no_round_trip(lost: int) -> None:
+    """Whatever its other calls were, whose replies are not in the capture: nothing tells that."""
+    stable = [*calls_of(IDLE, 0, "CREATE", 8, 50, stability="stable", connection=7)]
+    nothing: Row = dict.fromkeys(("reply_time", "reply_first_time", "srt", "reply_frame"))
+    unknown: Row = {**nothing, "stability": "unknown", "op": "SETATTR"}
+    stable[:lost] = [{**row, **unknown} for row in stable[:lost]]
+    rows, ways = [*waits_for_network(), *stable], [late_answers()]
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=ways) as trace:
+        clocks = measure(trace).clients
+    assert clocks is not None
+    found = {clock.client: clock for clock in clocks.each}
+    assert not found[IDLE].bounded
+    assert found[IDLE].network_rtt_s is None
+    # That of all clients takes its place.
+    assert found[IDLE].rtt_s == found[NETWORK].rtt_s

@@ -49,9 +49,9 @@ from pcapnfs.analyses.times.budget import book
 from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
-    all_stable,
     data_median_s,
     kinds_of_stable,
+    nearly_all,
     round_trip,
     shows_storage,
     stable_median_s,
@@ -136,7 +136,7 @@ def measure(
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     if rtt is not None and source == BOUND and not len(small):
-        if all_stable(int(calls.stable.sum()), int(calls.counted.sum())):
+        if nearly_all(int(calls.stable.sum()), int(calls.known.sum())):
             rtt, source, network = None, "none", replace(network, way=NOTHING)
         else:
             rtt, network = _less_moving(rtt, network, calls)

@@ -42,8 +42,8 @@ BOUND = "gaps"
 """The source of one that is an upper bound: what of it is the server's, nothing tells."""
 
 
-ALL_STABLE = 0.95
-"""Share of the calls from which on the quickest of them, by the 5th percentile, are stable ones."""
+NEARLY_ALL = 0.95
+"""Share of some calls that are such from which on the quickest are, by the 5th percentile."""
 
 ERRORS = 2.0
 """Standard errors of a mean within which it lies with 95 %."""
@@ -88,12 +88,17 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
     return (float(small.mean()), "few_calls") if len(small) else (None, "none")
 
 
-def all_stable(stable: int, calls: int) -> bool:
-    """Whether even the quickest calls wait for storage: a bound by them tells no round trip.
+def nearly_all(some: int, calls: int) -> bool:
+    """Whether even the quickest of some calls are such, so that a bound by them is one of these.
 
-    A filter that keeps large packets alone (`greater 200`) leaves no others, nor any ACK.
+    Of stable ones that wait for storage it tells no round trip: a filter that keeps large packets
+    alone (`greater 200`) leaves no others, nor any ACK.
+
+    Args:
+        some: How many of them are such.
+        calls: All of them, without those of which nothing tells whether they are.
     """
-    return 0 < ALL_STABLE * calls <= stable
+    return 0 < NEARLY_ALL * calls <= some
 
 
 def _blurred(times: Floats) -> bool:

@@ -24,10 +24,10 @@ from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
     KindOfStable,
-    all_stable,
     data_median_s,
     kinds_of_stable,
     mostly_resent,
+    nearly_all,
     persistence,
     round_trip,
     shows_storage,
@@ -387,7 +387,8 @@ def client_clocks(
         way = known.ways.get(client, NOTHING)
         rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
-        if source == BOUND and not len(small) and all_stable(stable, counted):
+        known_calls = int(line.known[mine].sum())
+        if source == BOUND and not len(small) and nearly_all(stable, known_calls):
             rtt, source, way = None, "none", NOTHING
         queue = 0.0
         if rtt is None:

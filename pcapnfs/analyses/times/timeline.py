@@ -156,6 +156,8 @@ class Timeline(Record):
     """There are any."""
     stable: Flags
     """It was stable, and answered."""
+    known: Flags
+    """It is counted and was answered, and it is known whether it was stable."""
     timed: Flags
     """It shows what persistence takes: stable, answered, not postponed, and none of a few that
     stood still; sent once if 30 are."""
@@ -334,6 +336,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         small=showing,
         small_enough=bool(enough),
         stable=operation >= 0,
+        known=facts.pop("known")[order],
         timed=undisturbed(timed, once),
         once=once,
         own_small=own_showing,
@@ -433,6 +436,13 @@ def _pairs(trace: Trace, added_ns: Added) -> tuple[NDArray[Any], NDArray[np.int6
     return pairs, added
 
 
+_KNOWN = (
+    f"(program in {NFS_PROGRAMS} and reply_time is not null "
+    "and coalesce(stability, 'unknown') <> 'unknown')"
+)
+"""Whether an answered call tells if it was stable, in SQL."""
+
+
 def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[Any]]]:
     """The stable operations, objects, and what the table calls says of each call, by number."""
     stable = "stability = 'stable' and not callback"
@@ -448,6 +458,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                    and {among("op", SMALL_OPERATIONS)} as small,
                (case when stability = 'stable' and reply_time is not null
                      then {position("op", operations)} else -1 end)::smallint as operation,
+               {_KNOWN} as known,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
                coalesce({among("status_name", NOT_READY)}, false) as refused,

@@ -240,6 +240,26 @@ def test_the_quickest_of_calls_that_all_wait_for_storage_is_no_round_trip() -> N
         assert model(trace).rtt_source == "gaps"
 
 
+def test_calls_without_a_reply_tell_no_round_trip_either() -> None:
+    """Of what was lost nobody knows whether it was stable; all that is known was."""
+    calls = run(small=(), stable=("CREATE",))
+    nothing: Row = dict.fromkeys(("reply_time", "reply_first_time", "srt", "reply_frame"))
+    lost = [{**row, **nothing, "stability": "unknown"} for row in calls[::4]]
+    whole = [row for place, row in enumerate(calls) if place % 4]
+    ordered = sorted([*lost, *whole], key=lambda row: int(str(row["call"])))
+    with trace_of(files=objects(), calls=ordered, connections=bounded()) as trace:
+        found = model(trace)
+    assert (found.rtt_s, found.rtt_source, found.verdict) == (None, "none", None)
+    # A tenth of what is known needs no storage: the quickest are these.
+    written = {"op": "WRITE", "stability": "unstable_write"}
+    some = [{**row, **written} if place < 3 else row for place, row in enumerate(whole)]
+    with trace_of(files=objects(), calls=[*lost, *some], connections=bounded()) as trace:
+        found = model(trace)
+    assert found.rtt_source == "gaps"
+    assert found.verdict is not None
+    assert "round_trips" in {each.cause for each in found.verdict.causes}
+
+
 @pytest.mark.parametrize(("calls", "told"), [(1, False), (4, False), (5, True)])
 def test_a_handful_of_calls_that_tell_the_round_trip_themselves_is_no_verdict(
     calls: int, told: bool

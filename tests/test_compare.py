@@ -37,6 +37,7 @@ from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.views.differences import (
     NOT_FORETOLD_LACKING,
+    SUBJECTS,
     not_foretold,
 )
 from pcapnfs.views.remarks import OTHER_WORK, remarks
@@ -619,6 +620,12 @@ def test_a_longer_round_trip_that_replies_alone_tell_is_possible(tmp_path: Path)
         return [cause.confidence for cause in found if cause.subject == "network_rtt"]
 
     assert told(1.1 * floor_s) == ["possible", "possible"]
+    # Of calls that may all have waited for a disk nobody knows that it is the network's.
+    way = replace(far.way, source="gaps", rtt_s=1.1 * floor_s, by_answers=True, undivided=True)
+    (cause,) = of_sides(near, replace(far, way=way)).causes
+    assert (cause.subject, cause.confidence) == ("network_or_server", "possible")
+    assert SUBJECTS[cause.subject] == "network round trip or the server's storage"
+    assert cause.evidence.startswith("no calls tell it but such as may wait for the server's disks")
     # A server that is slow answers some calls much sooner; of few calls none may be quick.
     assert told(1.5 * floor_s) == []
     assert told(1.1 * floor_s, replace(far, times={})) == []

@@ -141,6 +141,38 @@ def test_parts_add_up_to_each_client_and_to_all(swapped: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_one_side_cannot_tell_from_the_server_is_one_part_of_both(swapped: bool) -> None:
+    """READs of 9 ms and nothing else, and small calls of 5 ms: no round trip became shorter."""
+
+    def with_client(number: int, op: str, srt_ms: float, stability: str) -> Side:
+        rows = [
+            {**row, "op": op, "srt": int(srt_ms * MILLISECOND), "stability": stability}
+            | dict.fromkeys(
+                ("reply_first_time", "reply_time"),
+                int(str(row["call_time"])) + int(srt_ms * MILLISECOND),
+            )
+            for row in calls_of(DISK, 9)
+        ]
+        rows = [{**row, "connection": number} for row in rows]
+        late = {"connection": number, "transport": "TCP", "client": DISK, "server": "10.0.0.1"}
+        late |= {"server_turns": 100, "server_turn_min": 9 * MILLISECOND}
+        late |= {"server_turn_rtt": 9 * MILLISECOND, "client_acks": 100}
+        late |= {"client_ack_min": 1_000, "client_ack_rtt": 20_000}
+        every = [*rows, *calls_of(OTHER, 9)]
+        ends = meta(end_ns=START_NS + 3000 * MILLISECOND)
+        return side_of(ends, calls=every, files=[file(1, "a")], connections=[late])
+
+    sides = with_client(7, "READ", 9, "read"), with_client(7, "GETATTR", 5, "unstable")
+    _, clients = compared(*(sides[::-1] if swapped else sides))
+    row = clients[DISK]
+    found = {part.cause: part for part in row.parts}
+    assert "round_trips" not in found
+    assert abs(found["network_or_server"].change_s) == pytest.approx(100 * 0.004)
+    assert sum(causes(row).values()) == pytest.approx(row.change_s, abs=1e-9)
+    assert "round_trips" in {part.cause for part in clients[OTHER].parts}
+
+
 def test_clients_that_ran_at_other_times_changed_in_nothing() -> None:
     before = alike()
     after = side(calls_of(DISK, 9), calls_of(OTHER, 9, later_ms=1500))

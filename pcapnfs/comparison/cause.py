@@ -26,7 +26,8 @@ class Cause(Record):
     `local_lock`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the
     server for data); `storage` (sync or async export, or how fast it is), `server_reads` (from its
     disks, or from its memory), `server_in_turn` (whether it works on one call at a time),
-    `server_service` (what it takes for calls that need no storage), `network_rtt`, `path` (longer
+    `server_service` (what it takes for calls that need no storage), `network_rtt`,
+    `network_or_server` (the same where it may be the server's storage), `path` (longer
     for a while, or full), `bandwidth` (how fast data moves), `loss` (of segments), `locks`
     (that others hold), `grace` (the grace period of a server that restarted)."""
     before: str

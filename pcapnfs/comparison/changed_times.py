@@ -60,6 +60,9 @@ DOUBTING = 2
 OR_THE_SERVER = ", which a server that takes as long for its quickest calls would show as well"
 """What is said where only replies tell the longer round trip."""
 
+BY_ANSWERS = "no calls tell it but such as may wait for the server's disks"
+"""What is said where these replies may all have waited for storage."""
+
 MOVING = "transfer_bound"
 """The finding on data that takes much of the time to move."""
 
@@ -203,15 +206,19 @@ def network(before: Side, after: Side) -> Iterator[Cause]:
             return
     if (first.rtt_s < second.rtt_s) != (first.floor_s < second.floor_s):
         return
+    undivided = longer_side.way.undivided
+    usual = (
+        f"the network's usual round trip ({_source(first.source)} before, "
+        f"{_source(second.source)} after)"
+    )
     yield Cause(
-        "network_rtt",
+        "network_or_server" if undivided else "network_rtt",
         units.duration(first.rtt_s),
         units.duration(second.rtt_s),
         "possible" if bounded else "likely",
-        f"the network's usual round trip ({_source(first.source)} before, "
-        f"{_source(second.source)} after); the shortest went from "
+        f"{BY_ANSWERS if undivided else usual}; the shortest went from "
         f"{units.duration(first.floor_s)} to {units.duration(second.floor_s)}"
-        f"{OR_THE_SERVER if bounded else ''}",
+        f"{OR_THE_SERVER if bounded and not undivided else ''}",
     )
 
 

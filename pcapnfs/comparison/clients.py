@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.client_forecasts import costs_of, tells_storage
 from pcapnfs.analyses.forecasts.verdict import client_verdict
+from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER
 from pcapnfs.analyses.forecasts.what_if import Change
 from pcapnfs.comparison.callers import Caller, MatchedBy, Pair
 from pcapnfs.comparison.foretold import other_overlap
@@ -90,7 +91,8 @@ class ClientPart(Record):
 
     cause: str
     """As of the verdict: `persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`,
-    `locks`, `server`, `unknown` or `client`."""
+    `locks`, `server`, `unknown` or `client`; `network_or_server` in place of `round_trips` where it
+    is that on a side."""
     before_s: float
     """What of the client's run it took before, seconds."""
     after_s: float
@@ -257,7 +259,7 @@ def _change(
     if first is not None and second is not None:
         where, change_s = "both", second.active_s - first.active_s
         if clear_from < 1 and first.rtt_s is not None and second.rtt_s is not None:
-            one, other = _causes(first), _causes(second)
+            one, other = _same_causes(_causes(first), _causes(second))
             parts = _parts(
                 {cause: (one[cause], other[cause]) for cause in one},
                 clear_from * max(first.active_s, second.active_s),
@@ -357,6 +359,16 @@ def _causes(clock: ClientClock) -> dict[str, float]:
         parts[cause] -= taken
         outside -= taken
     return parts
+
+
+def _same_causes(
+    before: dict[str, float], after: dict[str, float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The causes of both runs by the same codes: what a side cannot tell apart is no change."""
+    if NETWORK_OR_SERVER in {*before, *after}:
+        for parts in (before, after):
+            parts[NETWORK_OR_SERVER] = parts.pop("round_trips", parts.get(NETWORK_OR_SERVER, 0.0))
+    return before, after
 
 
 def _waited_s(row: ClientChange) -> float:

@@ -85,7 +85,9 @@ class Step(Record):
     """`files` (1 where the sides do not count files of one kind, or calls do not go with files, and
     all that is said for each file is then for the run); `rpcs_per_file` (with calls of the lock
     manager); `network_rtt_s` (the network's round trip) and `server_s` (what a small unstable
-    call takes beyond it), or `rtt_s` for both where TCP does not tell them apart;
+    call takes beyond it), or `rtt_s` for both where TCP does not tell them apart, or
+    `rtt_or_server_s` where all calls of a side that tell them may have waited for the server's
+    storage as well;
     `syncops_per_file`; `persist_s`; `transfer_s` (for each file: bytes moving); `other_s` (for
     each file: what the calls take beyond all these, such as reads and listings, and what means
     do not explain); `concurrency`; `client_s` (for each file: the client's own time); `pauses_s`
@@ -149,9 +151,10 @@ def waterfall(
         ]
     )
     least = clear_from * max(before.span_s, after.span_s)
+    both = "rtt_or_server_s" if before.undivided or after.undivided else "rtt_s"
     return tuple(
         Step(
-            factor="rtt_s" if factor == "server_s" and told == (0.0, 0.0) else factor,
+            factor=both if factor == "server_s" and told == (0.0, 0.0) else factor,
             before=float(sides[0][place, 0]),
             after=float(sides[1][place, 0]),
             change_s=float(changes[place]),

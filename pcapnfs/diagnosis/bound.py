@@ -41,10 +41,10 @@ def of_each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]
         return
     for found in alone(material):
         if found.verdict is not None and found.calls >= LEAST:
-            yield (
-                found,
-                next(part for part in found.verdict.active_causes if part.cause == cause),
-            )
+            # Of round trips there is none where nothing tells them from the server's storage.
+            for part in found.verdict.active_causes:
+                if part.cause == cause:
+                    yield found, part
 
 
 def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:

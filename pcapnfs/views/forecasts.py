@@ -189,6 +189,12 @@ def about_what_if(model: Model) -> list[str]:
         if not files:
             few = "No file is known" if model.files is None else "Too few files"
             told.append(f"{few} to tell how unlike others would be: no range covers that.")
+    if model.undivided and any(each.change == "measured" for each in model.what_if):
+        told.append(
+            "No forecast for another network: nothing tells what of the round trip is the "
+            "network's, and what the server's storage. If you know the network's (ping), give it "
+            "with --rtt."
+        )
     named = model.verdict.named if model.verdict is not None else ()
     if "server" in named and any(each.change == "local" for each in model.what_if):
         told.append(

@@ -13,7 +13,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.verdict import ClientVerdict, Verdict
-from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, TITLES
 from pcapnfs.analyses.times.budget import Budget
 from pcapnfs.analyses.times.time_budget import time_budget
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
@@ -72,13 +72,13 @@ def agrees(told: ClientVerdict, budget: Budget) -> None:
     """No cause says of the clock what its rows do not."""
     times = {cause.cause: cause.time_s for cause in told.causes}
     rows = {row: time_s for row, time_s, _ in budget.shares()}
-    assert set(times) == set(TITLES)
+    assert set(times) in (TITLES.keys() - {code} for code in ("round_trips", NETWORK_OR_SERVER))
     assert all(time_s >= 0 for time_s in times.values())
     for name in SAME:
         assert times[name] == rows[name]
     assert times["persistence"] <= rows["stable"] + 1e-9
     assert times["unknown"] <= rows["unknown"]
-    divided = sum(times[name] for name in TITLES if name not in SAME)
+    divided = sum(time_s for name, time_s in times.items() if name not in SAME)
     assert divided == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
     assert told.clock_s == budget.wall_s
     assert sum(times.values()) == pytest.approx(budget.wall_s)
@@ -448,25 +448,50 @@ def late_answers() -> Row:
     }
 
 
-def test_a_clients_round_trip_that_is_a_bound_is_told_as_one() -> None:
-    """One whose READs are all that is known of its path."""
-    reads = calls_of(IDLE, 0, "READ", 8, 50, stability="read", connection=7)
-    rows = [*waits_for_network(), *reads]
-    with trace_of(
-        TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[late_answers()]
-    ) as trace:
-        clocks = measure(trace).clients
-        verdict = model(trace).verdict
-    assert clocks is not None
-    found = {clock.client: clock for clock in clocks.each}
-    assert found[IDLE].bounded
-    assert found[IDLE].network_rtt_s == pytest.approx(0.008)
-    assert found[IDLE].told_network_s is None
-    assert not found[NETWORK].bounded
+@pytest.mark.parametrize(
+    ("op", "stability", "code"),
+    [
+        ("WRITE", "unstable_write", "round_trips"),
+        ("READ", "read", NETWORK_OR_SERVER),
+        ("READDIRPLUS", "unstable", NETWORK_OR_SERVER),
+    ],
+)
+def test_a_clients_round_trip_that_is_a_bound_is_told_as_one(
+    op: str, stability: str, code: str
+) -> None:
+    """One of whose path calls of one kind are all that is known; READs may wait for a disk."""
+    calls = calls_of(IDLE, 0, op, 8, 50, stability=stability, connection=7)
+    rows = [*waits_for_network(), *calls]
+    ways = [late_answers()]
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=ways) as trace:
+        measured, found = measure(trace), model(trace)
+        given = model(trace, Overrides(rtt_s=0.002))
+    verdict = found.verdict
+    assert measured.clients is not None
+    clocks = {clock.client: clock for clock in measured.clients.each}
+    assert clocks[IDLE].bounded
+    assert clocks[IDLE].network_rtt_s == pytest.approx(0.008)
+    assert clocks[IDLE].told_network_s is None
+    assert clocks[IDLE].undivided is (code == NETWORK_OR_SERVER)
+    assert measured.path.ways[IDLE].undivided is clocks[IDLE].undivided
+    assert not clocks[NETWORK].bounded
     assert verdict is not None
-    sentences = {each.client: each.sentence for each in verdict.clients}
-    assert "8.00 ms at most" in sentences[IDLE]
-    assert "at most" not in sentences[NETWORK]
+    told = {each.client: each for each in verdict.clients}
+    assert told[IDLE].named[-1] == code
+    assert ("8.00 ms at most" in told[IDLE].sentence) is (code == "round_trips")
+    assert ("the network or the server 80.3 %" in told[IDLE].sentence) is clocks[IDLE].undivided
+    assert "at most" not in told[NETWORK].sentence
+    # Of the other nothing is changed; of this one no other network is foretold.
+    changes = {each.client: {case.change for case in each.what_if} for each in found.clients}
+    assert "local" in changes[NETWORK]
+    assert (changes[IDLE] & {"rtt", "local"} == set()) is clocks[IDLE].undivided
+    # Once the network's is given, the rest is the server's, and stays.
+    if clocks[IDLE].undivided:
+        (client,) = (each for each in given.clients if each.client == IDLE)
+        cases = {case.change: case.forecast_s for case in client.what_if}
+        assert client.rtt_s == pytest.approx(0.002)
+        assert cases["given"] == pytest.approx(client.measured_s)
+        assert cases["local"] == pytest.approx(client.measured_s - 50 * 0.002)
 
 
 @pytest.mark.parametrize("lost", [0, 10])

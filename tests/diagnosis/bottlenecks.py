@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
 from pcapnfs.analyses.forecasts.verdict import Cause, Verdict
-from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
+from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, TITLES
 from pcapnfs.analyses.times.budget import ROWS, Budget
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.times.time_budget import TimeBudget
@@ -36,7 +36,10 @@ def clock(**rows: float) -> TimeBudget:
 
 def verdict(*named: str, share: float = 0.6, storage: str | None = "disk") -> Verdict:
     """A verdict that names these causes."""
-    shares = {name: share if name in named else 0.05 for name in TITLES if name != "locks"}
+    # One of them stands for round trips where nothing tells these from the server's storage.
+    absent = "round_trips" if NETWORK_OR_SERVER in named else NETWORK_OR_SERVER
+    causes = [name for name in TITLES if name not in ("locks", absent)]
+    shares = {name: share if name in named else 0.05 for name in causes}
     shares["locks"] = 0.0
     return Verdict(
         sentence="",

@@ -134,6 +134,36 @@ def test_what_the_quickest_calls_took_bounds_the_network(most_s: float | None, t
     assert "at most" not in seen.seen
 
 
+UNDIVIDED: dict[str, Any] = {
+    "rtt_s": 0.0086,
+    "usual_s": 0.0086,
+    "network_rtt_s": None,
+    "network_s": (),
+    "stable_calls": 0,
+}
+
+
+def test_calls_that_may_have_waited_for_disks_are_not_called_round_trips() -> None:
+    (seen,) = seen_by(RULE, bound_by("network_or_server", **UNDIVIDED))
+    assert (seen.severity, seen.confidence, seen.claims) == ("warning", "likely", ())
+    assert seen.title == (
+        "Much of the time goes into the network or the server: nothing tells into which"
+    )
+    assert seen.seen == (
+        "900 calls of 8.60 ms each or more: 60.0 % of the run. Nearly all of them are such as may "
+        "wait for disks (READs, listings, stable ones), and neither a handshake nor a small call "
+        "shows what the network takes of that."
+    )
+    assert "iostat -x 1" in seen.advice[0].action
+    assert "ping the server" in seen.advice[0].action
+    assert "round trip" not in seen.title + seen.why
+    # What takes less than network and server should is a note, and no cause is told twice.
+    quick = UNDIVIDED | {"rtt_s": 0.0009, "usual_s": 0.0009}
+    (seen,) = seen_by(RULE, bound_by("network_or_server", **quick))
+    assert seen.severity == "note"
+    assert seen_by(RULE, bound_by("persistence", **UNDIVIDED)) == []
+
+
 @pytest.mark.parametrize(
     ("change", "severity"),
     [

@@ -14,6 +14,7 @@ from pcapnfs.analyses.times.timeline import Locked
 from pcapnfs.comparison.foretold import foretold
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waits, waterfall
 from pcapnfs.record import replace
+from pcapnfs.views import differences
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 
@@ -331,6 +332,20 @@ def test_runs_are_taken_as_wholes_where_calls_do_not_go_with_files(
     assert (steps["files"].before == 1) is not by_file
     total = sum(step.change_s for step in steps.values())
     assert total == pytest.approx(sides[1].span_s - sides[0].span_s)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_round_trip_that_may_be_the_servers_is_a_step_of_both(swapped: bool) -> None:
+    known = run(40, 5)
+    way = replace(known.path.way, rtt_s=0.001, source="gaps", by_answers=True)
+    bounded = replace(known, rtt_source="gaps", path=replace(known.path, way=way))
+    undivided = replace(way, undivided=True)
+    untold = replace(bounded, path=replace(known.path, way=undivided))
+    for other, told in ((bounded, "rtt_s"), (untold, "rtt_or_server_s")):
+        sides = (other, known) if swapped else (known, other)
+        factors = {step.factor for step in waterfall(*sides)}
+        assert factors & {"rtt_s", "rtt_or_server_s", "network_rtt_s", "server_s"} == {told}
+        assert told in differences.FACTORS
 
 
 def test_runs_are_taken_as_wholes_where_one_shows_no_file() -> None:

@@ -162,6 +162,18 @@ def test_a_round_trip_that_is_a_bound_is_told_as_one_in_80_columns() -> None:
     assert "at most" in line
 
 
+def test_where_the_network_is_not_told_from_the_storage_it_is_said_that_it_is_not_foretold() -> (
+    None
+):
+    found = samples.model()
+    rest = tuple(each for each in found.what_if if each.change not in ("rtt", "local"))
+    untold = replace(found, rtt_source="gaps", network_rtt_s=None, what_if=rest)
+    assert any("give it with --rtt" in line for line in forecasts.about_what_if(untold))
+    # A bound of the network alone is one of which half can be foretold.
+    for told in (found, replace(untold, network_rtt_s=0.001)):
+        assert not any("--rtt" in line for line in forecasts.about_what_if(told))
+
+
 def test_where_there_is_too_little_no_number_is_told() -> None:
     text = " ".join(samples.render(estimate.screen(samples.poor_model()), 140).split())
     assert text.count("not enough data") >= 4

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
 from pcapnfs.analyses.forecasts.held_down import held_down, moved_by
 from pcapnfs.analyses.forecasts.inputs import parts_of
+from pcapnfs.analyses.forecasts.scenarios import NOTICED
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
@@ -26,7 +27,7 @@ from pcapnfs.analyses.forecasts.what_if import (
 )
 from pcapnfs.analyses.times.call_times import slow_s
 from pcapnfs.analyses.times.outstanding import KINDS
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
@@ -77,6 +78,11 @@ def client_forecasts(measured: Measurement, given: Overrides) -> tuple[ClientFor
 
 
 def _forecast(measured: Measurement, given: Overrides, clock: ClientClock) -> ClientForecast:
+    if clock.undivided and given.rtt_s is not None and given.rtt_s <= (clock.rtt_s or 0.0):
+        # What is given tells apart what the trace does not (`Measurement.with_rtt`).
+        clock = replace(
+            clock, rtt_s=given.rtt_s, network_rtt_s=given.rtt_s, bounded=False, undivided=False
+        )
     costs = costs_of(clock)
     base = Base(costs, None, absorbs=bool(measured.absorbs), tick_s=measured.tick_s)
     told, stored = tells_storage(clock), measured.stable_calls > 0
@@ -140,7 +146,8 @@ def _what_if(
         told: What storage takes of its calls is known.
         stored: There are stable calls, if not of this client.
     """
-    costs, network = base.costs, clock.network_rtt_s or 0.0
+    costs = base.costs
+    network = 0.0 if clock.undivided else clock.network_rtt_s or 0.0
     added = 0.0
     if given.rtt_s is not None:
         added = given.rtt_s - (clock.network_rtt_s or costs.rtt_s)
@@ -165,6 +172,9 @@ def _what_if(
         shorter = network * RTT_PART
         held = parts_of(held_down(moved, added + shorter - network, added))
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **held))
-    if told:
+    noticed_s = NOTICED * (clock.active_s - clock.away_s)
+    undivided = clock.undivided and given.rtt_s is None
+    if told and not (undivided and costs.round_trips_s >= noticed_s):
         remote = part_of_other(clock.remote_s * costs.concurrency, costs)
-        yield on_top("local", None, local(asked, network, remote))
+        spared = (clock.network_rtt_s or 0.0) if undivided else network
+        yield on_top("local", None, local(asked, spared, remote))

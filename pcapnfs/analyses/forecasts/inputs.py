@@ -179,10 +179,10 @@ def by_file(measured: Measurement, clock_s: float) -> float:
 
 
 def network_s(measured: Measurement | None, given: Overrides) -> float | None:
-    """The network's part of the round trip."""
+    """The network's part of the round trip; None where nothing tells it."""
     if given.rtt_s is not None:
         return given.rtt_s
-    return None if measured is None else measured.path.rtt_s
+    return None if measured is None or measured.undivided else measured.path.rtt_s
 
 
 def mostly_resent(measured: Measurement | None, given: Overrides) -> bool:

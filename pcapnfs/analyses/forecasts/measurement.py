@@ -31,7 +31,7 @@ from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.times.timeline import Locked, Served
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
-from pcapnfs.analyses.wire.network_path import NetworkPath
+from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath
 from pcapnfs.analyses.wire.tcp_stalls import Resent
 from pcapnfs.record import Record, replace
 
@@ -337,6 +337,14 @@ class Measurement(Record):
         return self.rtt_source == BOUND or added
 
     @property
+    def undivided(self) -> bool:
+        """Whether nothing tells what of that bound is the network's, and what the server's.
+
+        All calls that it rests on may have waited for storage: it is no round trip of others.
+        """
+        return self.rtt_source == BOUND and self.path.way.undivided
+
+    @property
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
@@ -376,10 +384,22 @@ class Measurement(Record):
         return float(self.sums.unsure_s.sum() + self.sums.unseen_s.sum())
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
-        """The same with a round trip that was given, if the trace tells none."""
-        if rtt_s is None or self.rtt_s is not None:
+        """The same with a round trip that was given, if the trace tells none.
+
+        Nor does it where the network and the server's storage are undivided: what is given within
+        such a bound tells them apart.
+        """
+        if rtt_s is None:
             return self
-        return replace(self, rtt_s=rtt_s, rtt_source="given")
+        if self.undivided and rtt_s <= (self.rtt_s or 0.0):
+            return replace(
+                self,
+                rtt_s=rtt_s,
+                rtt_source="given",
+                path=replace(self.path, way=NOTHING),
+                kinds=tuple(replace(kind, persist_s=None) for kind in self.kinds),
+            )
+        return self if self.rtt_s is not None else replace(self, rtt_s=rtt_s, rtt_source="given")
 
     def costs(self) -> Costs[float]:
         """The model's inputs; what was not measured is 0."""

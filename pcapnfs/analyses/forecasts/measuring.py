@@ -56,7 +56,7 @@ from pcapnfs.analyses.times.call_times import (
     shows_storage,
     stable_median_s,
 )
-from pcapnfs.analyses.times.client_clocks import ByClient, client_clocks
+from pcapnfs.analyses.times.client_clocks import ByClient, ClientClocks, client_clocks
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
@@ -67,7 +67,7 @@ from pcapnfs.analyses.wire import slower_gaps
 from pcapnfs.analyses.wire import unreached as _unreached
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
-from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, network_path
+from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, Way, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import arrivals, lost_by_client, together
 from pcapnfs.analyses.wire.unreached import in_vain_s, unreached_s
@@ -136,10 +136,13 @@ def measure(
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     if rtt is not None and source == BOUND and not len(small):
-        if nearly_all(int(calls.stable.sum()), int(calls.known.sum())):
+        stable, known_calls = int(calls.stable.sum()), int(calls.known.sum())
+        if nearly_all(stable, known_calls):
             rtt, source, network = None, "none", replace(network, way=NOTHING)
         else:
             rtt, network = _less_moving(rtt, network, calls)
+            if nearly_all(stable + int(calls.from_disk.sum()), known_calls):
+                network = replace(network, way=_undivided(network.way))
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     known = _by_client(trace, network, calls, queued=source in MEANS)
@@ -157,6 +160,7 @@ def measure(
             queue_s=queue,
             lacking=trust(trace).lacks_much,
         )
+        network = _undivided_by_client(network, clocks)
     return Measurement(
         files=files,
         counted=counted,
@@ -291,6 +295,20 @@ def _less_moving(
     left_s = max(0.0, calls.waited_s - moved_s) / max(1, int(calls.counted.sum()))
     rtt = min(bound_s, left_s)
     return rtt, replace(network, way=replace(network.way, rtt_s=rtt))
+
+
+def _undivided(way: Way) -> Way:
+    """A way of which only answers tell that may all have waited for storage."""
+    return replace(way, undivided=way.by_answers)
+
+
+def _undivided_by_client(network: NetworkPath, clocks: ClientClocks) -> NetworkPath:
+    """The network, with the ways of clients of which nothing else tells, likewise."""
+    found = {each.client for each in clocks.each if each.undivided}
+    ways = {
+        client: _undivided(way) if client in found else way for client, way in network.ways.items()
+    }
+    return replace(network, ways=ways) if found else network
 
 
 def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:

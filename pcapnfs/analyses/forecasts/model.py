@@ -88,7 +88,8 @@ class Model(Record):
     rtt_source: str
     """Where it is from: see `inputs[].source`."""
     network_rtt_s: float | None
-    """The network's part of it, seconds; None when TCP does not tell."""
+    """The network's part of it, seconds; None when TCP does not tell, or only by calls that may all
+    have waited for the server's storage."""
     syncops_per_file: float | None
     """Stable calls by files; None without files, or when it is not known of most calls whether they
     were stable."""
@@ -228,6 +229,11 @@ class Model(Record):
     def too_few(self) -> bool:
         """Whether there is no verdict since calls that tell the round trip themselves are few."""
         return self.verdict is None and too_few(self.calls + self.lock_calls, self.rtt_source)
+
+    @property
+    def undivided(self) -> bool:
+        """Whether nothing tells what of the round trip is the network's: no other is foretold."""
+        return self.rtt_source == BOUND and self.network_rtt_s is None
 
     @property
     def paused(self) -> bool:
@@ -485,5 +491,6 @@ def _evidence(
         queue_s=float(costs.queue_s),
         stable=measured.stable if told else StableCalls(),
         bounded=measured.rtt_source == BOUND and given.rtt_s is None,
+        undivided=measured.undivided and given.rtt_s is None,
         tick_s=measured.tick_s,
     )

@@ -20,7 +20,7 @@ from pcapnfs.analyses.forecasts.verdict_evidence import (
     storage_of,
     stored_share,
 )
-from pcapnfs.analyses.forecasts.verdict_reasons import TITLES, reasons
+from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, TITLES, reasons
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.times.call_times import BOUND
 from pcapnfs.analyses.times.idle_time import divided
@@ -54,7 +54,8 @@ class Cause(Record):
 
     cause: str
     """`persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`, `locks`, `server`,
-    `unknown` or `client`."""
+    `unknown` or `client`; `network_or_server` in place of `round_trips` where the calls that tell
+    them may all have waited for the server's storage."""
     time_s: float
     """What it takes, seconds."""
     share: float | None
@@ -178,6 +179,7 @@ def verdict(evidence: Evidence) -> Verdict:
         "client": idle.client_s,
     }
     causes = causes_of(_seen(evidence, _owned(evidence, parts)))
+    causes = _undivided(evidence, causes)
     named = named_of(causes)
     several = "both" if evidence.clients == 2 else f"all {units.count(evidence.clients)}"
     whose = "The time" + (f" of {several} clients, taken as one," if evidence.clients > 1 else "")
@@ -217,7 +219,8 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
         found = _of_clients(measured.clients)
     if found is None:
         return None
-    if "round_trips" in found.named and too_few(measured.round_trip_calls, measured.rtt_source):
+    by_calls = {"round_trips", NETWORK_OR_SERVER} & set(found.named)
+    if by_calls and too_few(measured.round_trip_calls, measured.rtt_source):
         return None
     return _doubted(measured, found)
 
@@ -260,6 +263,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             queue_s=measured.queue_s,
             stable=measured.stable,
             bounded=measured.bounded,
+            undivided=measured.undivided,
             network_s=measured.network_most_s if bound else measured.network_rtt_s,
             at_most=bound or measured.bounded,
             held_down=holding(measured.loss_rates, clocked.transfer_s),
@@ -399,7 +403,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts["server"] += parts["persistence"] - persistence
     parts["persistence"] = persistence
     parts = _owned(evidence, parts)
-    causes = causes_of(_seen(evidence, parts))
+    causes = _undivided(evidence, causes_of(_seen(evidence, parts)))
     idle = clock.idle
     known = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
     away = clock.away_s
@@ -413,9 +417,11 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts = _without_mounting(clock, parts)
         told += f". {_mounting(clock.apart_s)}"
         whose = "its"
-    active = causes_of(_seen(evidence, parts | {"client": unused}))
+    active = _undivided(evidence, causes_of(_seen(evidence, parts | {"client": unused})))
     named = named_of(active)
-    counted = active if other else causes_of(_seen(evidence, parts)) if mounting else causes
+    counted = active if other else causes
+    if mounting and not other:
+        counted = _undivided(evidence, causes_of(_seen(evidence, parts)))
     told_reasons = reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
@@ -481,6 +487,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         queue_s=clock.queue_s,
         stable=clock.stable,
         bounded=clock.bounded,
+        undivided=clock.undivided,
         network_s=clock.told_network_s or clock.network_most_s,
         at_most=clock.told_network_s is None or clock.bounded,
         held_down=holding(clock.loss_rates, clock.budget.transfer_s),
@@ -525,6 +532,16 @@ def _seen(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
     if not evidence.lacking:
         return parts
     return parts | {"client": 0.0, "unknown": parts["unknown"] + parts["client"]}
+
+
+def _undivided(evidence: Evidence, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """The causes, with round trips that may be the server's as what they are."""
+    if not evidence.undivided:
+        return causes
+    return tuple(
+        replace(each, cause=NETWORK_OR_SERVER) if each.cause == "round_trips" else each
+        for each in causes
+    )
 
 
 def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:

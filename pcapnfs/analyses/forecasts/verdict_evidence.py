@@ -153,6 +153,8 @@ class Evidence(Record):
     """What stable calls hold, and whether they waited for others."""
     bounded: bool = False
     """The round trip is an upper bound."""
+    undivided: bool = False
+    """And nothing tells what of it is the network's, and what the server's storage."""
     network_s: float | None = None
     """What of it the network takes, seconds; None where nothing tells."""
     at_most: bool = False

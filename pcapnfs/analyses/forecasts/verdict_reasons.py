@@ -50,9 +50,14 @@ LOSSES: Mapping[Resent, str] = {
 }
 """What `loss` is called, by whether these had arrived before."""
 
+NETWORK_OR_SERVER = "network_or_server"
+"""The code of what is no round trip alone, since the calls that tell it may all have waited for the
+server's storage."""
+
 TITLES = {
     "persistence": "persistence",
     "round_trips": "round trips",
+    NETWORK_OR_SERVER: "the network or the server",
     "transfer": "transfer",
     "waiting": "waiting for the server",
     "path": "a longer path",
@@ -166,6 +171,9 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
         f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}"
         f"{_of_network(evidence)}",
+        NETWORK_OR_SERVER: f"{units.counted(round(calls), 'call')} of "
+        f"{units.duration(costs.rtt_s)} each or more, nearly all such as may wait for disks; "
+        "nothing tells which of the two it was",
         "transfer": "data on the wire" + _held_down(evidence.held_down),
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
@@ -220,7 +228,7 @@ def _unplaced(evidence: Evidence, causes: tuple[Cause, ...]) -> bool:
 
 def _bound(evidence: Evidence, cause: str) -> str:
     """That a cause that is not named may have less."""
-    return _bounded(evidence) if cause == "round_trips" else ""
+    return _bounded(evidence) if cause in ("round_trips", NETWORK_OR_SERVER) else ""
 
 
 def _lost(evidence: Evidence) -> str:

@@ -45,6 +45,10 @@ BOUND = "gaps"
 NEARLY_ALL = 0.95
 """Share of some calls that are such from which on the quickest are, by the 5th percentile."""
 
+FROM_DISK = ("READ", "READDIR", "READDIRPLUS", "READ_PLUS")
+"""Operations that may wait for a disk though they are not stable: what they tell of a file or of a
+whole directory need not be in the server's memory."""
+
 ERRORS = 2.0
 """Standard errors of a mean within which it lies with 95 %."""
 
@@ -92,7 +96,8 @@ def nearly_all(some: int, calls: int) -> bool:
     """Whether even the quickest of some calls are such, so that a bound by them is one of these.
 
     Of stable ones that wait for storage it tells no round trip: a filter that keeps large packets
-    alone (`greater 200`) leaves no others, nor any ACK.
+    alone (`greater 200`) leaves no others, nor any ACK. With those that may wait for a disk, it is
+    one of the network and the server together.
 
     Args:
         some: How many of them are such.

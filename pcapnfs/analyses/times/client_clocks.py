@@ -90,6 +90,9 @@ class ClientClock(Record):
     """The network's part of it, seconds; None when TCP does not tell."""
     bounded: bool
     """The round trip is an upper bound, and so is that part."""
+    undivided: bool
+    """And what of it is the network's, and what the server's storage, nothing tells
+    (`Way.undivided`)."""
     small_median_s: float | None
     """Median service time of the calls that show it, as the client saw it, seconds; None without
     any."""
@@ -387,9 +390,14 @@ def client_clocks(
         way = known.ways.get(client, NOTHING)
         rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
-        known_calls = int(line.known[mine].sum())
-        if source == BOUND and not len(small) and nearly_all(stable, known_calls):
-            rtt, source, way = None, "none", NOTHING
+        undivided = False
+        if source == BOUND and not len(small):
+            known_calls = int(line.known[mine].sum())
+            if nearly_all(stable, known_calls):
+                rtt, source, way = None, "none", NOTHING
+            else:
+                waiting = stable + int(line.from_disk[mine].sum())
+                undivided = way.by_answers and nearly_all(waiting, known_calls)
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s
@@ -412,6 +420,7 @@ def client_clocks(
                 network_rtt_s=way.rtt_s,
                 network_most_s=None if source == BOUND else way.most_s,
                 bounded=source == BOUND,
+                undivided=undivided,
                 small_median_s=median(small) if len(small) else None,
                 usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,

@@ -27,6 +27,7 @@ from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
+from pcapnfs.analyses.times.call_times import FROM_DISK
 from pcapnfs.analyses.times.clocked import Clocked, clocked
 from pcapnfs.analyses.times.outstanding import KINDS, UNKNOWN, WAITING, outstanding
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
@@ -158,6 +159,8 @@ class Timeline(Record):
     """It was stable, and answered."""
     known: Flags
     """It is counted and was answered, and it is known whether it was stable."""
+    from_disk: Flags
+    """It is one of these, not stable, and may have waited for a disk all the same (`FROM_DISK`)."""
     timed: Flags
     """It shows what persistence takes: stable, answered, not postponed, and none of a few that
     stood still; sent once if 30 are."""
@@ -337,6 +340,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         small_enough=bool(enough),
         stable=operation >= 0,
         known=facts.pop("known")[order],
+        from_disk=facts.pop("from_disk")[order],
         timed=undisturbed(timed, once),
         once=once,
         own_small=own_showing,
@@ -459,6 +463,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                (case when stability = 'stable' and reply_time is not null
                      then {position("op", operations)} else -1 end)::smallint as operation,
                {_KNOWN} as known,
+               {_KNOWN} and stability <> 'stable' and {among("op", FROM_DISK)} as from_disk,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
                coalesce({among("status_name", NOT_READY)}, false) as refused,

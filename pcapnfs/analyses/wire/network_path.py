@@ -41,6 +41,13 @@ class Way(Record):
     most_s: float | None = None
     """What the network takes at most where TCP tells no part of it, seconds: what the quickest
     calls took, and the client's quickest next one. None where it does, and where nothing tells."""
+    by_answers: bool = False
+    """The part of it between the capture and the server is what answers took at least: an upper
+    bound that the server has a part in."""
+    undivided: bool = False
+    """These answers may all have waited for the server's storage, and no other calls tell anything:
+    which part of the bound is the network's and which the server's, nothing does. Known once the
+    calls are (`forecasts.measuring`)."""
 
 
 NOTHING = Way(rtt_s=None, floor_s=None, source="none")
@@ -124,7 +131,12 @@ def _way(pairs: Iterable[RoundTrip], longer: Mapping[tuple[str, str], int]) -> W
         bounds = (pair.path_s for pair in pairs if pair.path_s is not None)
         return replace(NOTHING, most_s=next(bounds, None))
     rtt_s += longer.get((pair.client, pair.server), 0) / NANOSECONDS
-    return Way(rtt_s=rtt_s, floor_s=_floor(pair), source=_source(pair))
+    return Way(
+        rtt_s=rtt_s,
+        floor_s=_floor(pair),
+        source=_source(pair),
+        by_answers=pair.server_side.source == "gaps",
+    )
 
 
 def _placed(pair: RoundTrip) -> bool:

@@ -1,4 +1,7 @@
-"""Much of the time goes into round trips, or a part of it beside a larger cause."""
+"""Much of the time goes into round trips, or a part of it beside a larger cause.
+
+Where nothing tells them from what the server's storage takes, into one of the two.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
-from pcapnfs.analyses.forecasts.verdict_reasons import SKEWED
+from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, SKEWED
 from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.analyses.wire.half import FEW_ACKS
@@ -90,6 +93,16 @@ _WHOSE = Advice(
     "its power saving (C-states, governor) and its virtualisation."
 )
 
+_WHICH = Advice(
+    "Find out first which it is. The network: ping the server from the client while the work runs, "
+    "or have the capture begin before the mount, since a handshake of TCP shows it; pcapnfs "
+    "estimate takes what ping says (--rtt). The server's disks: iostat -x 1 there shows what a "
+    "request takes (r_await, w_await) and how busy they are (%util). If it is the network, run the "
+    "job nearer to the server. If it is the disks, only faster ones, more memory at the server to "
+    "keep files in, or fewer and larger requests help. If it is neither, look at the server's "
+    "processor, its power saving (C-states, governor) and its virtualisation."
+)
+
 AHEAD_BYTES = 131072
 """As far as Linux reads ahead since 5.4, unless it is told to read further (read_ahead_kb)."""
 
@@ -122,6 +135,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for found, cause in bound.each(material, "round_trips"):
         if found.rtt_s is not None:
             yield _observed(material, values, found, cause)
+    for found, cause in bound.each(material, NETWORK_OR_SERVER):
+        if found.rtt_s is not None:
+            yield _undivided(material, values, found, cause)
     for found, cause in bound.seconds(material, "round_trips"):
         # Beside a larger cause only the network is told: what the server takes, others tell.
         far = (found.network_rtt_s or 0.0) > values[NETWORK.name]
@@ -166,6 +182,21 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         claims=claims,
         client_share=bound.client_share(found, claims),
         about=found.about,
+    )
+
+
+def _undivided(material: Material, values: Values, found: Bottleneck, cause: Cause) -> Observed:
+    """Its calls wait for the network or for the server's storage, and nothing tells for which."""
+    return replace(
+        _observed(material, values, found, cause),
+        title="Much of the time goes into the network or the server: nothing tells into which",
+        seen=f"{units.counted(found.calls, 'call')} of {units.duration(found.rtt_s)} each or more: "
+        f"{units.share(cause.share)} of {bound.whose(found)}. Nearly all of them are such as may "
+        "wait for disks (READs, listings, stable ones), and neither a handshake nor a small call "
+        "shows what the network takes of that.",
+        why="A program that does one thing after the other waits for each call: for the way there "
+        "and back, and for what the server takes, such as reading from its disks.",
+        advice=(_WHICH, *_fewer(material, values, found)),
     )
 
 
@@ -330,20 +361,25 @@ def _at_once(material: Material, values: Values, found: Bottleneck) -> Advice:
     return _NOT_YET if (found.about in few if found.about else few) else _AT_ONCE
 
 
+def _fewer(material: Material, values: Values, found: Bottleneck) -> tuple[Advice, ...]:
+    """How to wait less often, whatever each call waits for."""
+    more = _at_once(material, values, found)
+    on_reads = _on_reads(material, found)
+    if on_reads is not None:
+        return on_reads, more
+    if found.stable_calls >= max(1.0, STORING * found.calls):
+        less = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
+        return (less, more) if more == _AT_ONCE else (more, less)
+    return more, _LOOK_AT_LESS
+
+
 def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advice, ...]:
     nearer = Advice("Run the job nearer to the server: same site, same switch, or on the server.")
     served = Advice(
         "The server itself takes most of each round trip: look at its processor, its power "
         "saving (C-states, governor) and its virtualisation before the network."
     )
-    stores = found.stable_calls >= max(1.0, STORING * found.calls)
-    one_stream = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
-    less = one_stream if stores else _LOOK_AT_LESS
-    more = _at_once(material, values, found)
-    fewer = (less, more) if stores and more == _AT_ONCE else (more, less)
-    on_reads = _on_reads(material, found)
-    if on_reads is not None:
-        fewer = (on_reads, more)
+    fewer = _fewer(material, values, found)
     slow = Advice(
         "See first why some calls took so much longer than the others: where no finding on loss, "
         "waiting or slow calls tells, pcapnfs report shows when it was, perfile what they were "

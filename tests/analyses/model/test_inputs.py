@@ -195,10 +195,25 @@ def test_a_full_link_is_no_round_trip() -> None:
     assert found.verdict.named == ("transfer",)
 
 
-def test_a_bound_of_the_round_trip_is_told_as_one() -> None:
-    """READs that take 1 ms each: nothing tells what of it the network takes."""
+@pytest.mark.parametrize(
+    ("writes", "told"),
+    [
+        (0, "the network or the server 33.9 % (40 calls of 1.00 ms each or more, nearly all such "),
+        (2, "the network or the server 33.9 % (40 calls of 1.00 ms each or more, nearly all such "),
+        (3, "round trips 33.9 % (40 calls at a round trip of 1.00 ms at most)"),
+    ],
+)
+def test_a_bound_of_the_round_trip_is_told_as_one(writes: int, told: str) -> None:
+    """READs that take 1 ms each: nothing tells what of it the network takes.
+
+    Nor whether they waited for a disk; of WRITEs to the server's memory the quickest did not.
+    """
     calls = run(small=("READ",), stable=(), persist_ms=0)
-    calls = [{**row, "connection": 0, "stability": "read"} for row in calls]
+    write = {"op": "WRITE", "stability": "unstable_write"}
+    calls = [
+        {**row, "connection": 0, "stability": "read"} | (write if place < writes else {})
+        for place, row in enumerate(calls)
+    ]
     late = {"server_turns": FILES, "server_turn_min": 900_000, "server_turn_rtt": 950_000}
     late |= {"client_acks": FILES, "client_ack_min": 1_000, "client_ack_rtt": 20_000}
     with trace_of(
@@ -207,7 +222,7 @@ def test_a_bound_of_the_round_trip_is_told_as_one() -> None:
         found, bound = model(trace), bottleneck(trace)
     assert found.rtt_source == "gaps"
     assert found.verdict is not None
-    assert f"{FILES} calls at a round trip of 1.00 ms at most" in found.verdict.sentence
+    assert told in found.verdict.sentence
     assert bound.network_rtt_s is None
     assert not any(part for _, part in bound.network_s)
 
@@ -258,6 +273,36 @@ def test_calls_without_a_reply_tell_no_round_trip_either() -> None:
     assert found.rtt_source == "gaps"
     assert found.verdict is not None
     assert "round_trips" in {each.cause for each in found.verdict.causes}
+
+
+def test_of_reads_that_may_wait_for_a_disk_no_other_network_is_foretold() -> None:
+    """Half of a network of which nothing is known: it may be next to nothing of the 5 ms."""
+    calls = [
+        {**row, "stability": "read"}
+        for row in run(small=(), stable=("READ",), persist_ms=4, connection=0)
+    ]
+    with trace_of(files=objects(), calls=calls, connections=bounded()) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(rtt_s=0.001))
+        longer = model(trace, Overrides(rtt_s=0.020))
+        bottom = bottleneck(trace)
+    assert found.rtt_s == pytest.approx(0.005)
+    assert found.rtt_source == "gaps"
+    assert found.network_rtt_s is None
+    assert {"rtt", "local"}.isdisjoint(each.change for each in found.what_if)
+    assert found.verdict is not None
+    assert found.verdict.named[0] == "network_or_server"
+    assert bottom.network_rtt_s is None
+    # What ping says of the network tells the rest: that is the server's, and stays.
+    measured_s = found.measured_s or 0.0
+    cases = {each.change: each.forecast_s for each in given.what_if}
+    assert given.forecast_s == pytest.approx(measured_s)
+    assert cases["rtt"] == pytest.approx(measured_s - FILES * 0.0005)
+    assert cases["local"] == pytest.approx(measured_s - FILES * 0.001)
+    assert given.verdict is not None
+    assert given.verdict.named[0] == "server"
+    # What is longer than all that calls took is another network.
+    assert longer.forecast_s == pytest.approx(measured_s + FILES * 0.015)
 
 
 @pytest.mark.parametrize(("calls", "told"), [(1, False), (4, False), (5, True)])

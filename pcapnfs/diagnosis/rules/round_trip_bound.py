@@ -94,13 +94,12 @@ _WHOSE = Advice(
 )
 
 _WHICH = Advice(
-    "Find out first which it is. The network: ping the server from the client while the work runs, "
-    "or have the capture begin before the mount, since a handshake of TCP shows it; pcapnfs "
-    "estimate takes what ping says (--rtt). The server's disks: iostat -x 1 there shows what a "
-    "request takes (r_await, w_await) and how busy they are (%util). If it is the network, run the "
-    "job nearer to the server. If it is the disks, only faster ones, more memory at the server to "
-    "keep files in, or fewer and larger requests help. If it is neither, look at the server's "
-    "processor, its power saving (C-states, governor) and its virtualisation."
+    "Find out first which it is: ping the server from the client while the work runs (pcapnfs "
+    "estimate --rtt takes what it says), or have the capture begin before the mount, since a "
+    "handshake of TCP shows it; and look at the server's disks meanwhile (iostat -x 1 there: "
+    "r_await, %util). If it is the network, run the job nearer to the server; if the disks, faster "
+    "ones or more memory for files at the server; if neither, look at its processor, power saving "
+    "(C-states, governor) and virtualisation."
 )
 
 AHEAD_BYTES = 131072

@@ -137,7 +137,7 @@ def measure(
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     if rtt is not None and source == BOUND and not len(small):
         stable, known_calls = int(calls.stable.sum()), int(calls.known.sum())
-        if nearly_all(stable, known_calls):
+        if network.way.by_answers and nearly_all(stable, known_calls):
             rtt, source, network = None, "none", replace(network, way=NOTHING)
         else:
             rtt, network = _less_moving(rtt, network, calls)

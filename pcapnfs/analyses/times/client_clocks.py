@@ -391,13 +391,13 @@ def client_clocks(
         rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
         undivided = False
-        if source == BOUND and not len(small):
+        if source == BOUND and not len(small) and way.by_answers:
             known_calls = int(line.known[mine].sum())
             if nearly_all(stable, known_calls):
                 rtt, source, way = None, "none", NOTHING
             else:
                 waiting = stable + int(line.from_disk[mine].sum())
-                undivided = way.by_answers and nearly_all(waiting, known_calls)
+                undivided = nearly_all(waiting, known_calls)
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s

@@ -275,6 +275,21 @@ def test_calls_without_a_reply_tell_no_round_trip_either() -> None:
     assert "round_trips" in {each.cause for each in found.verdict.causes}
 
 
+def test_a_bound_of_the_clients_half_does_not_hang_on_what_answers_took() -> None:
+    """Captured at the server, whose ACK shows the way to it; the client's next calls bound its."""
+    calls = run(small=(), stable=("CREATE",))
+    turns = {"client_turns": FILES, "client_turn_min": 1_900_000, "client_turn_rtt": 2_000_000}
+    server = {"server_acks": 1, "server_ack_min": 60_000, "server_ack_rtt": 60_000}
+    there = [{**connection(None, None), **turns, **server}]
+    with trace_of(files=objects(), calls=calls, connections=there) as trace:
+        found = model(trace)
+    assert found.vantage == "server"
+    assert found.rtt_source == "gaps"
+    assert found.rtt_s == pytest.approx(0.00206)
+    assert found.verdict is not None
+    assert found.verdict.named[0] == "persistence"
+
+
 def test_of_reads_that_may_wait_for_a_disk_no_other_network_is_foretold() -> None:
     """Half of a network of which nothing is known: it may be next to nothing of the 5 ms."""
     calls = [

@@ -14,7 +14,7 @@ from pcapnfs.comparison.comparing import of_sides
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
-from tests.unit.rows import Row, call, operation, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, operation, trace_of
 
 DISK, OTHER = "10.0.0.3", "10.0.0.4"
 
@@ -25,6 +25,10 @@ READING, WRITING, BOTH = 1, 2, 3
 """What share_access asks for."""
 
 OPENED = {"reading": (READING,), "writing": (WRITING, BOTH)}
+
+
+Ages = tuple[tuple[int, bool], ...]
+"""When OPENs were sent, ms after the client's first call, and whether each got a delegation."""
 
 
 def trace(clients: Mapping[str, Kinds], **columns: object) -> Trace:
@@ -59,6 +63,34 @@ def side(kinds: Kinds, **columns: object) -> Side:
     """The same with the habits of calls like these."""
     with trace({DISK: kinds}, **columns) as run:
         return replace(alone(), habits=habits.together(habits.by_client(run).values()))
+
+
+def opened(*ages: tuple[int, bool], share_access: int = WRITING) -> Side:
+    """The same with the habits of a client that opens files at these ages."""
+    calls: list[Row] = [_at(1, "GETATTR", 0)]
+    operations: list[Row] = []
+    for age, granted in ages:
+        number = len(calls) + 1
+        calls.append(_at(number, "OPEN", age))
+        given: Row = {"delegation": "WRITE" if granted else "NONE_EXT"}
+        operations.append(operation(number, "OPEN", share_access=share_access, **given))
+    with trace_of(calls=calls, operations=operations, connections=[{"transport": "TCP"}]) as run:
+        return replace(alone(), habits=habits.together(habits.by_client(run).values()))
+
+
+def _at(number: int, op: str, age: int) -> Row:
+    sent = START_NS + age * MILLISECOND
+    return {
+        **call(number, op, 1, client=DISK, version=4, minor=2, protocol="4.2"),
+        "call_first_time": sent,
+        "call_time": sent,
+        "connection": 0,
+    }
+
+
+def every(step: int, begin: int, end: int, granted: bool) -> Ages:
+    """OPENs at regular ages."""
+    return tuple((age, granted) for age in range(begin, end, step))
 
 
 def told(before: Side, after: Side) -> list[Cause]:
@@ -134,3 +166,76 @@ def test_what_changed_for_one_client_is_told_of_it() -> None:
     (cause,) = [each for each in of_sides(*sides).causes if each.subject == "delegations"]
     assert cause.clients == (OTHER,)
     assert cause.evidence == "0 of 20 OPENs to write got one before, 20 of 20 after"
+
+
+LATE = every(100, 100, 8_000, False) + every(100, 9_000, 30_000, True)
+"""Files that a client opened for half a minute, the last 210 of which came with delegations."""
+
+
+def test_of_a_run_that_was_over_before_the_other_got_any_it_is_the_age() -> None:
+    """As of two runs right after the server's start."""
+    slow, quick = opened(*LATE), opened(*every(10, 10, 3_000, False))
+    (cause,) = told(slow, quick)
+    assert (cause.before, cause.after) == (
+        "for files opened to write, later in the run",
+        "none granted so early",
+    )
+    assert cause.confidence == "possible"
+    assert cause.evidence == (
+        "210 of 289 OPENs to write got one before, 0 of 299 after; before, the first came 9.00 s "
+        "after the client's first call; after, the last was asked for 2.99 s after it: a server "
+        "that has just started grants none for a while, so that this may come from the length of "
+        "the runs alone"
+    )
+    (back,) = told(quick, slow)
+    assert (back.before, back.after, back.confidence) == (cause.after, cause.before, "possible")
+    assert "got one before, 210 of 289 after; after, the first came 9.00 s" in back.evidence
+
+
+@pytest.mark.parametrize(
+    ("quick", "confidence"),
+    [
+        pytest.param(every(100, 100, 15_000, False), "certain", id="asked for long enough"),
+        # The other had got one with 27 of its 106 calls by then …
+        pytest.param(every(100, 100, 11_700, False), "certain", id="just long enough"),
+        # … and with 26 of 105.
+        pytest.param(every(100, 100, 11_600, False), "possible", id="hardly longer"),
+        pytest.param(
+            (*every(100, 100, 3_000, False), (20_000, False)), "possible", id="one file later"
+        ),
+        pytest.param(
+            every(100, 9_500, 10_400, False) + every(100, 20_000, 20_100, False),
+            "certain",
+            id="enough later",
+        ),
+    ],
+)
+def test_files_are_held_against_those_of_the_same_age(quick: Ages, confidence: str) -> None:
+    (cause,) = told(opened(*LATE), opened(*quick))
+    assert cause.confidence == confidence
+
+
+def test_of_a_short_run_that_got_them_at_once_it_is_not_the_age() -> None:
+    quick, slow = opened(*every(10, 10, 500, True)), opened(*every(100, 100, 30_000, False))
+    (cause,) = told(quick, slow)
+    assert cause.confidence == "certain"
+
+
+def test_what_comes_from_the_age_stands_apart_from_what_does_not() -> None:
+    def both(reading: Ages, writing: Ages) -> Side:
+        sides = opened(*reading, share_access=READING), opened(*writing)
+        merged = {
+            purpose: delegated
+            for side in sides
+            for purpose, delegated in side.habits.delegated.items()
+        }
+        return replace(sides[0], habits=replace(sides[0].habits, delegated=merged))
+
+    slow = both(every(100, 100, 30_000, True), LATE)
+    quick = both(every(10, 10, 3_000, False), every(10, 10, 3_000, False))
+    certain, possible = told(slow, quick)
+    assert (certain.confidence, certain.before) == ("certain", "for files opened to read")
+    assert (possible.confidence, possible.before) == (
+        "possible",
+        "for files opened to write, later in the run",
+    )

@@ -7,12 +7,13 @@ section 10.4): the same work takes fewer calls, and others come side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.diagnosis.wording import listed
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.habits import Delegated
@@ -34,40 +35,114 @@ PURPOSES = {
 """What is delegated, and the calls that it comes with."""
 
 NONE = "none granted"
-"""What is said of a side on which nothing is delegated."""
+"""What is said of a side on which nothing is delegated …"""
+
+LATER, NONE_SO_EARLY = ", later in the run", "none granted so early"
+"""… and of both, where one is granted some only when it has run for longer than the other did."""
+
+BY_LENGTH = (
+    "a server that has just started grants none for a while, so that this may come from the length "
+    "of the runs alone"
+)
+"""What is said of that. Linux grants none in the grace period after a start, its lock manager's
+included."""
+
+
+class _Changed(Record):
+    """What one side alone is granted delegations for."""
+
+    purpose: str
+    """One of `PURPOSES`."""
+    granting: Delegated
+    """Its calls on the side that is granted some."""
+    without: Delegated
+    """Those on the other."""
+
+    @property
+    def at_equal_age(self) -> bool:
+        """Whether the other side asked for long enough to be granted some as well.
+
+        Calls are held against those of the same age, which is the time since the client's first
+        call: up to the age of the last one without, the granting side must have got them as often
+        as is asked of the whole; and enough without must be as old as the first that got one.
+        """
+        as_young = self.granting.between(0.0, self.without.last_s)
+        as_old = self.without.between(self.granting.first_s or 0.0, self.without.last_s)
+        return as_old.asked >= LEAST and as_young.granted >= OFTEN * max(1, as_young.asked)
 
 
 def delegations(before: Side, after: Side) -> Iterator[Cause]:
     """For what delegations are granted, where one side has some that the other has not.
 
     Told of files opened to read, of those opened to write, and of directories, each where both
-    sides tell it.
+    sides tell it. Where one side was granted none while it was as young as the other, it is
+    possible only: of two runs right after a restart the longer one alone may be granted some.
     """
     sides = before.habits.delegated, after.habits.delegated
-    granted: tuple[list[str], list[str]] = [], []
-    evidence = []
-    for purpose, (what, calls) in PURPOSES.items():
-        first, second = (_grants(side.get(purpose)) for side in sides)
-        if first is None or second is None:
+    in_both: list[str] = []
+    changed: dict[bool, list[_Changed]] = {True: [], False: []}
+    for purpose in PURPOSES:
+        first, second = (side.get(purpose) for side in sides)
+        grants = _grants(first), _grants(second)
+        if first is None or second is None or None in grants:
             continue
-        for side, grants in zip(granted, (first, second), strict=True):
-            if grants:
-                side.append(what)
-        if first != second:
-            numbers = [
-                f"{units.count(side[purpose].granted)} of {units.count(side[purpose].asked)}"
-                for side in sides
-            ]
-            evidence.append(f"{numbers[0]} {calls} got one before, {numbers[1]} after")
-    if evidence:
-        words = [f"for {listed(side, len(side))}" if side else NONE for side in granted]
-        yield Cause(
-            "delegations",
-            words[0],
-            words[1],
-            "certain",
-            "; ".join(evidence),
+        if grants[0] != grants[1]:
+            each = _Changed(purpose, *((first, second) if grants[0] else (second, first)))
+            changed[each.at_equal_age].append(each)
+        elif grants[0]:
+            in_both.append(purpose)
+    for certain, found in changed.items():
+        if found:
+            was, became = (_words(side, found, in_both, certain=certain) for side in sides)
+            numbers = "; ".join(_numbers(each.purpose, *sides) for each in found)
+            yield Cause(
+                "delegations",
+                was,
+                became,
+                "certain" if certain else "possible",
+                numbers if certain else f"{numbers}; {_ages(found, sides[0])}",
+            )
+
+
+def _words(
+    side: Mapping[str, Delegated], changed: list[_Changed], in_both: list[str], *, certain: bool
+) -> str:
+    """What a side is granted delegations for."""
+    granted = {each.purpose for each in changed if side[each.purpose] is each.granting}
+    if certain:
+        granted.update(in_both)
+    what = [words for purpose, (words, _) in PURPOSES.items() if purpose in granted]
+    if not what:
+        return NONE if certain else NONE_SO_EARLY
+    return f"for {listed(what, len(what))}{'' if certain else LATER}"
+
+
+def _numbers(purpose: str, before: Mapping[str, Delegated], after: Mapping[str, Delegated]) -> str:
+    """How many calls got one on either side."""
+    first, second = before[purpose], after[purpose]
+    return (
+        f"{units.count(first.granted)} of {units.count(first.asked)} {PURPOSES[purpose][1]} got "
+        f"one before, {units.count(second.granted)} of {units.count(second.asked)} after"
+    )
+
+
+def _ages(changed: list[_Changed], before: Mapping[str, Delegated]) -> str:
+    """Since when the one side is granted some, and until when the other asked.
+
+    Of a run that was over before the other one was granted any, that is why.
+    """
+    told = []
+    for each in changed:
+        mine, other = "before", "after"
+        if before[each.purpose] is each.without:
+            mine, other = other, mine
+        told.append(
+            f"{mine}, the first came {units.duration(each.granting.first_s)} after the client's "
+            f"first call; {other}, the last was asked for {units.duration(each.without.last_s)} "
+            "after it"
         )
+    # Those for reading and for writing mostly begin with the same call.
+    return f"{'; '.join(dict.fromkeys(told))}: {BY_LENGTH}"
 
 
 def _grants(delegated: Delegated | None) -> bool | None:

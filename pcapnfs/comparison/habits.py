@@ -15,7 +15,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, levels, most_at_once
-from pcapnfs.analyses.asking.service_time import integer, text, whole
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.analyses.captured import traffic
@@ -29,6 +29,8 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
 
@@ -92,12 +94,39 @@ times of a file itself sends them in a SETATTR before it (RFC 9754)."""
 
 
 class Delegated(Record):
-    """How often a server delegated what it could have."""
+    """How often a server delegated what it could have, and when."""
 
-    asked: int
-    """OPENs, or GET_DIR_DELEGATIONs, whose reply tells what was granted."""
-    granted: int
-    """Those that a delegation came with."""
+    ages_s: NDArray[np.float64]
+    """When each OPEN, or GET_DIR_DELEGATION, whose reply tells what was granted was first sent:
+    seconds since the first call of its client."""
+    with_one: NDArray[np.bool_]
+    """Whether a delegation came with it."""
+
+    @property
+    def asked(self) -> int:
+        """How many of these calls there are."""
+        return len(self.ages_s)
+
+    @property
+    def granted(self) -> int:
+        """Those that a delegation came with."""
+        return int(np.count_nonzero(self.with_one))
+
+    @property
+    def first_s(self) -> float | None:
+        """The age at which the first of these was sent, seconds; None where none was granted."""
+        granted = self.ages_s[self.with_one]
+        return float(granted.min()) if len(granted) else None
+
+    @property
+    def last_s(self) -> float:
+        """The age at which the last call was sent, seconds; 0 without one."""
+        return float(self.ages_s.max(initial=0.0))
+
+    def between(self, begin_s: float, end_s: float) -> Delegated:
+        """The calls that were sent at these ages."""
+        chosen = (self.ages_s >= begin_s) & (self.ages_s <= end_s)
+        return Delegated(self.ages_s[chosen], self.with_one[chosen])
 
 
 class Habits(Record):
@@ -160,7 +189,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     alone = clients.pop() if len(clients) == 1 else None
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
-    work, delegated, layouts = _work(trace), _delegated(trace, alone), _layouts(trace, alone)
+    work, delegated, layouts = _work(trace), _delegated(trace), _layouts(trace, alone)
     begun, limits = _begun(trace, alone), _limits(trace)
     return {
         client: _habits(
@@ -218,7 +247,10 @@ def _all_delegated(each: Iterable[Mapping[str, Delegated]]) -> dict[str, Delegat
         for purpose, delegated in one.items():
             found.setdefault(purpose, []).append(delegated)
     return {
-        purpose: Delegated(sum(one.asked for one in all_of), sum(one.granted for one in all_of))
+        purpose: Delegated(
+            np.concatenate([one.ages_s for one in all_of]),
+            np.concatenate([one.with_one for one in all_of]),
+        )
         for purpose, all_of in sorted(found.items())
     }
 
@@ -440,30 +472,42 @@ def _names(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:
     return {str(client): (integer(used), integer(again)) for client, used, again in rows}
 
 
-def _delegated(trace: Trace, alone: str | None) -> dict[str, dict[str, Delegated]]:
+def _delegated(trace: Trace) -> dict[str, dict[str, Delegated]]:
     """What servers delegated to each client, by what it is for."""
     if not DELEGATING.met(trace):
         return {}
-    whose, calls = ("calls.client", "join calls using (call)") if alone is None else ("$alone", "")
-    rows = trace.rows(
-        f"""
-        select {whose} as client,
-               case when operations.op = '{OF_DIRECTORY}' then 'directories'
-                    when share_access & 3 = 1 then 'reading' else 'writing' end as purpose,
-               count(*),
-               count(*) filter (delegation like 'READ%' or delegation like 'WRITE%')
-        from operations {calls}
-        where {among("operations.op", DELEGATING.ops)} and operations.status = 0
-              and delegation is not null
-              and (operations.op = '{OF_DIRECTORY}' or share_access & 3 <> 0)
-        group by all order by all
-        """,
-        {} if alone is None else {"alone": alone},
+    chosen = f"""
+        with begun as (
+            select client, min(call_first_time) as begun
+            from calls where not callback and program = {NFS} group by client
+        ),
+        chosen as (
+            select calls.client,
+                   case when operations.op = '{OF_DIRECTORY}' then 'directories'
+                        when share_access & 3 = 1 then 'reading' else 'writing' end as purpose,
+                   call_first_time - begun as age,
+                   delegation like 'READ%' or delegation like 'WRITE%' as granted
+            from operations join calls using (call) join begun using (client)
+            where {among("operations.op", DELEGATING.ops)} and operations.status = 0
+                  and delegation is not null
+                  and (operations.op = '{OF_DIRECTORY}' or share_access & 3 <> 0)
+        )
+    """
+    # One query gives names and lengths, the next all ages in that order, as plain numbers.
+    groups = trace.rows(
+        f"{chosen} select client, purpose, count(*) from chosen group by all order by all"
     )
+    order = "client, purpose, age, granted"
+    found = trace.arrays(f"{chosen} select age, granted from chosen order by {order}")
+    ages_s, with_one = found["age"] / NANOSECONDS, found["granted"]
     answer: dict[str, dict[str, Delegated]] = {}
-    for client, purpose, asked, granted in rows:
-        found = answer.setdefault(str(client), {})
-        found[str(purpose)] = Delegated(integer(asked), integer(granted))
+    begin = 0
+    for client, purpose, count in groups:
+        end = begin + integer(count)
+        answer.setdefault(str(client), {})[str(purpose)] = Delegated(
+            ages_s[begin:end], with_one[begin:end]
+        )
+        begin = end
     return answer
 
 

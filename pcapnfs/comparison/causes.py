@@ -18,6 +18,7 @@ from pcapnfs.comparison import (
     changed_storage,
     changed_times,
     changed_transfers,
+    changed_turns,
 )
 from pcapnfs.comparison.cause import once, words
 
@@ -77,7 +78,7 @@ def causes(
         *changed_times.lock_waits(before, after),
         *changed_storage.storages(before, after, operations, clients),
         *changed_storage.reads(before, after, operations, clients),
-        *changed_times.in_turn(before, after),
+        *changed_turns.in_turn(before, after),
     )
 
 

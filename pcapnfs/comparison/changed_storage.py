@@ -19,15 +19,8 @@ from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.across_versions import shared, stable, together
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
-from pcapnfs.comparison.changed_times import (
-    SLOW,
-    SLOW_S,
-    TIMES,
-    few_served,
-    one_by_one,
-    served_s,
-    service,
-)
+from pcapnfs.comparison.changed_times import TIMES, few_served, served_s, service
+from pcapnfs.comparison.changed_turns import SLOW, SLOW_S, one_by_one
 from pcapnfs.comparison.operations import RELEVANT, operation_changes, taken_s
 from pcapnfs.comparison.waterfall import WAITED
 from pcapnfs.record import Record, replace

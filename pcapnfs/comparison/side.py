@@ -21,13 +21,15 @@ from pcapnfs.analyses.asking.service_time import NANOSECONDS, SUM, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
-from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured import clock_ticks, traffic
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.namespace.readdir import Readdir, readdir
+from pcapnfs.analyses.servers import in_turn as _in_turn
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire import network_path as _network_path
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.analyses.servers.exports import Exports
+    from pcapnfs.analyses.servers.in_turn import InTurn
     from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
@@ -66,12 +69,14 @@ if TYPE_CHECKING:
 READS = columns.together(
     _callers.READS,
     _habits.READS,
+    _in_turn.READS,
     _measuring.READS,
     _moved_files.READS,
     _network_path.READS,
     _patterns.READS,
     _readdir.READS,
     _software.READS,
+    clock_ticks.READS,
     traffic.READS,
     judging.READS,
     owners.READS,
@@ -135,6 +140,9 @@ class Side(Record):
     """Bytes of all calls and replies."""
     servers: tuple[str, ...]
     """Addresses of servers that were called, those of most calls first; up to `SERVERS`."""
+    in_turn: tuple[InTurn, ...]
+    """How servers take calls that come while others are under way: of those that were called most;
+    empty where the capture's clock ticks, since replies of one tick have no order."""
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`, `nlm`) and operation, as steps.py writes it.
     Calls sent more than once are not in it: their time holds the wait until that."""
@@ -204,6 +212,7 @@ def gather(trace: Trace) -> Side:
         habits = asking.ask(_habits.by_client)
         called = asking.ask(_callers.callers)
         servers = asking.ask(_servers)
+        turns = asking.ask(_turns)
         ops = asking.ask(_ops)
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
@@ -224,6 +233,7 @@ def gather(trace: Trace) -> Side:
         refused=any(not met.went_on for met in material.mount_outcomes) and ops() <= MOUNTING,
         moved_bytes=material.bottleneck.moved_bytes,
         servers=servers(),
+        in_turn=turns(),
         times=_merged([one for times in by_client.values() for one in times]),
         times_of={
             client: _merged(by_client.get(client, [])) for client in (each if len(each) > 1 else ())
@@ -372,6 +382,13 @@ def _ops(trace: Trace) -> set[str | None]:
         f"select distinct op from calls where program in {NFS_PROGRAMS} and not callback"
     )
     return {text(op) for (op,) in rows}
+
+
+def _turns(trace: Trace) -> tuple[InTurn, ...]:
+    """How the servers that were called most take calls, where the order of replies is known."""
+    if clock(trace).tick_s is not None:
+        return ()
+    return _in_turn.of_servers(trace, traffic.busiest_servers(trace))
 
 
 def _servers(trace: Trace) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ def test_a_few_calls_among_many_that_were_late_on_the_path_are_not_the_servers(
     assert bool(seen_by(RULE, found(replace(WRITE, late=late)))) is told
 
 
-IN_TURN = InTurn("10.0.0.1", behind=600, overtook=6, apart=30.4)
+IN_TURN = InTurn("10.0.0.1", behind=600, overtook=6, apart=30.4, median_s=0.02)
 
 
 def in_turn(server: InTurn) -> Material:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
 
@@ -53,6 +53,8 @@ class InTurn(Record):
     """Those of them that were answered before one that had come earlier."""
     apart: float
     """How many would have been if each took its time by itself: the mean over `EARLIER`."""
+    median_s: float
+    """Median of what those that came behind others took until their reply, seconds."""
 
 
 def in_turn(trace: Trace, times: Iterable[ServerTime]) -> tuple[InTurn, ...]:
@@ -82,8 +84,8 @@ def of_servers(trace: Trace, addresses: Iterable[str]) -> tuple[InTurn, ...]:
         return ()
     rows = trace.rows(_QUERY, {"servers": given.text(servers)})
     return tuple(
-        InTurn(str(server), integer(behind), integer(overtook), float(apart))
-        for server, behind, overtook, apart in rows
+        InTurn(str(server), integer(behind), integer(overtook), float(apart), took_ns / NANOSECONDS)
+        for server, behind, overtook, apart, took_ns in rows
     )
 
 
@@ -103,7 +105,7 @@ _QUERY = f"""
         window came as (partition by server order by call_time, call)
     ),
     seen as (
-        select server,
+        select server, reply_time - call_time as took,
                max(reply_time) over before > call_time and object <> object_before as behind,
                max(reply_time) over before > reply_time as overtook,
                {
@@ -118,6 +120,7 @@ _QUERY = f"""
     )
     select server, count(*), count(*) filter (overtook),
            ({" + ".join(f"count(*) filter (overtook_{earlier})" for earlier in EARLIER)})
-               / {len(EARLIER)}
+               / {len(EARLIER)},
+           median(took)
     from seen where behind group by server order by server
 """

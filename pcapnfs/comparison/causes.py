@@ -76,9 +76,9 @@ def causes(
         *changed_times.one_sided(before, after),
         *changed_times.bandwidth(before, after),
         *changed_times.lock_waits(before, after),
+        *changed_turns.in_turn(before, after),
         *changed_storage.storages(before, after, operations, clients),
         *changed_storage.reads(before, after, operations, clients),
-        *changed_turns.in_turn(before, after),
     )
 
 

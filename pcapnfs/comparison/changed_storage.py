@@ -20,7 +20,7 @@ from pcapnfs.comparison.across_versions import shared, stable, together
 from pcapnfs.comparison.cause import Cause, once, words
 from pcapnfs.comparison.changed_protocol import times_at_once
 from pcapnfs.comparison.changed_times import TIMES, few_served, served_s, service
-from pcapnfs.comparison.changed_turns import SLOW, SLOW_S, one_by_one
+from pcapnfs.comparison.changed_turns import SLOW, SLOW_S, one_by_one, turns
 from pcapnfs.comparison.operations import RELEVANT, operation_changes, taken_s
 from pcapnfs.comparison.waterfall import WAITED
 from pcapnfs.record import Record, replace
@@ -105,6 +105,12 @@ BEHIND_OTHERS = (
 """What is said where only the kinds moved of which many may have come at once, such as the SETATTRs
 that go with returned delegations."""
 
+IN_TURN = (
+    "; or calls waited for a thread of the server, which worked on one at a time on the slower "
+    "side alone"
+)
+"""What is said where calls of the slower side do not overtake one another, as others do."""
+
 FEW_EACH = 10
 """Stable calls of one kind, below which its quantiles are single calls."""
 
@@ -161,7 +167,7 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
     """Whether READs moved by more than the network explains, from a server that was slow."""
     if before.habits.largest_read_bytes != after.habits.largest_read_bytes:
         return  # More bytes take longer.
-    if any(map(one_by_one, (*before.findings, *after.findings))):
+    if any(map(one_by_one, (*before.findings, *after.findings))) or turns(before, after):
         return  # Then READs wait for whatever is before them in the queue.
     way = way_of(before, after)
     for row in operations:
@@ -203,6 +209,8 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
     """
     way, at_once = way_of(before, after), times_at_once(before, after)
     few = few_served(before, after)
+    in_turn = turns(before, after)
+    queued = None if in_turn is None else "faster" if in_turn.slow is before else "slower"
     with_server = way
     if few is not None:
         with_server = replace(way, added_s=way.added_s + few.after_s - few.before_s)
@@ -240,6 +248,7 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             THE_SERVER_TOO: (way.served_s if direction == "slower" else -way.served_s)
             >= AS_LONG * max(0.0, abs(_moved_s(_most(moved))) - abs(way.added_s))
             > 0,
+            IN_TURN: queued == direction,
             BEHIND_OTHERS: len(moved) < len(tested) and _waited(before, after, direction),
         }
         said = "".join(words for words, held in doubts.items() if held)

@@ -168,7 +168,7 @@ def test_what_changed_for_one_client_is_told_of_it() -> None:
     assert cause.evidence == "0 of 20 OPENs to write got one before, 20 of 20 after"
 
 
-LATE = every(100, 100, 8_000, False) + every(100, 9_000, 30_000, True)
+LATE: Ages = every(100, 100, 8_000, False) + every(100, 9_000, 30_000, True)
 """Files that a client opened for half a minute, the last 210 of which came with delegations."""
 
 
@@ -238,4 +238,20 @@ def test_what_comes_from_the_age_stands_apart_from_what_does_not() -> None:
     assert (possible.confidence, possible.before) == (
         "possible",
         "for files opened to write, later in the run",
+    )
+
+
+def test_what_is_asked_for_together_is_told_once() -> None:
+    """A copy opens a file to read, and some milliseconds later one to write."""
+    sides = []
+    for ages in (LATE, every(10, 10, 3_000, False)):
+        reading = opened(*ages, share_access=READING)
+        writing = opened(*((age + 7, granted) for age, granted in ages))
+        both = {**reading.habits.delegated, **writing.habits.delegated}
+        sides.append(replace(reading, habits=replace(reading.habits, delegated=both)))
+    (cause,) = told(*sides)
+    assert cause.evidence.startswith(
+        "210 of 289 OPENs to read got one before, 0 of 299 after; 210 of 289 OPENs to write got "
+        "one before, 0 of 299 after; before, the first came 9.00 s after the client's first call; "
+        "after, the last was asked for 3.00 s after it: a server"
     )

@@ -127,22 +127,24 @@ def _numbers(purpose: str, before: Mapping[str, Delegated], after: Mapping[str, 
 
 
 def _ages(changed: list[_Changed], before: Mapping[str, Delegated]) -> str:
-    """Since when the one side is granted some, and until when the other asked.
+    """Since when one side is granted some, and until when the other asked.
 
-    Of a run that was over before the other one was granted any, that is why.
+    Of a run that was over before the other one was granted any, that is why. Files opened to read
+    and those opened to write are granted them from one time on, so that they are told together.
     """
     told = []
-    for each in changed:
-        mine, other = "before", "after"
-        if before[each.purpose] is each.without:
-            mine, other = other, mine
+    for first in (True, False):
+        here = [each for each in changed if (before[each.purpose] is each.granting) is first]
+        if not here:
+            continue
+        mine, other = ("before", "after") if first else ("after", "before")
+        first_s = min(each.granting.first_s or 0.0 for each in here)
+        last_s = max(each.without.last_s for each in here)
         told.append(
-            f"{mine}, the first came {units.duration(each.granting.first_s)} after the client's "
-            f"first call; {other}, the last was asked for {units.duration(each.without.last_s)} "
-            "after it"
+            f"{mine}, the first came {units.duration(first_s)} after the client's first call; "
+            f"{other}, the last was asked for {units.duration(last_s)} after it"
         )
-    # Those for reading and for writing mostly begin with the same call.
-    return f"{'; '.join(dict.fromkeys(told))}: {BY_LENGTH}"
+    return f"{'; '.join(told)}: {BY_LENGTH}"
 
 
 def _grants(delegated: Delegated | None) -> bool | None:

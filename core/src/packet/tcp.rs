@@ -144,6 +144,12 @@ impl<'a> Segment<'a> {
         self.option(MAXIMUM_SEGMENT_SIZE).map(u16::from_be_bytes)
     }
 
+    /// By how many bits the windows behind a SYN are to be shifted (RFC 7323 section 2.2).
+    pub fn window_scale(&self) -> Option<u8> {
+        const WINDOW_SCALE: u8 = 3;
+        self.option(WINDOW_SCALE).map(|[shift]| shift)
+    }
+
     /// The timestamps option (RFC 7323 section 3.2): TSval and TSecr.
     pub fn timestamps(&self) -> Option<(u32, u32)> {
         const TIMESTAMPS: u8 = 8;
@@ -209,7 +215,9 @@ mod tests {
             assert_eq!(segment.timestamps(), None, "{options:?}");
         }
         let segment = Segment { options: &[1, 2, 4, 5, 0xb4], ..Segment::EMPTY };
-        assert_eq!(segment.maximum_segment_size(), Some(1_460));
+        assert_eq!((segment.maximum_segment_size(), segment.window_scale()), (Some(1_460), None));
+        let segment = Segment { options: &[2, 4, 5, 0xb4, 1, 3, 3, 7], ..Segment::EMPTY };
+        assert_eq!(segment.window_scale(), Some(7));
     }
 
     #[test]

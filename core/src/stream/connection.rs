@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use crate::packet::TcpFlags;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::belated::Belated;
-use crate::stream::direction::TAIL_LIMIT;
+use crate::stream::direction::{Direction, TAIL_LIMIT};
+use crate::stream::full_windows::{FullWindows, Told};
 use crate::stream::seq::SeqNumber;
 use crate::stream::timing::{AckTimes, Came};
 use crate::stream::unreceived::Unreceived;
@@ -150,6 +151,21 @@ pub struct SideCounts {
     pub ack_waits: u32,
 }
 
+/// By how many bits the windows of a side are shifted (RFC 7323 section 2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Its SYN is not in the capture.
+    #[default]
+    Unknown,
+    /// Its SYN had no such option: windows are not scaled, neither way.
+    None,
+    /// By so many.
+    By(u8),
+}
+
+/// More than 14 are not allowed (RFC 7323 section 2.3): a receiver of that takes it for so many.
+const SCALE_LIMIT: u8 = 14;
+
 /// How a connection was asked for, and what the answers were until there was one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opening {
@@ -222,6 +238,10 @@ pub struct Connection {
     resent_before_ns: i64,
     /// What each side was seen to do.
     pub counts: Sides<SideCounts>,
+    /// How each side's windows are scaled, as its SYN says.
+    pub scales: Sides<Scale>,
+    /// For how long each side's window was full, so that the other one stood.
+    pub full_windows: Sides<FullWindows>,
     /// How long each side took to acknowledge what the other had sent.
     pub acks: Sides<AckTimes>,
     /// Of what each side sent, up to where the other one had received it, and when.
@@ -247,6 +267,8 @@ impl Connection {
             resent_ns: NEVER,
             resent_before_ns: NEVER,
             counts: Sides::default(),
+            scales: Sides::default(),
+            full_windows: Sides::default(),
             acks: Sides::default(),
             unreceived: Sides::default(),
             belated: None,
@@ -388,6 +410,63 @@ impl Connection {
         // The timer doubles, so that the next SYN takes about as long as all before took.
         let due_ns = last_ns.saturating_sub(first_ns).saturating_add(SYN_DUE_NS);
         refusals > refused_before || now_ns.saturating_sub(last_ns) > due_ns
+    }
+
+    /// Takes the scale of a side's windows, of its SYN.
+    pub(super) fn scaled(&mut self, side: Side, shift: Option<u8>) {
+        *self.scales.of_mut(side) = shift.map_or(Scale::None, |shift| Scale::By(shift.min(SCALE_LIMIT)));
+    }
+
+    /// Whether windows are scaled; `None` where a SYN is not in the capture.
+    pub fn is_scaled(&self) -> Option<bool> {
+        match (self.scales.low, self.scales.high) {
+            (Scale::Unknown, _) | (_, Scale::Unknown) => None,
+            (low, high) => Some(low != Scale::None && high != Scale::None),
+        }
+    }
+
+    /// A window of `side` in bytes; `None` where nothing tells.
+    fn window(&self, side: Side, window: u16) -> Option<u32> {
+        match (self.scales.of(side), self.scales.of(side.other())) {
+            (Scale::Unknown, _) | (_, Scale::Unknown) => None,
+            (Scale::By(shift), Scale::By(_)) => Some(u32::from(window) << shift),
+            _ => Some(u32::from(window)),
+        }
+    }
+
+    /// Takes an ACK without data from `side`, which announces a window: `other` is what was known of the
+    /// other's data before it.
+    #[inline(never)] // Once, instead of wherever segments are taken.
+    pub(super) fn announced_window(
+        &mut self,
+        side: Side,
+        acknowledged: SeqNumber,
+        window: u16,
+        time_ns: i64,
+        other: &Direction,
+    ) {
+        let (Some(window), Some(came)) = (self.window(side, window), other.assembler.next()) else { return };
+        let (opener, syn_ns) = self.syn.unzip();
+        let sender = side.other();
+        let opened = if opener == Some(sender) {
+            self.established.zip(self.syn_ack)
+        } else {
+            self.syn_ack.zip(syn_ns)
+        };
+        let opened = opened.map(|(until_ns, from_ns)| until_ns.saturating_sub(from_ns));
+        let lag_ns = opened.into_iter().chain(self.acks.of(sender).quickest()).min().unwrap_or(0).max(0);
+        let told = Told {
+            time_ns,
+            acknowledged,
+            window,
+            came,
+            since_ns: other.timer_ns,
+            newly: other.newly(acknowledged),
+            segment: i64::from(self.segment_size.unwrap_or(LARGEST_SEGMENT)) - TIMESTAMPS,
+            lag_ns,
+            resent_ns: self.resent_ns,
+        };
+        self.full_windows.of_mut(side).told(&told);
     }
 
     /// Takes the maximum segment size that a side announced.

@@ -17,6 +17,8 @@ pub mod course;
 
 pub mod timing;
 
+pub mod full_windows;
+
 pub mod unreceived;
 
 pub mod vain;
@@ -47,7 +49,7 @@ use crate::stream::by_id::ById;
 use crate::stream::state::{ACKNOWLEDGED_PATIENCE_NS, State};
 use crate::stream::timing::Came;
 
-pub use crate::stream::connection::{Connection, Event, Opening, Side, SideCounts, Sides, Transport};
+pub use crate::stream::connection::{Connection, Event, Opening, Scale, Side, SideCounts, Sides, Transport};
 
 /// Number of a connection within one decode.
 pub type ConnectionId = u32;

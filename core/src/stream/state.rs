@@ -204,6 +204,8 @@ impl State {
             own.delivered = stamp;
             own.start_timer(sequence, stamp.time_ns);
             own.under_way.sent(sequence.advance(length), stamp.time_ns);
+        } else {
+            connection.announced_window(side, acknowledged, part.window, stamp.time_ns, other);
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
             let alone = (length == 0).then(|| other.newly(acknowledged));
@@ -291,6 +293,11 @@ impl State {
         if segment.flags.fin() {
             direction.fin = Some(sequence.advance(segment.payload.length));
         }
+        if segment.flags.amid() && segment.payload.length == 0 {
+            let (acknowledged, other) =
+                (SeqNumber(segment.acknowledgement), self.directions.of(side.other()));
+            self.connection.announced_window(side, acknowledged, segment.window, stamp.time_ns, other);
+        }
         if segment.flags.ack() && !segment.flags.rst() {
             self.acknowledgement(side, segment, stamp);
         }
@@ -368,6 +375,7 @@ impl State {
             if let Some(size) = segment.maximum_segment_size() {
                 connection.announced(size);
             }
+            connection.scaled(side, segment.window_scale());
         } else if flags.ack()
             && !flags.rst()
             && connection.established.is_none()

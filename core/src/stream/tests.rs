@@ -1053,3 +1053,102 @@ fn without_a_sign_nothing_is_kept_of_what_comes_after_its_acknowledgement() {
     }
     assert!(wire.connection().belated.is_none());
 }
+
+/// Options of a SYN: the largest segment is 1460 bytes, windows are shifted by 7 bits.
+const SCALED: [u8; 8] = [2, 4, 0x05, 0xb4, 1, 3, 3, 7];
+
+/// A server that sends pieces of these lengths in each round trip of 20 ms to a client whose window is of
+/// 5,120 bytes, captured where the server is so far away, in microseconds.
+fn rounds(options: [&[u8]; 2], server_us: i64, pieces: &[usize], rounds: i64) -> Wire {
+    let round_us = 20_000;
+    let mut wire = Wire { window: Some(40), ..Wire::default() };
+    wire.options = options[0].to_vec();
+    wire.send(0, 'C', SYN, 0, 0, 0);
+    wire.options = options[1].to_vec();
+    wire.send(server_us, 'S', SYN_ACK, 0, 1, 0);
+    wire.options = Vec::new();
+    wire.send(round_us, 'C', ACK, 1, 1, 0);
+    wire.send(round_us, 'C', ACK, 1, 1, 100);
+    let mut sequence = 1;
+    for round in 0..rounds {
+        let begin = round_us * (1 + round) + server_us + 200 * round;
+        for (piece, at) in pieces.iter().zip(0..) {
+            wire.send(begin + 10 * at, 'S', ACK, sequence, 101, *piece);
+            sequence += *piece as u32;
+        }
+        wire.send(begin + round_us - server_us + 150, 'C', ACK, 101, sequence, 0);
+    }
+    wire
+}
+
+/// For how many milliseconds the server stood since the client's window was full, and that window.
+fn stood(wire: &Wire) -> (i64, Option<u32>) {
+    let full = wire.connection().full_windows.of(Side::Low);
+    (full.stood_ns() / 1_000_000, full.usual())
+}
+
+#[test]
+fn a_window_that_is_full_is_told_at_either_end() {
+    // Of 20 rounds the first begins what is kept, so that 19 tell.
+    let least = 19 * 19;
+    for server_us in [50, 10_000, 19_900] {
+        let wire = rounds([&SCALED; 2], server_us, &[2_896, 2_224], 20);
+        let (stood_ms, window) = stood(&wire);
+        assert!((least..=20 * 21).contains(&stood_ms), "{server_us}: {stood_ms}");
+        assert_eq!(window, Some(5_120));
+        let bytes = wire.connection().full_windows.of(Side::Low).bytes();
+        assert!((18 * 5_120..=19 * 5_120).contains(&bytes), "{server_us}: {bytes}");
+        assert_eq!(wire.connection().full_windows.of(Side::Low).largest(), Some(5_120));
+        assert_eq!(wire.connection().is_scaled(), Some(true));
+        assert_eq!(wire.connection().full_windows.of(Side::High).stood_ns(), 0);
+    }
+}
+
+#[test]
+fn a_window_with_room_for_a_segment_is_not_full() {
+    for server_us in [50, 10_000, 19_900] {
+        // A segment has 1,448 bytes: what is left is more than that, or less.
+        assert_eq!(stood(&rounds([&SCALED; 2], server_us, &[1_448, 1_448, 700], 20)), (0, None));
+        assert!(stood(&rounds([&SCALED; 2], server_us, &[1_448, 1_448, 900], 20)).0 > 300);
+    }
+}
+
+#[test]
+fn windows_are_not_told_without_both_syns_nor_scaled_where_one_has_no_scale() {
+    let unscaled = SCALED[..4].to_vec();
+    // 40 bytes hold nothing, and are exceeded by all that comes.
+    let wire = rounds([&SCALED, &unscaled], 50, &[2_896, 2_224], 20);
+    assert_eq!((stood(&wire), wire.connection().is_scaled()), ((0, None), Some(false)));
+    let mut wire = Wire { window: Some(40), ..Wire::default() };
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    for round in 0..20 {
+        wire.send(1_000 + 20_000 * i64::from(round), 'S', ACK, 1 + 5_120 * round, 101, 5_120);
+        wire.send(20_000 + 20_000 * i64::from(round), 'C', ACK, 101, 5_121 + 5_120 * round, 0);
+    }
+    assert_eq!((stood(&wire), wire.connection().is_scaled()), ((0, None), None));
+}
+
+#[test]
+fn a_sender_that_waits_to_send_again_does_not_stand_for_the_window() {
+    let mut wire = rounds([&SCALED; 2], 50, &[2_896, 2_224], 20);
+    let before = stood(&wire).0;
+    let sequence = 1 + 20 * 5_120;
+    let now = 500_000;
+    wire.send(now, 'S', ACK, sequence, 101, 2_896);
+    wire.send(now + 10, 'S', ACK, sequence + 2_896, 101, 2_224);
+    wire.send(now + 300_000, 'S', ACK, sequence, 101, 2_896);
+    wire.send(now + 320_000, 'C', ACK, 101, sequence + 5_120, 0);
+    assert_eq!(stood(&wire).0, before);
+}
+
+#[test]
+fn a_pause_with_nothing_to_send_is_no_full_window() {
+    let mut wire = rounds([&SCALED; 2], 19_900, &[2_896, 2_224], 20);
+    let before = stood(&wire).0;
+    let sequence = 1 + 20 * 5_120;
+    let now = 90_000_000;
+    wire.send(now, 'S', ACK, sequence, 101, 2_896);
+    wire.send(now + 10, 'S', ACK, sequence + 2_896, 101, 2_224);
+    wire.send(now + 100, 'C', ACK, 101, sequence + 5_120, 0);
+    assert!((0..=21).contains(&(stood(&wire).0 - before)));
+}

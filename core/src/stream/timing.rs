@@ -135,7 +135,7 @@ impl Times {
     }
 
     /// Takes a time in nanoseconds.
-    fn add(&mut self, ns: u32) {
+    pub(super) fn add(&mut self, ns: u32) {
         self.least = if self.count == 0 { ns } else { self.least.min(ns) };
         if self.is_next() {
             self.keep(ns);
@@ -161,6 +161,11 @@ impl Times {
     /// The least; `None` without any.
     pub fn least(&self) -> Option<i64> {
         (self.count > 0).then_some(i64::from(self.least))
+    }
+
+    /// The median of those kept.
+    pub(super) fn median(&self) -> Option<u32> {
+        self.quantile(50, u32::MAX).and_then(|value| u32::try_from(value).ok())
     }
 
     /// The value below which `percent` of the kept times lie that are at most `span` above the least.
@@ -226,8 +231,8 @@ impl AckTimes {
     }
 
     /// The shortest time of any ACK.
-    #[cold]
-    fn quickest(&self) -> Option<i64> {
+    #[inline]
+    pub(super) fn quickest(&self) -> Option<i64> {
         self.alone().least().into_iter().chain(self.with_data().least()).min()
     }
 

@@ -26,6 +26,7 @@ impl Tables {
         let belated = connection.belated(client.other());
         let (from_client, from_server) = (connection.acks.of(client), connection.acks.of(client.other()));
         let (client_slow, server_slow) = (from_client.slower(), from_server.slower());
+        let windows = &connection.full_windows;
         let last_ns = connection.last.time_ns;
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
         let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
@@ -113,6 +114,15 @@ impl Tables {
             zero_windows: up.zero_windows.count() + down.zero_windows.count(),
             client_zero_window: up.zero_windows.lasted_until(last_ns),
             server_zero_window: down.zero_windows.lasted_until(last_ns),
+            window_scaling: connection.is_scaled(),
+            client_window: windows.of(client).largest().map(u64::from),
+            server_window: windows.of(client.other()).largest().map(u64::from),
+            client_full_window: windows.of(client).usual().map(u64::from),
+            server_full_window: windows.of(client.other()).usual().map(u64::from),
+            client_window_full: windows.of(client).stood_ns(),
+            server_window_full: windows.of(client.other()).stood_ns(),
+            client_window_full_bytes: windows.of(client).bytes(),
+            server_window_full_bytes: windows.of(client.other()).bytes(),
             tls: sealed.is_some(),
             sealed_bytes: sealed.unwrap_or(0),
         );

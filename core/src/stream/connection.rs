@@ -446,15 +446,15 @@ impl Connection {
         other: &Direction,
     ) {
         let (Some(window), Some(came)) = (self.window(side, window), other.assembler.next()) else { return };
-        let (opener, syn_ns) = self.syn.unzip();
         let sender = side.other();
-        let opened = if opener == Some(sender) {
+        let asked_ns = self.syn.map(|(_, time_ns)| time_ns);
+        let handshake = if self.syn.is_some_and(|(opener, _)| opener == sender) {
             self.established.zip(self.syn_ack)
         } else {
-            self.syn_ack.zip(syn_ns)
+            self.syn_ack.zip(asked_ns)
         };
-        let opened = opened.map(|(until_ns, from_ns)| until_ns.saturating_sub(from_ns));
-        let lag_ns = opened.into_iter().chain(self.acks.of(sender).quickest()).min().unwrap_or(0).max(0);
+        let took_ns = handshake.map(|(until_ns, from_ns)| until_ns.saturating_sub(from_ns));
+        let lag_ns = took_ns.into_iter().chain(self.acks.of(sender).quickest()).min().unwrap_or(0).max(0);
         let told = Told {
             time_ns,
             acknowledged,

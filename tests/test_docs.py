@@ -412,12 +412,13 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             verdict=several,
             clients=samples.client_forecasts("10.0.0.2", "10.0.0.3"),
         )
-        # Nor has it several exports, a path that was longer for a while, a transfer held down, or a
-        # lock waited for.
+        # Nor has it several exports, a path that was longer for a while, a transfer held down by
+        # losses or a window, or a lock waited for.
         network = record.replace(
             pcapnfs.network(trace),
             slower_paths=(samples.slower_path(),),
             loss_rates=(samples.loss_rate(),),
+            full_windows=(samples.full_window(),),
         )
         results = {
             "pcapnfs summarize --json": document(

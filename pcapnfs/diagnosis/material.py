@@ -69,6 +69,7 @@ from pcapnfs.analyses.times.budget import Booked, book
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.wire import caps as _caps
 from pcapnfs.analyses.wire import cut_off as _cut_off
+from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
@@ -107,6 +108,7 @@ READS = columns.together(
     _exports.READS,
     _failures.READS,
     _filter_ports.READS,
+    _full_windows.READS,
     _held_segments.READS,
     _late_connections.READS,
     _journals.READS,
@@ -175,6 +177,7 @@ class Material(Record):
     exports: _exports.Exports
     failures: tuple[_failures.Failures, ...]
     filter_ports: tuple[int, ...]
+    full_windows: tuple[_full_windows.FullWindow, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
     late_connections: tuple[_late_connections.LateConnections, ...]
     journals: tuple[_journals.Journals, ...]
@@ -327,6 +330,7 @@ def complete(
     exports = ask(_exports.exports)
     failures = ask(_failures.failures)
     filter_ports = ask(_filter_ports.filter_ports)
+    full_windows = ask(_full_windows.full_windows)
     held_segments = ask(_held_segments.held_segments)
     late_connections = ask(_late_connections.late_connections)
     journals = ask(_journals.journals)
@@ -391,6 +395,7 @@ def complete(
         exports=exports(),
         failures=failures(),
         filter_ports=filter_ports(),
+        full_windows=full_windows(),
         held_segments=held_segments(),
         late_connections=late_connections(),
         journals=journals(),

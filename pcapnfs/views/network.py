@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.mounts.sessions import Session
     from pcapnfs.analyses.times.concurrency import Concurrency, Moment
+    from pcapnfs.analyses.wire.full_windows import FullWindow
     from pcapnfs.analyses.wire.half import Half
     from pcapnfs.analyses.wire.loss_rate import LossRate
     from pcapnfs.analyses.wire.network import Loss, Network, Path
@@ -117,6 +118,7 @@ def screen(result: Network) -> RenderableType:
         heading("Losses"),
         *_losses(result),
         *(note(held_down(rate, named=named)) for rate in result.loss_rates),
+        *(note(full_window(window, named=named)) for window in result.full_windows),
         heading("Calls under way"),
         note(_under_way(result.concurrency, "Answered calls", idle=True)),
         *_course(result.timeline),
@@ -227,7 +229,7 @@ TOLD = 3
 """Paths that were longer for a while of which each is told."""
 
 
-def _whose(path: SlowerPath | LossRate | RoundTrip, *, named: bool) -> str:
+def _whose(path: SlowerPath | LossRate | FullWindow | RoundTrip, *, named: bool) -> str:
     """Client and server in brackets, where there are several."""
     return f" ({escape(path.client)}, {escape(path.server)})" if named else ""
 
@@ -397,6 +399,18 @@ def held_down(rate: LossRate, *, named: bool) -> str:
         f"where {units.share(rate.lost_share)} of the segments are lost and a round trip takes "
         f"{units.duration(rate.rtt_s)}, TCP comes to about "
         f"{units.size(rate.allowed_bytes_per_s)} a second."
+    )
+
+
+def full_window(window: FullWindow, *, named: bool) -> str:
+    """That a sender stood since the receiver's window was full."""
+    sender = "server" if window.receiver == "client" else "client"
+    whose = _whose(window, named=named)
+    shared = " (mean of connections)" if window.busy_connections > 1 else ""
+    return (
+        f"The {sender} stood for {units.duration(window.stood_s)}{shared} since the "
+        f"{window.receiver}'s TCP window{whose} was full: {units.size(window.window_bytes)}, "
+        f"which goes round in {units.duration(window.turn_s)}."
     )
 
 

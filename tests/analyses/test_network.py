@@ -83,6 +83,20 @@ def test_losses_are_added_up() -> None:
     assert found.paths[0].loss == loss
 
 
+def test_full_windows_are_told_of_the_busiest_paths() -> None:
+    window = {
+        "syn_rtt": 10 * MILLISECOND, "ack_rtt": 1000, "server_bytes": 1_000_000,
+        "client_window": 5_000, "client_full_window": 5_000, "client_window_full_bytes": 500_000,
+        "client_window_full": 1000 * MILLISECOND, "window_scaling": True,
+    }  # fmt: skip
+    calls = [call(1, "READ", 1), call(2, "READ", 1)]
+    with trace_of(calls=calls, connections=[connection(1, **window)]) as trace:
+        (found,) = network(trace).full_windows
+    assert (found.receiver, found.window_bytes, found.stood_s) == ("client", 5_000, 1.0)
+    with trace_of(calls=calls, connections=[connection(1)]) as trace:
+        assert network(trace).full_windows == ()
+
+
 def test_what_rdma_sent_again_has_no_share() -> None:
     """Its packets are no segments: a message of it is as many as it needs."""
     calls = [call(1, "READ", 1), call(2, "READ", 1)]

@@ -98,6 +98,7 @@ from pcapnfs.analyses.times import (
 from pcapnfs.analyses.wire import (
     caps,
     cut_off,
+    full_windows,
     held_segments,
     late_connections,
     late_successions,
@@ -185,6 +186,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "server_times": (server_times.READS, server_times.server_times),
     "slow_storage": (slow_storage.READS, slow_storage.slow_storage),
     "stalled_calls": (stalled_calls.READS, stalled_calls.stalled_calls),
+    "full_windows": (full_windows.READS, full_windows.full_windows),
     "loss_rate": (loss_rate.READS, loss_rate.loss_rates),
     "slower_path": (slower_path.READS, slower_path.slower_paths),
     "warm_calls": (
@@ -301,6 +303,7 @@ SHOWN_BY = {
     "network": "k61-retrans-v3.pcap",
     "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
+    "full_windows": "k61-retrans-v3.pcap",
     "loss_rate": "k61-retrans-v3.pcap",
     "slow_storage": "k61-retrans-v3.pcap",
     "slower_path": "k61-retrans-v3.pcap",
@@ -568,6 +571,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (ends, "any_unanswered"),
     (exclusive_creates, "any_newer"),
     (exports, "any_several"),
+    (full_windows, "any_full"),
     (late_connections, "any_late"),
     (late_successions, "any_left"),
     (loss_rate, "any_lost"),

@@ -65,6 +65,33 @@ def test_a_call_that_took_a_time_out_longer_stood_still() -> None:
     assert pair.frames == (21,)
 
 
+@pytest.mark.parametrize(("stood_ms", "stalls"), [(220, 0), (200, 1), (0, 1)])
+def test_a_message_that_waited_for_a_full_window_did_not_stand_still(
+    stood_ms: int, stalls: int
+) -> None:
+    """210 ms of its 211: a sender that asks for room sends something again."""
+    begin = START_NS + 200 * MILLISECOND
+    end = begin + 210 * MILLISECOND
+    slow = at(11, 0.2, 211, call_first_time=begin, call_time=end, call_bytes=65536)
+    others = [at(number, 0.3 + number / 100, 1, call_bytes=65536) for number in range(12, 16)]
+    window: Row = {
+        "syn_rtt": 10 * MILLISECOND, "ack_rtt": 1000, "server_window": 5_000,
+        "server_full_window": 5_000, "server_window_full": stood_ms * MILLISECOND,
+        "server_window_full_bytes": 500 * stood_ms, "client_bytes": 5 * 65536,
+    }  # fmt: skip
+    with asked(slow, *others, **window) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == stalls
+    assert pair.time_s == ({"transfer": pytest.approx(0.21)} if stalls else {})
+
+
+def test_how_windows_are_scaled_is_told_where_all_connections_do() -> None:
+    for scaling, told in ((True, True), (False, True), (None, False)):
+        with asked(window_scaling=scaling) as trace:
+            (pair,) = tcp_stalls(trace)
+        assert pair.windows_told is told
+
+
 def test_a_late_segment_of_a_message_is_transfer() -> None:
     slow = at(11, 0.2, 211)
     slow = {**slow, "call_first_time": START_NS + 200 * MILLISECOND}

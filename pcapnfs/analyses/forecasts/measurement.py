@@ -29,6 +29,7 @@ from pcapnfs.analyses.times.spent import Spent, divided
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer, Lost
 from pcapnfs.analyses.times.timeline import Locked, Served
+from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath
@@ -211,6 +212,8 @@ class Measurement(Record):
     `concurrency` only the mean is known. 0 without any."""
     loss_rates: tuple[LossRate, ...] = ()
     """Transfers that lost segments hold down, that with most of the clock first."""
+    full_windows: tuple[FullWindow, ...] = ()
+    """Transfers that a receiver's window holds down, that with most of the clock first."""
     served: Mapping[str, Served] = {}
     """By row of the budget, the answered calls that wait for no stable storage, and how long the
     server took for them."""

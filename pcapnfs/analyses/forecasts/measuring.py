@@ -60,11 +60,13 @@ from pcapnfs.analyses.times.client_clocks import ByClient, ClientClocks, client_
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
+from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import slower_gaps
 from pcapnfs.analyses.wire import unreached as _unreached
+from pcapnfs.analyses.wire.full_windows import full_windows, full_windows_by_client
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, Way, network_path
@@ -95,6 +97,7 @@ READS = columns.together(
     _untold.READS,
     _held_segments.READS,
     _stable_calls.READS,
+    _full_windows.READS,
     _loss_rate.READS,
     _unreached.READS,
     _logins.READS,
@@ -195,6 +198,7 @@ def measure(
         lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if several else sum(known.unreached_s.values()),
         loss_rates=loss_rates(trace),
+        full_windows=full_windows(trace),
         ack_waits=AckWaits() if several else next(iter(known.ack_waits.values()), AckWaits()),
         vain_s=0.0 if several else sum(known.vain_s.get(client, 0.0) for client in calls.clients),
         asked_in_vain=bool(trace.meta.vain),
@@ -267,6 +271,7 @@ def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
         locked_s={gaps.client: gaps.time_s for gaps in calls.lock_gaps},
         stood_still=stood_still_by_client(trace),
         loss_rates=loss_rates_by_client(trace),
+        full_windows=full_windows_by_client(trace),
     )
 
 

@@ -24,6 +24,7 @@ from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, TITLES
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.times.call_times import BOUND
 from pcapnfs.analyses.times.idle_time import divided
+from pcapnfs.analyses.wire import full_windows
 from pcapnfs.analyses.wire.loss_rate import holding
 from pcapnfs.record import Record, replace
 
@@ -267,6 +268,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             network_s=measured.network_most_s if bound else measured.network_rtt_s,
             at_most=bound or measured.bounded,
             held_down=holding(measured.loss_rates, clocked.transfer_s),
+            full_window=full_windows.holding(measured.full_windows, clocked.transfer_s),
             ack_waits=measured.ack_waits,
             served_s=measured.served_s,
             unseen_s=sum(measured.path.unseen_s.values()),
@@ -491,6 +493,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         network_s=clock.told_network_s or clock.network_most_s,
         at_most=clock.told_network_s is None or clock.bounded,
         held_down=holding(clock.loss_rates, clock.budget.transfer_s),
+        full_window=full_windows.holding(clock.full_windows, clock.budget.transfer_s),
         ack_waits=clock.ack_waits,
         served_s=clock.served_s(),
         unseen_s=clock.unseen_s,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.stable_calls import StableCalls
+from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.tcp_stalls import Resent
@@ -161,6 +162,9 @@ class Evidence(Record):
     """That is an upper bound."""
     held_down: LossRate | None = None
     """What holds most of the transfer down; None where that is not lost segments, or not known."""
+    full_window: FullWindow | None = None
+    """The receiver's window for which most of the transfer waits; None where there is none, or it
+    is not known."""
     served_s: Mapping[str, float] = {}
     """By row of the time budget, what calls took that is the server's, for comparison with one
     another."""

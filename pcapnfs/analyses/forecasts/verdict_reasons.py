@@ -18,6 +18,7 @@ from pcapnfs.analyses.forecasts.verdict_evidence import (
     noticed,
 )
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
+from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.tcp_stalls import Resent
 
@@ -174,7 +175,8 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         NETWORK_OR_SERVER: f"{units.counted(round(calls), 'call')} of "
         f"{units.duration(costs.rtt_s)} each or more, nearly all such as may wait for disks; "
         "nothing tells which of the two it was",
-        "transfer": "data on the wire" + _held_down(evidence.held_down),
+        "transfer": "data on the wire"
+        + (_held_down(evidence.held_down) or _stood(evidence.full_window)),
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
         "again before they were answered"
@@ -299,6 +301,16 @@ def _held_down(rate: LossRate | None) -> str:
         f", at {units.size(rate.bytes_per_s)} a second{each}: about what TCP comes to where "
         f"{units.share(rate.lost_share)} of the segments are lost and a round trip takes "
         f"{units.duration(rate.rtt_s)}"
+    )
+
+
+def _stood(window: FullWindow | None) -> str:
+    """That a sender stood since the receiver took no more at once."""
+    if window is None:
+        return ""
+    return (
+        f", held down by the {window.receiver}'s TCP window: no more than "
+        f"{units.size(window.window_bytes)} in each round trip of {units.duration(window.rtt_s)}"
     )
 
 

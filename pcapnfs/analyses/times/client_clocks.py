@@ -37,6 +37,7 @@ from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.long_pauses import long_enough, long_pauses_s
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_calls
+from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
@@ -149,6 +150,8 @@ class ClientClock(Record):
     """The same of stable ones."""
     loss_rates: tuple[LossRate, ...] = ()
     """Its transfers that lost segments hold down, that with most of the clock first."""
+    full_windows: tuple[FullWindow, ...] = ()
+    """Its transfers that a receiver's window holds down, that with most of the clock first."""
     ack_waits: AckWaits = AckWaits()
     """Its calls that were answered late since the server waited for ACKs."""
     arrival: Resent = "lost"
@@ -329,6 +332,8 @@ class ByClient(Record):
     """What a few of its calls stood still."""
     loss_rates: Mapping[str, tuple[LossRate, ...]] = {}
     """Its transfers that lost segments hold down."""
+    full_windows: Mapping[str, tuple[FullWindow, ...]] = {}
+    """Its transfers that a receiver's window holds down."""
     slow_storage: Mapping[str, SlowStorage] = {}
     """Its stable calls for which storage was slow."""
 
@@ -446,6 +451,7 @@ def client_clocks(
                 turns=float(booked.turns[place].sum()),
                 stable_turns=float(booked.turns[place, ROWS.index("stable")]),
                 loss_rates=known.loss_rates.get(client, ()),
+                full_windows=known.full_windows.get(client, ()),
                 ack_waits=known.ack_waits.get(client, AckWaits()),
                 arrival=known.arrivals.get(client, "lost"),
                 stable=stable_calls(

@@ -23,9 +23,11 @@ from pcapnfs.analyses.mounts import sessions as _sessions
 from pcapnfs.analyses.mounts.sessions import Session, sessions
 from pcapnfs.analyses.times import concurrency as _concurrency
 from pcapnfs.analyses.times.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
+from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire import slower_path as _slower_path
+from pcapnfs.analyses.wire.full_windows import FullWindow, full_windows
 from pcapnfs.analyses.wire.half import Source
 from pcapnfs.analyses.wire.loss_rate import LossRate, loss_rates
 from pcapnfs.analyses.wire.round_trip import RoundTrip, Vantage, round_trips
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _concurrency.READS,
+    _full_windows.READS,
     _loss_rate.READS,
     _round_trip.READS,
     _sessions.READS,
@@ -138,6 +141,9 @@ class Network(Record):
     loss_rates: tuple[LossRate, ...]
     """Transfers that lost segments hold down, that with most of the clock first; of the busiest
     paths."""
+    full_windows: tuple[FullWindow, ...]
+    """Transfers that a receiver's TCP window holds down, that with most of the clock first; of the
+    busiest paths."""
     concurrency: Concurrency
     """Calls of all clients under way at once."""
     timeline: tuple[Moment, ...]
@@ -206,6 +212,9 @@ def network(trace: Trace, *, top: int = 20) -> Network:
         resent_calls=resent_calls,
         loss=_together(trace),
         loss_rates=tuple(each for each in loss_rates(trace) if (each.client, each.server) in pairs),
+        full_windows=tuple(
+            each for each in full_windows(trace) if (each.client, each.server) in pairs
+        ),
         concurrency=together,
         timeline=timeline(trace),
         sessions=number,

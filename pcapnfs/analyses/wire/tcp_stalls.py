@@ -34,6 +34,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
+from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import (
     lost_tails,
     placed,
@@ -41,6 +42,7 @@ from pcapnfs.analyses.wire import (
     rdma_stalls,
     stood_still,
 )
+from pcapnfs.analyses.wire.full_windows import full_windows
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     import numpy as np
+    from duckdb import DuckDBPyConnection
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
@@ -60,6 +63,7 @@ Resent: TypeAlias = Arrival | Literal["rdma"]
 """The same, or that packets of RDMA alone were sent again."""
 
 STALLED_READS = columns.together(
+    _full_windows.READS,
     queued_replies.READS,
     placed.READS,
     shares.READS,
@@ -80,7 +84,7 @@ READS = columns.together(
     STALLED_READS,
     columns.of(
         connections="connection client_port first_time last_time client_segments server_segments "
-        "out_of_order client_zero_window server_zero_window server_unacked"
+        "out_of_order client_zero_window server_zero_window server_unacked window_scaling"
     ),
 )
 """The columns that the queries here read."""
@@ -173,6 +177,9 @@ class TcpStalls(Record):
     """What the server had sent last on them, and the client did not acknowledge, bytes."""
     undelivered_resent: int = 0
     """Segments that the server sent again on them."""
+    windows_told: bool = False
+    """Of all connections between them the capture tells how windows are scaled, and so how large
+    they are."""
     longest_late: bool = False
     """The longest of them came late."""
     worst: LossyConnection | None = None
@@ -211,6 +218,7 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             time_s=times.get(pair, {}),
             longest_s=seconds(longest.get(pair, NOTHING)[0]) or 0.0,
             longest_from_ns=longest.get(pair, NOTHING)[1],
+            windows_told=bool(row["windows_told"]),
             longest_late=longest.get(pair, NOTHING)[2],
             frames=tuple(examples.get(pair, ())[:EXAMPLES]),
             undelivered=integer(row["undelivered"]),
@@ -307,11 +315,31 @@ def register(trace: Trace) -> bool:
         if late:
             tails = lost_tails.TAILS.format(asked=asked, table=TABLE)
             cursor.execute(f"insert into {TABLE} by name {tails}", values)
+        _leave_to_windows(trace, cursor)
         if rdma_stalls.any_resent(trace):
             refused = among("status_name", NOT_READY)
             over_rdma = rdma_stalls.STALLS.format(asked=asked, refused=refused)
             cursor.execute(f"insert into {TABLE} by name {over_rdma}")
     return True
+
+
+def _leave_to_windows(trace: Trace, cursor: DuckDBPyConnection) -> None:
+    """Take out calls whose data moved slowly because a receiver's window was full.
+
+    In a window of a few segments a call takes many round trips, and a sender that asks for room
+    sends something again. What was lost there is not counted for the window (table connections);
+    so where that took more of the clock than all such calls seem to have stood still, they did not.
+    """
+    held: dict[Pair, float] = {}
+    for each in full_windows(trace):
+        pair = each.client, each.server
+        held[pair] = held.get(pair, 0.0) + each.cost_s
+    stalls = cursor.execute(_MOVING).fetchall() if held else []
+    left = [pair for *pair, stall in stalls if held.get(tuple(pair), 0.0) > (seconds(stall) or 0.0)]
+    for client, server in left:
+        cursor.execute(
+            f"delete from {TABLE} where {_OF_PAIR}", {"client": client, "server": server}
+        )
 
 
 Pair = tuple[str, str]
@@ -377,12 +405,20 @@ _PAIRS = f"""
            sum(its.server_zero_window) as server_zero_window,
            count(*) filter (its.client_zero_window > 0) as client_shut,
            count(*) filter (its.server_zero_window > 0) as server_shut,
+           bool_and(window_scaling is not null) as windows_told,
            count(*) filter (its.undelivered) as undelivered,
            coalesce(sum(server_unacked) filter (its.undelivered), 0) as undelivered_bytes,
            coalesce(sum(its.server_resent) filter (its.undelivered), 0) as undelivered_resent
     from its
     group by client, server order by segments desc, client, server
 """
+
+_MOVING = f"""
+    select client, server, sum(stall)::bigint from {TABLE} where row = 'transfer'
+    group by client, server order by client, server
+"""
+
+_OF_PAIR = "row = 'transfer' and client = $client and server = $server"
 
 _WORST = """
     with tcp as (

@@ -115,6 +115,16 @@ _PAST_CACHE = (
     "several at once, or through the cache."
 )
 
+WINDOW = 0.1
+"""What a full window took, as a part of what the network's round trips did, from which on it is
+told before any read-ahead: what does not fit it waits, however far the client reads ahead."""
+
+_WINDOW_FIRST = (
+    "Most calls are READs of files in order, {calls} under way at a time, and the client's TCP "
+    "window of {window} was full: give it a larger one first, or several connections (see the "
+    "finding on the window). Until then reading further ahead (read_ahead_kb) brings little."
+)
+
 _ENOUGH_AHEAD = (
     "Most calls are READs of files in order, {calls} under way at a time: reading further ahead "
     "brings little. Larger READs (rsize, and what the server allows) need fewer calls."
@@ -313,6 +323,8 @@ def _on_reads(material: Material, found: Bottleneck) -> Advice | None:
         largest = max(each.largest_bytes for each in by_program)
         return Advice(_PAST_CACHE.format(size=units.size(largest)))
     under_way = _under_way(material, found)
+    if window := _full_window(material, found):
+        return Advice(_WINDOW_FIRST.format(calls=f"{under_way:.2g}", window=window))
     if under_way * max(each.largest_bytes for _, each in reads) > 2 * AHEAD_BYTES:
         return Advice(_ENOUGH_AHEAD.format(calls=f"{under_way:.3g}"))
     return Advice(
@@ -339,6 +351,15 @@ def _past_cache(material: Material, pair: TransferRuns) -> bool:
     )
     largest, allowed = pair.reads.largest_bytes, pair.reads.allowed_bytes
     return not limited and largest <= SMALL_READ_BYTES and (allowed is None or largest < allowed)
+
+
+def _full_window(material: Material, found: Bottleneck) -> str | None:
+    """The client's window that its READs filled, so that no more of them fit; None without one."""
+    for each in material.full_windows:
+        mine = each.client in (found.about or (each.client,)) and each.receiver == "client"
+        if mine and each.cost_s >= WINDOW * sum(seconds for _, seconds in found.network_s):
+            return units.size(each.window_bytes)
+    return None
 
 
 def _under_way(material: Material, found: Bottleneck) -> float:

@@ -21,6 +21,10 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+MOSTLY = 0.5
+"""What a full TCP window took, as a part of the time in which all slots were taken, from which on
+it is that for which calls held them."""
+
 LINUX_ASKS = 64
 """Slots that a Linux client asks for by default (max_session_slots of the module nfs)."""
 
@@ -35,13 +39,25 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         ):
             continue
         share = session.full_s / session.busy_s
+        stood_s = sum(
+            each.cost_s
+            for each in material.full_windows
+            if (each.client, each.server) == (session.client, session.server)
+        )
         yield Observed(
-            severity="warning",
+            # Calls that wait for a window take all slots, and more slots would wait for it, too.
+            severity="note" if stood_s >= session.full_s * MOSTLY else "warning",
             title="NFSv4.1 slots limit the calls at once",
             seen=f"The server grants {units.counted(session.limit, 'slot')}, and for "
             f"{units.share(share)} of the {units.duration(session.busy_s)} with calls under way "
             "all of them were taken.",
-            why="Each call in a session needs a slot (RFC 8881 section 2.10.6). Further calls wait "
+            why=(
+                "They waited for a full TCP window (see the finding on it), and more of them would "
+                "wait longer. "
+                if stood_s >= session.full_s * MOSTLY
+                else ""
+            )
+            + "Each call in a session needs a slot (RFC 8881 section 2.10.6). Further calls wait "
             "in the client, where no capture sees them: the server seems fast, the application "
             "waits.",
             advice=(

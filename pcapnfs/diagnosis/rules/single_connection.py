@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.rules.full_window import told
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     stores = bound.naming(material, "persistence")
     pauses = bound.naming(material, "client")
     full = bound.full(material)
+    # The finding on a full window tells of several connections itself, and what it costs.
+    full |= {(each.client, each.server) for each in told(material, values)}
     for pair in material.caps.pairs:
         moving = moves(pair.client)
         if not pair.tcp or pair.connections != 1 or pair.calls < values[LEAST.name]:

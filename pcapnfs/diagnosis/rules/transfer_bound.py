@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.wire import full_windows
 from pcapnfs.analyses.wire.loss_rate import holding
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
@@ -14,6 +15,7 @@ from pcapnfs.diagnosis.rules.tcp_loss import LEAST, SHARE
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.analyses.forecasts.verdict import Cause
+    from pcapnfs.analyses.wire.full_windows import FullWindow
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
@@ -36,17 +38,26 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     transfer_s = cause.time_s if found.about else material.budget_rows()["transfer"]
     claims = (Claim("transfer", transfer_s),)
     held_down = _held_down(material, found, transfer_s)
-    lossy = not held_down and _lossy(material, values, found)
+    stands = _stands(material, found, transfer_s)
+    lossy = not held_down and stands is None and _lossy(material, values, found)
     rate = units.rate(found.moved_bytes / transfer_s) if transfer_s > 0 else units.UNKNOWN
-    window = None if held_down or lossy else _window(material, found, transfer_s)
+    window = (
+        None if held_down or lossy or stands is not None else _window(material, found, transfer_s)
+    )
     return Observed(
-        severity=bound.severity(material, found, claims, large=not held_down),
+        severity=bound.severity(material, found, claims, large=not held_down and stands is None),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
         f"all, at {rate} while they moved." + (window or ""),
-        why=_WHY_LOSSY if lossy else _WHY if window is None else _WHY_WINDOW,
-        advice=(*(_LOST if held_down else _RATE), _LESS),
+        why=_WHY_LOSSY
+        if lossy
+        else _stood(stands)
+        if stands is not None
+        else _WHY
+        if window is None
+        else _WHY_WINDOW,
+        advice=(*(_LOST if held_down else _RATE if stands is None else _FULL_WINDOW), _LESS),
         confidence="likely" if lossy or window is not None else "certain",
         data=bound.data(found),
         claims=claims,
@@ -61,6 +72,22 @@ def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool
     return holding(mine, transfer_s) is not None
 
 
+def _stands(material: Material, found: Bottleneck, transfer_s: float) -> FullWindow | None:
+    """The full window that most of it waits for: `full_window` says how grave that is."""
+    mine = (
+        each for each in material.full_windows if each.client in (found.about or (each.client,))
+    )
+    return full_windows.holding(mine, transfer_s)
+
+
+def _stood(window: FullWindow) -> str:
+    return (
+        f"Most of it is a sender that stood since the {window.receiver}'s TCP window of "
+        f"{units.size(window.window_bytes)} was full: what does not fit takes another round trip, "
+        "however fast the link is."
+    )
+
+
 def _window(material: Material, found: Bottleneck, transfer_s: float) -> str | None:
     """How little moved in a round trip, where a TCP window may hold its client's data down."""
     full = bound.full(material)
@@ -73,9 +100,19 @@ def _window(material: Material, found: Bottleneck, transfer_s: float) -> str | N
         return None
     path_s = min((trip.path_s for trip in trips if trip.path_s is not None), default=0.0)
     moved = found.moved_bytes / transfer_s * path_s
-    if path_s < LONG_S or moved > WINDOW_BYTES:
+    if path_s < LONG_S or moved > WINDOW_BYTES or _windows_told(material, found):
         return None
     return f" That is {units.size(moved)} in each round trip of {units.duration(path_s)}."
+
+
+def _windows_told(material: Material, found: Bottleneck) -> bool:
+    """Whether its windows are known: those that are full are told, others hold nothing down."""
+    mine = [
+        pair
+        for pair in material.tcp_stalls
+        if pair.client in (found.about or (pair.client,)) and pair.segments
+    ]
+    return bool(mine) and all(pair.windows_told for pair in mine)
 
 
 def _lossy(material: Material, values: Values, found: Bottleneck) -> bool:
@@ -105,6 +142,13 @@ _WHY_WINDOW = (
 _LOST = (
     Advice(
         "Mend the loss first: it holds the transfer down (see the finding on TCP), and a faster "
+        "link alone would not be faster."
+    ),
+)
+
+_FULL_WINDOW = (
+    Advice(
+        "Mend the window first (see the finding on it): it holds the transfer down, and a faster "
         "link alone would not be faster."
     ),
 )

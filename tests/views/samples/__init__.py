@@ -49,7 +49,14 @@ from tests.views.samples.times import (
     stability,
     time_budget,
 )
-from tests.views.samples.wire import loss_rate, network, poor_network, round_trip, slower_path
+from tests.views.samples.wire import (
+    full_window,
+    loss_rate,
+    network,
+    poor_network,
+    round_trip,
+    slower_path,
+)
 
 __all__ = [
     "HOSTILE",
@@ -69,6 +76,7 @@ __all__ = [
     "exports",
     "file_cost",
     "findings",
+    "full_window",
     "lock_gaps",
     "long_report",
     "loss_rate",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.mounts.sessions import Session
 from pcapnfs.analyses.times.concurrency import NOBODY, Concurrency, Moment
+from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.half import Half
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network import Loss, Network, Path
@@ -47,6 +48,22 @@ def slower_path() -> SlowerPath:
         time_s={},
         full_bytes_per_s=None,
         frames=(),
+    )
+
+
+def full_window() -> FullWindow:
+    return FullWindow(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        receiver="client",
+        connections=1,
+        busy_connections=2,
+        window_bytes=65_536,
+        scaled=True,
+        rtt_s=0.02,
+        turn_s=0.021,
+        stood_s=1.5,
+        time_s={"read": 0.5, "transfer": 0.9},
     )
 
 
@@ -111,6 +128,7 @@ def network() -> Network:
         resent_calls=2,
         loss=loss,
         loss_rates=(loss_rate(),),
+        full_windows=(full_window(),),
         concurrency=Concurrency(1.25, 7, 15.0, 61.0),
         timeline=tuple(Moment(place * 1.0, 10, place % 7 * 0.5) for place in range(60)),
         sessions=3,
@@ -134,6 +152,7 @@ def poor_network() -> Network:
         resent_calls=0,
         loss=path.loss,
         loss_rates=(),
+        full_windows=(),
         concurrency=NOBODY,
         timeline=(),
         sessions=0,

@@ -517,6 +517,41 @@ def test_loss_that_came_or_went_is_told(rule: str, told: str) -> None:
     assert compared(without, free)[0].causes == ()
 
 
+def windowed(window_bytes: int | None) -> Side:
+    """With a full window of the client, and the finding on it."""
+    run = replace(reading(1.5), windows_told=True)
+    if window_bytes is None:
+        return run
+    full = replace(samples.full_window(), window_bytes=window_bytes)
+    found = replace(samples.findings().findings[0], id="full_window")
+    measured = replace(run.measured, full_windows=(full,))
+    return replace(run, measured=measured, findings=(found,))
+
+
+def test_a_window_that_was_full_on_one_side_or_is_another_is_told() -> None:
+    (cause,) = compared(windowed(5_120), windowed(None))[0].causes
+    assert (cause.subject, cause.confidence) == ("window", "likely")
+    assert (cause.before, cause.after) == ("the client's, full at 5.00 KiB", "none that was full")
+    assert cause.evidence == (
+        "the server stood for 1.50 s before and no time after since that window was full"
+    )
+    (cause,) = compared(windowed(5_120), windowed(10_240))[0].causes
+    assert cause.after == "the client's, full at 10.0 KiB"
+    (cause,) = compared(windowed(None), windowed(5_120))[0].causes
+    assert cause.before == "none that was full"
+
+
+def test_windows_that_are_alike_or_not_known_tell_nothing() -> None:
+    assert compared(windowed(5_120), windowed(10_239))[0].causes == ()
+    unknown = replace(windowed(None), windows_told=False)
+    assert compared(windowed(5_120), unknown)[0].causes == ()
+    full = windowed(5_120)
+    less = replace(windowed(None), moved_bytes=full.moved_bytes // 2 - 1)
+    assert compared(full, less)[0].causes == ()
+    # It took no time that is worth a word.
+    assert compared(replace(full, findings=()), windowed(None))[0].causes == ()
+
+
 @pytest.mark.parametrize(
     ("segments", "title", "told"),
     [

@@ -28,7 +28,8 @@ class Cause(Record):
     disks, or from its memory), `server_in_turn` (whether it works on one call at a time),
     `server_service` (what it takes for calls that need no storage), `network_rtt`,
     `network_or_server` (the same where it may be the server's storage), `path` (longer
-    for a while, or full), `bandwidth` (how fast data moves), `loss` (of segments), `locks`
+    for a while, or full), `bandwidth` (how fast data moves), `window` (of a TCP receiver, that was
+    full), `loss` (of segments), `locks`
     (that others hold), `grace` (the grace period of a server that restarted)."""
     before: str
     """What it was, in words."""

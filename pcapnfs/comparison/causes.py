@@ -19,6 +19,7 @@ from pcapnfs.comparison import (
     changed_times,
     changed_transfers,
     changed_turns,
+    changed_windows,
 )
 from pcapnfs.comparison.cause import once, words
 
@@ -73,6 +74,7 @@ def causes(
         *told(changed_transfers.stable_writes),
         *(changed_times.networks(clients) if clients else changed_times.network(before, after)),
         *(changed_times.services(clients) if clients else changed_times.service(before, after)),
+        *changed_windows.window(before, after),
         *changed_times.one_sided(before, after),
         *changed_times.bandwidth(before, after),
         *changed_times.lock_waits(before, after),

@@ -16,6 +16,7 @@ from pcapnfs import units
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.analyses.wire.half import SCATTERED
 from pcapnfs.comparison.cause import Cause, Confidence, once
+from pcapnfs.comparison.changed_windows import window
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER
 from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
@@ -353,9 +354,11 @@ def one_sided(before: Side, after: Side) -> Iterator[Cause]:
 def bandwidth(before: Side, after: Side) -> Iterator[Cause]:
     """Whether data moves faster on one side, and took much of the time on the other.
 
-    TCP moves it slower over a longer path and where segments are lost: then these are the cause.
+    TCP moves it slower over a longer path, where segments are lost and where a window is full: then
+    these are the cause.
     """
-    if any(True for _ in network(before, after)) or any(
+    others = (network, window)
+    if any(True for ask in others for _ in ask(before, after)) or any(
         cause.subject in ("path", "loss") for cause in one_sided(before, after)
     ):
         return

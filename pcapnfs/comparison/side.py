@@ -171,6 +171,8 @@ class Side(Record):
     """Segments with data that TCP sent again, without those that were late alone."""
     segments: int
     """Segments with data, both ways, of connections that carried RPC over TCP."""
+    windows_told: bool
+    """Of all these the capture tells how windows are scaled."""
     software: Software
     """What clients and servers say they are."""
     habits: Habits
@@ -249,6 +251,7 @@ def gather(trace: Trace) -> Side:
         behind_pieces=tuple(sync_mount.behind_pieces(material, chosen(sync_mount.RULE.thresholds))),
         lost_segments=sum(pair.lost for pair in material.tcp_stalls),
         segments=sum(pair.segments for pair in material.tcp_stalls),
+        windows_told=all(pair.windows_told for pair in material.tcp_stalls),
         software=said(),
         habits=_habits.together(habits().values()),
         of_each=each,

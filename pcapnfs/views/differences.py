@@ -86,6 +86,7 @@ SUBJECTS = {
     "network_or_server": "network round trip or the server's storage",
     "path": "the path",
     "loss": "the network's loss",
+    "window": "TCP window",
     "grace": "the server's grace period",
     "locks": "locks",
     "server_in_turn": "the server",

@@ -519,10 +519,11 @@ def test_loss_that_came_or_went_is_told(rule: str, told: str) -> None:
 
 def windowed(window_bytes: int | None) -> Side:
     """With a full window of the client, and the finding on it."""
-    run = replace(reading(1.5), windows_told=True)
+    run = replace(reading(1.5), windows_told=True, moved_bytes=1 << 20)
+    run = replace(run, measured=replace(run.measured, moving_s=4.0))
     if window_bytes is None:
         return run
-    full = replace(samples.full_window(), window_bytes=window_bytes)
+    full = replace(samples.full_window(), window_bytes=window_bytes, busy_connections=1)
     found = replace(samples.findings().findings[0], id="full_window")
     measured = replace(run.measured, full_windows=(full,))
     return replace(run, measured=measured, findings=(found,))
@@ -548,6 +549,17 @@ def test_windows_that_are_alike_or_not_known_tell_nothing() -> None:
     full = windowed(5_120)
     less = replace(windowed(None), moved_bytes=full.moved_bytes // 2 - 1)
     assert compared(full, less)[0].causes == ()
+    # 250 KiB a second, which the other side moved as well: another change left it as the limit.
+    limit = round((1 << 18) * samples.full_window().turn_s)
+    assert compared(windowed(limit - 1), windowed(None))[0].causes != ()
+    assert compared(windowed(limit + 1), windowed(None))[0].causes == ()
+    # Over four connections, or a path a quarter as long, as much goes through four times as fast.
+    four = replace(windowed(None), habits=replace(full.habits, connections=4))
+    near = replace(windowed(None), way=replace(full.way, rtt_s=0.005))
+    for other in (four, near):
+        assert compared(windowed(limit // 4 - 1), other)[0].causes != ()
+        found = compared(windowed(limit // 4 + 1), other)[0].causes
+        assert "window" not in [cause.subject for cause in found]
     # It took no time that is worth a word.
     assert compared(replace(full, findings=()), windowed(None))[0].causes == ()
 

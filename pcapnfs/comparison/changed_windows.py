@@ -39,6 +39,8 @@ def window(before: Side, after: Side) -> Iterator[Cause]:
         mine, other = (after, before) if first is None else (before, after)
         if other.moved_bytes < MOVED * mine.moved_bytes or not other.windows_told:
             return
+        if not _is_slower(found, other):
+            return
     elif max(first.window_bytes, second.window_bytes) < GROWN * min(
         first.window_bytes, second.window_bytes
     ):
@@ -52,6 +54,20 @@ def window(before: Side, after: Side) -> Iterator[Cause]:
         f"the {sender} stood for {_stood(first)} before and {_stood(second)} after since that "
         "window was full",
     )
+
+
+def _is_slower(window: FullWindow, other: Side) -> bool:
+    """Whether such a window would let data through slower than it moved on the other side.
+
+    Over that side's path and connections: where the same window lets as much through, the path or
+    the connections are what changed. Where less moved though nothing of these did, another change
+    left the window as the next limit, as where segments are lost no more.
+    """
+    rtt_s = other.way.rtt_s or window.rtt_s
+    turn_s = window.turn_s * min(1.0, rtt_s / window.rtt_s)
+    connections = max(window.busy_connections, other.habits.connections or 1)
+    most = window.window_bytes / turn_s * connections
+    return most * other.measured.moving_s < other.moved_bytes
 
 
 def _told(side: Side, like: FullWindow | None = None) -> FullWindow | None:

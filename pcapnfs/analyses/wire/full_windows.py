@@ -1,7 +1,7 @@
 """Transfers that a TCP window holds down: the sender stood until the receiver took more.
 
 Takes for how long one side of each connection stood at the right edge of the other's window (table
-connections), and the large messages that moved that way; gives for each client, server and
+connections), and the messages that moved that way; gives for each client, server and
 direction which window that was, and what it took of the clock. A sender has no more than a window
 under way, and what does not fit takes another round trip, however fast the link is (RFC 9293
 section 3.8.6, RFC 7323 section 2).
@@ -24,7 +24,6 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire.late_answers import Side
-from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
@@ -63,6 +62,10 @@ the transfer."""
 
 MOSTLY = 0.5
 """What full windows took of a client's transfers, from which on these are said to be held down."""
+
+MESSAGE_BYTES = 2920
+"""Calls or replies of two segments and more are what fills a window: those that are in the row
+`transfer` while they move."""
 
 UNSCALED_BYTES = 65535
 """The largest window without scaling (RFC 7323 section 2.1)."""
@@ -194,11 +197,11 @@ Took = dict[str, tuple[float, float]]
 
 
 def _took(trace: Trace, query: str, rows: Sequence[Mapping[str, Any]]) -> dict[Pair, Took]:
-    """What the large messages of some connections took, by client and server."""
+    """What the messages of some connections took, by client and server."""
     found: dict[Pair, Took] = {}
     asked = {
         "connections": given.text(integer(row["connection"]) for row in rows),
-        "large": LARGE_BYTES,
+        "least": MESSAGE_BYTES,
     }
     for client, server, row, moving, other in trace.rows(
         query.format(queues=queued_replies.rows(trace)), asked
@@ -256,13 +259,13 @@ _ASKED = f"connection in (select {given.rows('connections', 'uinteger')})"
 
 
 def _large(moved: str, took: str, queued: str) -> str:
-    """SQL: what large messages took of the clock while they moved, and otherwise, by row."""
+    """SQL: what messages took of the clock while they moved, and otherwise, by row."""
     return f"""
         with queues as materialized ({{queues}}),
         large as (
             select call, client, server, stability as row, {took} as took,
                    greatest({_ANSWERED} - {_SENT_FROM}, 1) as outstanding
-            from calls where not callback and {moved} >= $large and {_ASKED}
+            from calls where not callback and {moved} >= $least and {_ASKED}
         ),
         timed as (
             select client, server, row, share,

@@ -9,7 +9,7 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.wire.tcp_stalls import tcp_stalls
 from pcapnfs.diagnosis.finding import Finding
-from pcapnfs.synth.builder import Capture, Conversation, nfs3
+from pcapnfs.synth.builder import Capture, Conversation, nfs3, rpc
 
 pytest.importorskip("pcapnfs._core")
 
@@ -57,6 +57,37 @@ def test_a_server_that_closes_its_window(closed_ms: int, tmp_path: Path) -> None
     asked(talk, 2)
     findings = found(talk.capture(), tmp_path)
     assert ("zero_window" in findings) is (closed_ms == 30)
+
+
+@pytest.mark.parametrize(
+    ("server_ms", "room", "full"), [(0, 0, True), (20, 0, True), (0, 2, False), (20, 2, False)]
+)
+def test_a_window_that_is_full_is_told_at_either_end(
+    server_ms: int, room: int, full: bool, tmp_path: Path
+) -> None:
+    """READs over 20 ms whose replies come a window at a time, or with room for two segments."""
+    mss, segments, scale = 1448, 8, 2
+    near_ns, far_ns = 50_000, 20 * MS
+    to_server, to_client = (far_ns, near_ns) if server_ms else (near_ns, far_ns)
+    window = (segments + room) * mss // (1 << scale)
+    talk = Conversation(mss=mss + 12, window=window, window_scale=scale).open(
+        0, to_server, to_client
+    )
+    at_ns, piece = 100 * MS, segments * mss
+    for number in range(1, 11):
+        talk.call(number, at_ns, *nfs3.read(HANDLE, 65536 * number, 65536))
+        message = rpc.record(rpc.reply(number, nfs3.results.read(bytes(65536)), rpc.NO_AUTH))
+        at_ns += to_server + 100_000
+        for begin in range(0, len(message), piece):
+            talk.send("server", at_ns, message[begin : begin + piece])
+            talk.ack("client", at_ns + to_client)
+            at_ns += to_client + to_server
+    findings = found(talk.capture(), tmp_path)
+    assert ("full_window" in findings) is full
+    if full:
+        # Each reply takes six windows, the last of which is no full one.
+        assert findings["full_window"].saving_s == pytest.approx(10 * 5 * 0.02, rel=0.1)
+        assert "a window of 11.3 KiB" in findings["full_window"].evidence
 
 
 @pytest.mark.parametrize("hit", [False, True])

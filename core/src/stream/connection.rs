@@ -164,7 +164,7 @@ pub enum Scale {
 }
 
 /// More than 14 are not allowed (RFC 7323 section 2.3): a receiver of that takes it for so many.
-const SCALE_LIMIT: u8 = 14;
+const MOST_SHIFT: u8 = 14;
 
 /// How a connection was asked for, and what the answers were until there was one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -414,7 +414,7 @@ impl Connection {
 
     /// Takes the scale of a side's windows, of its SYN.
     pub(super) fn scaled(&mut self, side: Side, shift: Option<u8>) {
-        *self.scales.of_mut(side) = shift.map_or(Scale::None, |shift| Scale::By(shift.min(SCALE_LIMIT)));
+        *self.scales.of_mut(side) = shift.map_or(Scale::None, |shift| Scale::By(shift.min(MOST_SHIFT)));
     }
 
     /// Whether windows are scaled; `None` where a SYN is not in the capture.

@@ -119,6 +119,10 @@ def test_a_client_has_its_own_and_most_of_its_transfer_is_told() -> None:
     assert holding(windows, 16.0) == windows[0]
     assert holding(windows, 16.1) is None
     assert holding((), 0.0) is None
+    # That of WRITEs cost more in all, and less of it while their bytes moved.
+    (reads_wait,) = windows
+    writes_wait = replace(reads_wait, receiver="server", time_s={"stable": 9.0, "transfer": 1.0})
+    assert holding((writes_wait, reads_wait), 16.0) == reads_wait
 
 
 def test_the_verdict_says_what_holds_the_transfer_down() -> None:

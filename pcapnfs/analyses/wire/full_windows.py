@@ -143,17 +143,21 @@ def full_windows_by_client(trace: Trace) -> dict[str, tuple[FullWindow, ...]]:
 
 
 def holding(windows: Iterable[FullWindow], transfer_s: float) -> FullWindow | None:
-    """The first of a client's full windows, where they take most of its transfers.
+    """The one that took most of a client's transfers, where its full windows took most of them.
 
     Args:
         windows: Those of the client.
         transfer_s: What all its transfers took of the clock, seconds.
     """
     windows = tuple(windows)
-    transfers_s = sum(each.time_s.get("transfer", 0.0) for each in windows)
-    if transfer_s <= 0 or transfers_s < MOSTLY * transfer_s:
+    transfers_s = sum(map(_transfer_s, windows))
+    if not windows or transfer_s <= 0 or transfers_s < MOSTLY * transfer_s:
         return None
-    return next(iter(windows), None)
+    return max(windows, key=_transfer_s)
+
+
+def _transfer_s(window: FullWindow) -> float:
+    return window.time_s.get("transfer", 0.0)
 
 
 def _holds(row: Mapping[str, Any], path_s: float | None) -> bool:

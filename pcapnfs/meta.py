@@ -142,6 +142,11 @@ class Meta(Record):
     vain: tuple[Vain, ...] = ()
     """Who asked whom for these, the longest first; of many pairs of a client and a server's port
     those that went on longest; empty likewise."""
+    copies_apart: int = 0
+    """Packets that another file holds as well, by a clock that is apart; they are left out. 0
+    likewise."""
+    apart_ns: int | None = None
+    """How much later they came on average, nanoseconds; None without any."""
 
     @property
     def forgotten_files(self) -> int:
@@ -177,6 +182,8 @@ def parse(document: str) -> Meta:
         told.get("silent_connections", 0),
         told.get("refused_connections", 0),
         tuple(Vain(**each) for each in _listed(told.get("vain", []))),
+        told.get("copies_apart", 0),
+        told.get("apart_ns"),
     )
 
 

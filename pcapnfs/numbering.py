@@ -85,6 +85,9 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
         silent_connections=sum(part.meta.silent_connections for part in parts),
         refused_connections=sum(part.meta.refused_connections for part in parts),
         vain=tuple(vain),
+        copies_apart=sum(part.meta.copies_apart for part in parts),
+        # One number for all: that of the part where most of them are.
+        apart_ns=max(parts, key=lambda part: part.meta.copies_apart).meta.apart_ns,
     )
 
 

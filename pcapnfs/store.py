@@ -439,10 +439,11 @@ def _sound(told: meta.Meta) -> meta.Meta:
         told.vlan_tags,
         told.silent_connections,
         told.refused_connections,
+        told.copies_apart,
         *told.packets.values(),
         *told.limits_hit.values(),
     ]
-    times: list[int | None] = []
+    times: list[int | None] = [told.apart_ns]
     texts: list[object] = []
     for vain in told.vain:
         counts += [vain.port, vain.attempts, vain.syns, vain.refusals, vain.frame]

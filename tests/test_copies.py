@@ -1,4 +1,4 @@
-"""Copies of packets without numbers, which come late or were cut otherwise: none was sent again.
+"""Copies of packets, which come late, begin late, or were cut otherwise: none was sent again.
 
 IPv6 numbers no packets. What tells a copy then is the clock of its sender, in the timestamps of
 TCP: what is sent again bears the time at which it is.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import pcapnfs
 from pcapnfs.synth.builder import Capture, Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import results
 from pcapnfs.synth.builder.packet import Frame
@@ -27,12 +28,22 @@ HANDSHAKE = 3
 """Packets that open the connection."""
 
 
-def talk(*, clocks: int = 0, mss: int = 1448) -> Conversation:
+NUMBERED = ("10.0.0.2", "10.0.0.1")
+"""Hosts whose packets are numbered."""
+
+
+def talk(
+    *,
+    clocks: int = 0,
+    mss: int = 1448,
+    hosts: tuple[str, str] = ("fd00::11", "fd00::10"),
+    calls: int = CALLS,
+) -> Conversation:
     """READs over a path of 7 ms, one after the other, by clocks that are so many ms ahead."""
     conversation = Conversation(
-        "fd00::11", "fd00::10", mss=mss, mtu=mss + 100, timestamp_bases=(clocks, clocks)
+        *hosts, mss=mss, mtu=mss + 100, timestamp_bases=(clocks, clocks)
     ).open(T, 7 * MS)
-    for number in range(CALLS):
+    for number in range(calls):
         at = T + (number + 2) * 20 * MS
         conversation.call(number, at, *nfs3.read(b"file", number * SIZE, SIZE))
         conversation.reply(number, at + 7 * MS, results.read(bytes(SIZE)))
@@ -48,11 +59,12 @@ def again() -> tuple[Frame, Frame]:
     return call.at(call.time_ns + 5 * MS), segment.at(segment.time_ns + 5 * MS)
 
 
+RESENT = "SELECT sum(client_resent + server_resent) FROM connections"
+
+
 def resent(capture: Capture, path: Path) -> int:
     """How many segments were sent again."""
-    ((segments,),) = rows(
-        capture.write(path), "SELECT sum(client_resent + server_resent) FROM connections"
-    )
+    ((segments,),) = rows(capture.write(path), RESENT)
     return int(segments)
 
 
@@ -76,3 +88,42 @@ def test_what_a_host_captured_before_it_was_cut_was_not_sent_again(
     assert len(wire) > 5 * len(host)
     assert resent(Capture([*wire, *host]), tmp_path / "both.pcap") == 0
     assert resent(Capture([*wire, *host, *again()]), tmp_path / "again.pcap") == 2
+
+
+@pytest.mark.parametrize("hosts", [NUMBERED, ("fd00::11", "fd00::10")])
+def test_copies_that_begin_late_were_not_sent_again(hosts: tuple[str, str], tmp_path: Path) -> None:
+    """Long after the first packets, in which copies are looked for."""
+    frames = talk(hosts=hosts, calls=720).frames
+    late = frames[9_000:]
+    assert len(late) > 1_000
+    copies = [frame.at(frame.time_ns + 2_000) for frame in late]
+    assert resent(Capture([*frames, *copies]), tmp_path / "late.pcap") == 0
+    again = [frame.at(frame.time_ns + 3 * MS) for frame in talk(clocks=3, hosts=hosts).frames[-5:]]
+    assert resent(Capture([*talk(hosts=hosts).frames, *again]), tmp_path / "again.pcap") > 0
+
+
+@pytest.mark.parametrize("hosts", [NUMBERED, ("fd00::11", "fd00::10")])
+@pytest.mark.parametrize("apart_ms", [-2_000, 200, 400, 90_000])
+def test_what_another_host_captured_by_its_own_clock_was_not_sent_again(
+    apart_ms: int, hosts: tuple[str, str], tmp_path: Path
+) -> None:
+    frames = talk(hosts=hosts).frames
+    other = Capture([frame.at(frame.time_ns + apart_ms * MS) for frame in frames])
+    paths = [
+        Capture(frames).write(tmp_path / "client.pcap"),
+        other.write(tmp_path / "server.pcap"),
+    ]
+    with pcapnfs.open(paths) as trace:
+        assert trace.rows(RESENT) == [(0,)]
+        assert trace.rows("SELECT count(*), count(reply_frame) FROM calls") == [(CALLS, CALLS)]
+        meta = trace.meta
+        assert meta.packets == {"tcp": len(frames), "duplicate": len(frames)}
+        assert meta.apart_ns == abs(apart_ms) * MS
+        assert meta.copies_apart >= len(frames) - 1
+
+
+def test_what_one_host_captured_half_a_second_later_was_sent_again(tmp_path: Path) -> None:
+    """Near miss: in a single file nobody else's clock is in the way."""
+    frames = talk(hosts=NUMBERED).frames
+    late = [frame.at(frame.time_ns + 500 * MS) for frame in frames[HANDSHAKE:]]
+    assert resent(Capture([*frames, *late]), tmp_path / "one.pcap") > CALLS

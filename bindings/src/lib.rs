@@ -170,6 +170,8 @@ fn meta(meta: &Meta) -> Value {
         "calls": meta.calls,
         "nfs_calls": meta.nfs_calls,
         "undecoded": meta.undecoded,
+        "copies_apart": meta.apart.copies,
+        "apart_ns": meta.apart.mean_ns(),
         "vlan_tags": meta.around.vlan_tags,
         "hidden": meta.around.hidden,
         "silent_connections": meta.silent_connections,

@@ -72,6 +72,42 @@ def test_what_a_network_does_is_one(change: dict[str, int], files: tuple[str, ..
     assert len(seen_by(tcp_loss.RULE, given)) == 1
 
 
+def apart(copies: int, later_s: float, others: int = 0) -> Material:
+    """Material of two files with 400 packets, of which so many are copies by another clock."""
+    found = twice(copies + others, 400)
+    files = ("client.pcap", "server.pcap")
+    capture = replace(found.capture, files=files, copies_apart=copies, apart_s=later_s)
+    return replace(found, capture=capture)
+
+
+def test_copies_by_a_clock_that_is_apart_are_told_with_the_distance() -> None:
+    (seen,) = seen_by(RULE, apart(200, 0.4004))
+    assert seen.title == "Two captures hold the same packets by clocks that are apart"
+    assert seen.seen == (
+        "200 of 400 packets are copies of others in another file, 400 ms later on average. "
+        "pcapnfs left them out."
+    )
+    assert "editcap -t" in seen.advice[1].action
+    both = seen_by(RULE, apart(200, 0.4, others=20))
+    assert [each.severity for each in both] == ["warning", "note"]
+    assert both[1].seen.startswith("20 of 400 packets are copies of others.")
+
+
+def test_a_few_copies_by_another_clock_are_not_worth_a_word() -> None:
+    assert seen_by(RULE, apart(19, 0.4)) == []
+    assert seen_by(RULE, apart(10, 0.4, others=19)) == []
+
+
+def test_where_clocks_are_apart_nothing_stood_still_for_the_rest() -> None:
+    pair = replace(LOSSY, client_resent=900, server_resent=950, stalls=13)
+    found = replace(apart(1, 0.4), tcp_stalls=(pair,))
+    (seen,) = seen_by(RULE, found)
+    assert seen.seen.startswith("1\u2009850 of 4\u2009000 segments")
+    assert seen_by(tcp_loss.RULE, found) == []
+    few = replace(found, tcp_stalls=(replace(pair, client_resent=30, server_resent=40),))
+    assert len(seen_by(tcp_loss.RULE, few)) == 1, "the network lost these"
+
+
 BOTH_SIDES = PassedOn(
     client="172.17.0.2",
     server="10.0.0.1",

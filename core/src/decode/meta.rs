@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::RPC_PORTS;
 use crate::capture::{LinkType, Packet, Reader, Set, Untold};
 use crate::error::ReadError;
-use crate::packet;
+use crate::packet::{self, Apart};
 use crate::stream::ConnectionId;
 use crate::stream::vain::Vain;
 
@@ -151,6 +151,8 @@ pub struct Meta {
     pub nfs_calls: u64,
     /// Messages that were not decoded to their end.
     pub undecoded: u64,
+    /// Copies of packets that another file holds, by a clock that is apart.
+    pub apart: Apart,
     /// What is around packets of [`RPC_PORTS`].
     pub around: Around,
     /// Connections to ports of RPC that a client asked for, and of which nothing came: nobody answered.

@@ -61,11 +61,12 @@ impl Decoder {
         let captures = Merge::open(paths)?.asking(packet::timestamps);
         let file = |path: &Path| FileSummary { path: path.to_owned(), ..FileSummary::default() };
         let files = captures.paths().map(file).collect();
+        let count = paths.len();
         let ports = RPC_PORTS.iter().chain(ports).copied().collect();
         Ok(Self {
             captures,
             order: Order::default(),
-            stages: Stages::new(Conversations::new(ports, witness)),
+            stages: Stages::new(Conversations::new(ports, witness), count),
             meta: Meta { files, ..Meta::default() },
             frames: 0,
             ended: false,
@@ -142,7 +143,7 @@ impl Decoder {
             self.order.hold(file, self.frames, &packet);
             return self.read_other();
         }
-        self.stages.take(packet, self.frames);
+        self.stages.take(file, packet, self.frames);
         true
     }
 
@@ -161,7 +162,7 @@ impl Decoder {
                         self.order.hold(file, self.frames, &packet);
                         continue;
                     }
-                    self.stages.take_apart(packet, self.frames);
+                    self.stages.take_apart(file, packet, self.frames);
                     return true;
                 }
                 Some(Next::End(file, error)) => self.close(file, error.as_ref()),
@@ -182,7 +183,7 @@ impl Decoder {
         if let Some(file) = self.meta.files.get_mut(file) {
             file.late_packets += u64::from(late);
         }
-        self.stages.take_apart(packet, frame);
+        self.stages.take_apart(file, packet, frame);
         true
     }
 

@@ -27,9 +27,10 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    pub(super) fn new(conversations: Conversations) -> Self {
+    /// Those for so many files.
+    pub(super) fn new(conversations: Conversations, files: usize) -> Self {
         Self {
-            dissector: Dissector::default(),
+            dissector: Dissector::of_files(files),
             connections: Connections::default(),
             rdma: Rdma::default(),
             conversations,
@@ -47,7 +48,8 @@ impl Stages {
     /// One packet through all stages.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "into the loop")]
-    pub(super) fn take(&mut self, packet: Packet<'_>, frame: u64) {
+    pub(super) fn take(&mut self, file: usize, packet: Packet<'_>, frame: u64) {
+        self.dissector.read_from(file);
         let stamp = Stamp { frame, time_ns: packet.time_ns };
         self.give_up(stamp);
         if self.take_next(&packet, stamp) {
@@ -62,8 +64,8 @@ impl Stages {
 
     /// The same outside the loop.
     #[inline(never)]
-    pub(super) fn take_apart(&mut self, packet: Packet<'_>, frame: u64) {
-        self.take(packet, frame);
+    pub(super) fn take_apart(&mut self, file: usize, packet: Packet<'_>, frame: u64) {
+        self.take(file, packet, frame);
     }
 
     /// Delivers what is still held, and says what can be said only at the end.
@@ -90,6 +92,7 @@ impl Stages {
         (meta.calls, meta.undecoded) = conversations.counts();
         meta.nfs_calls = conversations.nfs_calls();
         meta.around = *around;
+        meta.apart = dissector.apart();
         tally.write(&mut meta.packets);
         let [servers_overlooked, devices_overlooked] = conversations.servers_overlooked();
         for (code, count) in [
@@ -156,7 +159,7 @@ impl Stages {
         }
         let Some(plain) = dissector.plain(packet) else { return false };
         let Some((id, side, connection)) = connections.next(&plain, stamp) else { return false };
-        dissector.pass();
+        dissector.pass(&plain, stamp.time_ns);
         let mut piece = Piece::of(&plain.part, stamp);
         if piece.length > 0
             && !conversations.go_on(id, connection, side, &mut piece)

@@ -11,10 +11,16 @@
 //! Where copies are found, a segment is one too if all its bytes were seen a moment ago, cut otherwise
 //! ([`Flows`]): before a network card cuts what is sent, or after one put together what came.
 //!
+//! Two hosts that capture the same packets have clocks that may be further apart. What is numbered, or whose
+//! sender's clock tells, is therefore a copy of what another file holds at any distance, as far back as packets
+//! are remembered ([`FAR_SETS`]).
+//!
 //! What does come twice within that time is a RST: a closed port answers each segment with one.
 //!
 //! Looking costs time that most captures need not spend, so it is done for the first packets, then
-//! for a few of each [`PERIOD`], and for all as long as copies are found.
+//! for a few of each [`PERIOD`], and for all as long as copies are found; of several files for the first
+//! [`REACH`] of each. Of all that bring data it is known what came a moment ago ([`Recent`]), so that the
+//! first copy is found, and those behind it are looked for.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
@@ -23,6 +29,8 @@ use foldhash::fast::RandomState;
 
 use super::flows::{Clock, Flows, Passing};
 use super::ip::{self, Carried, Piece};
+use super::plain::{self, Plain};
+use super::recent::Recent;
 use super::{Datagram, ROCE_PORT, Segment};
 
 /// The longest time between a numbered packet and its copy. Less than the 200 ms after which the
@@ -40,6 +48,14 @@ pub(super) const DATAGRAM_NS: u64 = 90_000_000;
 /// Packets remembered: the last of each set. Copies follow within a few dozen packets.
 const SETS: usize = 1 << 8;
 const SET_SIZE: usize = 4;
+
+/// The same of several files: half a million packets (12 MB), which is 5 s of a busy client's, and minutes of
+/// most.
+const FAR_SETS: usize = 1 << 17;
+
+/// Packets looked at of several files from where one begins, and where a copy was found from another file: twice
+/// as many as are remembered.
+const REACH: u64 = 1 << 20;
 
 /// Packets looked at from the start.
 const FIRST: u64 = 1 << 13;
@@ -59,6 +75,8 @@ struct Slot {
     /// Never 0, except in a place never used.
     print: u64,
     time_ns: i64,
+    /// The index of its file.
+    file: usize,
 }
 
 /// How long after a packet its copy comes.
@@ -70,34 +88,141 @@ struct Within {
     clock: Option<Clock>,
     /// Other packets are copied, too.
     copied: bool,
+    /// Nothing else of its sender has its number, so that in another file it may be any time later.
+    numbered: bool,
 }
 
 impl Within {
     fn of(patience_ns: u64) -> Self {
-        Self { patience_ns, clock: None, copied: false }
+        Self { patience_ns, clock: None, copied: false, numbered: false }
     }
 
-    fn holds(self, seen_ns: i64, now_ns: i64) -> bool {
-        let since_ns = seen_ns.abs_diff(now_ns);
-        let tells = |clock: Clock| clock.tells_copy(seen_ns, since_ns, self.copied);
-        since_ns <= self.patience_ns || since_ns <= NUMBERED_NS && self.clock.is_some_and(tells)
+    /// Whether one that came now, in this file, is a copy of the one that was seen.
+    fn holds(self, seen: Slot, now_ns: i64, file: usize) -> bool {
+        let since_ns = seen.time_ns.abs_diff(now_ns);
+        let elsewhere = seen.file != file;
+        let tells = |clock: Clock| clock.tells_copy(seen.time_ns, since_ns, self.copied);
+        since_ns <= self.patience_ns
+            || elsewhere && self.numbered
+            || (elsewhere || since_ns <= NUMBERED_NS) && self.clock.is_some_and(tells)
+    }
+}
+
+/// Copies that came later than those of one host do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// How many, all of packets of another file.
+    pub copies: u64,
+    /// The sum of how much later, nanoseconds.
+    sum_ns: u64,
+}
+
+impl Apart {
+    /// How much later on average, nanoseconds; `None` without any.
+    pub fn mean_ns(self) -> Option<u64> {
+        self.sum_ns.checked_div(self.copies)
     }
 }
 
 /// The packets of the last moment, by their fingerprints.
-#[derive(Default)]
 pub(super) struct Copies {
     /// Seeded at random: the fingerprints come from the capture. The set is chosen without it, so
     /// that the same capture always gives the same copies.
     hash: RandomState,
     sets: Vec<[Slot; SET_SIZE]>,
     packets: u64,
-    /// Packets up to this one are looked at.
+    /// Packets up to this one are looked at, because copies were found …
     until: u64,
+    /// … or might be.
+    looked_at: u64,
     flows: Flows,
+    recent: Recent,
+    /// There are several files.
+    several: bool,
+    /// The file that is read, and the last that began.
+    file: usize,
+    begun: usize,
+    pub(super) apart: Apart,
+}
+
+impl Default for Copies {
+    fn default() -> Self {
+        Self {
+            hash: RandomState::default(),
+            sets: Vec::new(),
+            packets: 0,
+            until: 0,
+            looked_at: FIRST,
+            flows: Flows::default(),
+            recent: Recent::default(),
+            several: false,
+            file: 0,
+            begun: 0,
+            apart: Apart::default(),
+        }
+    }
 }
 
 impl Copies {
+    /// Takes how many files there are.
+    pub(super) fn among(&mut self, files: usize) {
+        self.several = files > 1;
+        if self.several {
+            self.looked_at = REACH;
+        }
+    }
+
+    /// Takes the index of the file of the next packet.
+    #[inline]
+    pub(super) fn read_from(&mut self, file: usize) {
+        if file != self.file {
+            self.turn_to(file);
+        }
+    }
+
+    #[cold]
+    fn turn_to(&mut self, file: usize) {
+        self.file = file;
+        if file > self.begun {
+            self.begun = file;
+            self.looked_at = self.packets + REACH;
+        }
+    }
+
+    /// Whether a copy was found lately.
+    pub(super) fn come(&self) -> bool {
+        self.until >= self.packets
+    }
+
+    /// Counts a packet that is not looked at, and remembers what it brings.
+    #[inline]
+    pub(super) fn pass(&mut self, plain: &Plain<'_>, time_ns: i64) {
+        self.packets += 1;
+        if plain.part.payload.length > 0 {
+            self.recent.take(plain.print(), time_ns);
+        }
+    }
+
+    /// Whether a segment that brings data came a moment ago, be it looked at or not.
+    #[inline(never)]
+    pub(super) fn came_again(&mut self, carried: Carried<'_>, segment: &Segment<'_>, time_ns: i64) -> bool {
+        let Carried { identification, .. } = carried;
+        let stamps = plain::stamps(segment.options);
+        if segment.payload.length == 0 || segment.flags.bounds() || identification == 0 && stamps == 0 {
+            return false;
+        }
+        let [source, destination] = [segment.source, segment.destination].map(plain::number);
+        let print = plain::print([source, destination], identification, stamps, &segment.part());
+        let patience_ns = if identification == 0 { UNNUMBERED_NS } else { NUMBERED_NS };
+        let again = self.recent.has(print, patience_ns, time_ns);
+        if again {
+            self.until = self.packets + LINGER;
+        } else {
+            self.recent.take(print, time_ns);
+        }
+        again
+    }
+
     /// Counts a packet; tells whether to look at it.
     #[inline]
     pub(super) fn watch(&mut self) -> bool {
@@ -110,14 +235,14 @@ impl Copies {
     #[inline]
     pub(super) fn watches_next(&self) -> bool {
         let next = self.packets + 1;
-        next <= self.until.max(FIRST) || next % PERIOD < SAMPLE
+        next <= self.until.max(self.looked_at) || next % PERIOD < SAMPLE
     }
 
     /// Whether this whole packet of TCP, at its own level of nesting, was seen a moment ago, or all that it brings.
     #[cold]
     #[inline(never)]
     pub(super) fn segment(&mut self, carried: Carried<'_>, segment: &Segment<'_>, time_ns: i64) -> bool {
-        let copied = self.until >= self.packets;
+        let copied = self.come();
         let numbered = carried.identification != 0;
         let mut print = self.print(&carried);
         // All but checksum and urgent pointer, then the options; the data follows from these.
@@ -126,7 +251,7 @@ impl Copies {
         let print = print.finish();
         // Most packets, where nothing is copied.
         if numbered && !copied {
-            return self.seen(&carried, print, Within::of(NUMBERED_NS), time_ns);
+            return self.seen(&carried, print, Within { numbered, ..Within::of(NUMBERED_NS) }, time_ns);
         }
         // A closed port answers each segment with a RST, and those are alike: without an
         // identification they are copies only where other packets are copied too.
@@ -134,21 +259,24 @@ impl Copies {
             return false;
         }
         let identification = carried.identification;
-        let passing = Passing { print: self.flow(segment), identification, segment, time_ns };
-        let within = if numbered || segment.flags.syn() {
-            Within::of(NUMBERED_NS)
+        let passing =
+            Passing { print: self.flow(segment), identification, segment, time_ns, file: self.file };
+        let within = if numbered {
+            Within { numbered, ..Within::of(NUMBERED_NS) }
         } else {
+            let patience_ns = if segment.flags.syn() { NUMBERED_NS } else { UNNUMBERED_NS };
             let clock = self.flows.clock(passing);
-            Within { patience_ns: UNNUMBERED_NS, clock, copied }
+            Within { patience_ns, clock, copied, numbered }
         };
         if self.seen(&carried, print, within, time_ns) {
             return true;
         }
-        if copied && self.flows.covers(passing, NUMBERED_NS) {
-            self.until = self.packets + LINGER;
+        if copied && let Some(later_ns) = self.flows.covers(passing, NUMBERED_NS) {
+            self.found(later_ns);
             return true;
         }
-        self.flows.take(passing, NUMBERED_NS, copied);
+        let patience_ns = (!self.several).then_some(NUMBERED_NS);
+        self.flows.take(passing, patience_ns, copied);
         false
     }
 
@@ -168,7 +296,9 @@ impl Copies {
             (0, _) => DATAGRAM_NS,
             _ => NUMBERED_NS,
         };
-        self.seen(carried, print.finish(), Within::of(patience_ns), time_ns)
+        let numbered = carried.identification != 0 && datagram.destination.port() != ROCE_PORT;
+        let within = Within { numbered, ..Within::of(patience_ns) };
+        self.seen(carried, print.finish(), within, time_ns)
     }
 
     /// Whether this fragment was seen a moment ago.
@@ -200,21 +330,34 @@ impl Copies {
     }
 
     fn seen(&mut self, carried: &Carried<'_>, print: u64, within: Within, time_ns: i64) -> bool {
-        self.sets.resize(SETS, <[Slot; SET_SIZE]>::default());
-        let print = print | 1;
-        let Some(set) = self.sets.get_mut(place(carried)) else { return false };
-        if set.iter().any(|slot| slot.print == print && within.holds(slot.time_ns, time_ns)) {
-            self.until = self.packets + LINGER;
+        let (print, file) = (print | 1, self.file);
+        let sets = if self.several { FAR_SETS } else { SETS };
+        self.sets.resize(sets, <[Slot; SET_SIZE]>::default());
+        let Some(set) = self.sets.get_mut(place(carried) % sets) else { return false };
+        let twin = set.iter().find(|slot| slot.print == print && within.holds(**slot, time_ns, file));
+        if let Some(twin) = twin {
+            let later_ns = twin.time_ns.abs_diff(time_ns);
+            self.found(later_ns);
             return true;
         }
         set.rotate_right(1);
         let [first, ..] = set;
-        *first = Slot { print, time_ns };
+        *first = Slot { print, time_ns, file };
         false
+    }
+
+    /// Takes that a copy was found, so much later than its twin.
+    fn found(&mut self, later_ns: u64) {
+        self.until = self.packets + LINGER;
+        if later_ns > NUMBERED_NS {
+            self.apart.copies += 1;
+            self.apart.sum_ns = self.apart.sum_ns.saturating_add(later_ns);
+            self.looked_at = self.looked_at.max(self.packets + REACH);
+        }
     }
 }
 
-/// The set of a packet, by what tells it from its neighbours: identification, sequence and
+/// The set of a packet, of as many as there are, by what tells it from its neighbours: identification, sequence and
 /// acknowledgement (TCP), length and xid (RPC over UDP).
 fn place(carried: &Carried<'_>) -> usize {
     let bytes = carried.payload.bytes;
@@ -223,5 +366,5 @@ fn place(carried: &Carried<'_>) -> usize {
     let sequence = if carried.protocol == ip::TCP { word(4) } else { word(4) >> 16 };
     let mixed = u64::from(carried.identification) << 32 ^ u64::from(sequence) << 16 ^ u64::from(word(8));
     // The odd part of 2^64 divided by the golden ratio spreads what differs in few bits.
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SETS
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }

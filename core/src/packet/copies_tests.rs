@@ -249,7 +249,25 @@ fn fragments_seen_twice_make_one_datagram_and_leave_nothing() {
     assert_eq!(dissector.unfinished_fragments(), 0);
 }
 
-/// Copies that begin long after the first packets are found in the next sample, and from then on.
+/// Packets that nobody looked at before copies began, as [`numbered`] ones of this number.
+fn late(identification: u16) -> Dissector {
+    let mut dissector = Dissector::new();
+    for n in 0..20_000_u32 {
+        dissect(&mut dissector, 0, &numbered_at(1, n, n, 0));
+    }
+    let bytes = numbered_at(identification, 500, 5, 100);
+    let whole = Packet { time_ns: 0, ..packet(LinkType::RAW, &bytes) };
+    assert!(!matches!(dissector.dissect(&whole), Content::Other(_)));
+    dissector
+}
+
+/// Whether a packet counts as a copy at this time.
+fn dissect(dissector: &mut Dissector, time_ns: u64, bytes: &[u8]) -> bool {
+    let packet = Packet { time_ns: time_ns.cast_signed(), ..packet(LinkType::RAW, bytes) };
+    dissector.dissect(&packet) == Content::Other(Other::Duplicate)
+}
+
+/// Copies that begin long after the first packets are found from the first on.
 #[test]
 fn copies_that_begin_late_are_found() {
     let single = (0..200_000_u64).map(|n| (n * 10_000, n as u32));
@@ -259,8 +277,92 @@ fn copies_that_begin_late_are_found() {
     for (time_ns, sequence) in single.chain(twice) {
         let mut bytes = numbered(sequence as u16);
         bytes[24..28].copy_from_slice(&sequence.to_be_bytes());
-        let packet = Packet { time_ns: time_ns.cast_signed(), ..packet(LinkType::RAW, &bytes) };
-        found += usize::from(dissector.dissect(&packet) == Content::Other(Other::Duplicate));
+        found += usize::from(dissect(&mut dissector, time_ns, &bytes));
     }
-    assert!((90_000..=100_000).contains(&found), "{found}");
+    assert_eq!(found, 100_000);
+}
+
+#[test]
+fn of_what_nobody_looked_at_only_the_same_is_a_copy() {
+    let first = |identification| numbered_at(identification, 500, 5, 100);
+    for (identification, patience_ns) in [(7, NUMBERED_NS), (0, UNNUMBERED_NS)] {
+        assert!(dissect(&mut late(identification), patience_ns, &first(identification)));
+        assert!(!dissect(&mut late(identification), patience_ns + 1, &first(identification)), "much later");
+        assert!(
+            !dissect(&mut late(identification), 9, &numbered_at(identification, 500, 6, 100)),
+            "its time"
+        );
+        assert!(!dissect(&mut late(identification), 9, &numbered_at(identification, 500, 5, 101)), "longer");
+        assert!(
+            !dissect(&mut late(identification), 9, &numbered_at(identification, 501, 5, 100)),
+            "behind it"
+        );
+    }
+    assert!(!dissect(&mut late(7), 9, &first(8)), "another number");
+    // Nothing tells whether that was sent again.
+    let mut dissector = late(7);
+    let plain = ipv6(6, &tcp(&[], &DATA));
+    assert!(!dissect(&mut dissector, 0, &plain) && !dissect(&mut dissector, 0, &plain));
+}
+
+/// What [`Dissector::plain`] reads is known as what [`Dissector::dissect`] does.
+#[test]
+fn what_was_read_at_a_glance_is_remembered() {
+    for bytes in [numbered_at(7, 900, 5, 100), numbered_at(0, 900, 5, 100)] {
+        let mut dissector = late(3);
+        let frame = ethernet(if bytes[0] >> 4 == 6 { 0x86dd } else { 0x0800 }, &bytes);
+        let packet = packet(LinkType::ETHERNET, &frame);
+        let plain = dissector.plain(&packet).unwrap();
+        dissector.pass(&plain, packet.time_ns);
+        assert_eq!(dissector.dissect(&packet), Content::Other(Other::Duplicate));
+        assert!(dissector.plain(&packet).is_none(), "copies are looked for now");
+    }
+}
+
+const SECOND: u64 = 1_000 * MS;
+
+/// Which of the packets, given with their files and times, count as copies of earlier ones.
+fn of_files(packets: &[(usize, u64, Vec<u8>)]) -> (Vec<bool>, Apart) {
+    let mut dissector = Dissector::of_files(2);
+    let mut take = |(file, time_ns, bytes): &(usize, u64, Vec<u8>)| {
+        dissector.read_from(*file);
+        dissect(&mut dissector, *time_ns, bytes)
+    };
+    (packets.iter().map(&mut take).collect(), dissector.apart())
+}
+
+/// Two hosts captured the same packets, and their clocks are apart.
+#[test]
+fn what_another_file_holds_is_a_copy_however_late() {
+    let datagram = ipv4(17, 7, 0, &udp(&DATA));
+    for bytes in [numbered(7), numbered_at(7, 1, 5, 100), datagram] {
+        let (found, apart) = of_files(&[(0, 0, bytes.clone()), (1, 90 * SECOND, bytes.clone())]);
+        assert_eq!((found, apart.copies, apart.mean_ns()), (vec![false, true], 1, Some(90 * SECOND)));
+        let (found, apart) = of_files(&[(0, 0, bytes.clone()), (1, NUMBERED_NS, bytes.clone())]);
+        assert_eq!((found, apart), (vec![false, true], Apart::default()), "the clocks agree");
+        // Its sender counts in another way than most, or not at all.
+        assert_eq!(of_files(&[(0, 0, bytes.clone()), (0, SECOND, bytes.clone())]).0, [false; 2]);
+    }
+    // Without a number, a later time of the sender tells.
+    let packets = |again| {
+        let first = (0..9).map(|n| (0, u64::from(n) * 10 * MS, stamped(n * 100, n * 10, 100)));
+        let copies =
+            (0..8).map(move |n| (1, SECOND + u64::from(n) * 10 * MS, stamped(n * 100, n * 10 + again, 100)));
+        first.chain(copies).collect::<Vec<_>>()
+    };
+    let (found, apart) = of_files(&packets(0));
+    assert_eq!((places(&found), apart.copies), ((9..17).collect(), 8));
+    assert_eq!(places(&of_files(&packets(1_000)).0), []);
+}
+
+#[test]
+fn what_was_sent_again_is_no_copy_of_what_another_file_holds() {
+    let near = [(0, 0, numbered(7)), (1, SECOND, numbered(7))];
+    let again = [(0, SECOND / 5, numbered(8)), (1, SECOND + SECOND / 5, numbered(8))];
+    let packets = [near[0].clone(), again[0].clone(), near[1].clone(), again[1].clone()];
+    assert_eq!(of_files(&packets).0, [false, false, true, true], "each is a copy of its own");
+    // Neither number nor time: the host that sent it may have sent it again.
+    for unnumbered in [numbered(0), ipv6(6, &tcp(&[], &DATA)), ipv4(17, 0, 0, &udp(&DATA))] {
+        assert_eq!(of_files(&[(0, 0, unnumbered.clone()), (1, SECOND / 5, unnumbered)]).0, [false; 2]);
+    }
 }

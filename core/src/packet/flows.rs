@@ -102,6 +102,8 @@ struct Sent {
     /// Of the packet; `None`: it is not numbered, or brought bytes before these.
     identification: Option<u16>,
     time_ns: i64,
+    /// The index of its file.
+    file: usize,
 }
 
 /// What one end sends to another.
@@ -140,6 +142,8 @@ pub(super) struct Passing<'a> {
     pub(super) identification: u16,
     pub(super) segment: &'a Segment<'a>,
     pub(super) time_ns: i64,
+    /// The index of its file.
+    pub(super) file: usize,
 }
 
 impl Passing<'_> {
@@ -182,33 +186,35 @@ impl Flows {
     }
 
     /// Whether all bytes of the segment came a moment ago in segments that were cut otherwise: not longer than
-    /// `patience_ns` ago, and none that was sent before it was.
-    pub(super) fn covers(&self, passing: Passing<'_>, patience_ns: u64) -> bool {
-        let known = self.0.get(passing.place()).filter(|flow| flow.print == passing.print);
-        let (Some(flow), Some((from, to))) = (known, passing.bytes()) else { return false };
-        let Some(progress) = Progress::of(passing.segment) else { return false };
+    /// `patience_ns` ago, or in another file, and none that was sent before it was. How long after the first of
+    /// them, nanoseconds; `None`: they did not.
+    pub(super) fn covers(&self, passing: Passing<'_>, patience_ns: u64) -> Option<u64> {
+        let flow = self.0.get(passing.place()).filter(|flow| flow.print == passing.print)?;
+        let (from, to) = passing.bytes()?;
+        let progress = Progress::of(passing.segment)?;
+        let mut later_ns = None;
         let place = flow.sent.partition_point(|sent| ahead(from, sent.to) >= 0);
         let mut at = from;
         let mut furthest: Option<Progress> = None;
         for sent in flow.sent.range(place..) {
             let since_ns = sent.time_ns.abs_diff(passing.time_ns);
-            if ahead(sent.from, at) > 0 || since_ns > patience_ns {
-                return false;
+            let late = since_ns > patience_ns && sent.file == passing.file;
+            if ahead(sent.from, at) > 0 || late || at == from && !flow.may_be_of(sent, passing, progress) {
+                return None;
             }
-            if at == from && !flow.may_be_of(sent, passing, progress) {
-                return false;
-            }
+            later_ns = later_ns.or(Some(since_ns));
             furthest = Some(furthest.map_or(sent.progress, |before| before.furthest(sent.progress)));
             at = sent.to;
             if ahead(at, to) >= 0 {
-                return furthest.is_some_and(|furthest| progress.within(furthest));
+                return later_ns.filter(|_| furthest.is_some_and(|furthest| progress.within(furthest)));
             }
         }
-        false
+        None
     }
 
     /// Takes a segment that is no copy. `copied`: copies were found a moment ago, so that its bytes are to be known.
-    pub(super) fn take(&mut self, passing: Passing<'_>, patience_ns: u64, copied: bool) {
+    /// What is older than `patience_ns` is forgotten, if that is given.
+    pub(super) fn take(&mut self, passing: Passing<'_>, patience_ns: Option<u64>, copied: bool) {
         /// Of a count that goes around after twice as many.
         const AROUND: i32 = 1 << 30;
         let Some(progress) = Progress::of(passing.segment) else { return };
@@ -225,7 +231,9 @@ impl Flows {
             flow.latest = now;
         }
         let Some((from, to)) = passing.bytes().filter(|_| copied) else { return };
-        let young = |sent: &Sent| sent.time_ns.abs_diff(passing.time_ns) <= patience_ns;
+        let young = |sent: &Sent| {
+            patience_ns.is_none_or(|patience_ns| sent.time_ns.abs_diff(passing.time_ns) <= patience_ns)
+        };
         while flow.sent.len() >= SENT || flow.sent.front().is_some_and(|sent| !young(sent)) {
             flow.sent.pop_front();
         }
@@ -239,8 +247,9 @@ impl Flows {
             } else {
                 let until = if ahead(next.0, to) < 0 { next.0 } else { to };
                 let identification = Some(passing.identification).filter(|number| whole && *number != 0);
-                let time_ns = passing.time_ns;
-                flow.sent.insert(place, Sent { from: at, to: until, progress, identification, time_ns });
+                let Passing { time_ns, file, .. } = passing;
+                flow.sent
+                    .insert(place, Sent { from: at, to: until, progress, identification, time_ns, file });
                 at = until;
             }
             place += 1;

@@ -24,6 +24,8 @@ mod payload;
 
 pub mod plain;
 
+mod recent;
+
 mod rdma;
 
 mod tags;
@@ -37,6 +39,7 @@ mod udp;
 use crate::capture::timestamps::Told;
 use crate::capture::{Glimpse, Packet};
 
+pub use copies::Apart;
 pub use payload::Payload;
 pub use plain::Plain;
 pub use rdma::{Place, ROCE_PORT, Roce, Target, Verb};
@@ -169,6 +172,24 @@ impl Dissector {
         Self::default()
     }
 
+    /// The same, of the packets of so many files.
+    pub fn of_files(files: usize) -> Self {
+        let mut dissector = Self::default();
+        dissector.seen.copies.among(files);
+        dissector
+    }
+
+    /// Takes the index of the file that the next packet comes from. One with a higher index begins later.
+    #[inline]
+    pub fn read_from(&mut self, file: usize) {
+        self.seen.copies.read_from(file);
+    }
+
+    /// Copies of packets of another file that came later than those of one host do.
+    pub fn apart(&self) -> Apart {
+        self.seen.copies.apart
+    }
+
     /// Takes one packet apart. Packets are to be given in the order of the capture.
     pub fn dissect<'a>(&'a mut self, packet: &Packet<'a>) -> Content<'a> {
         let mut segment = Segment::EMPTY;
@@ -202,9 +223,9 @@ impl Dissector {
 
     /// Counts a packet that [`Dissector::plain`] read, and that was taken so.
     #[inline]
-    pub fn pass(&mut self) {
+    pub fn pass(&mut self, plain: &Plain<'_>, time_ns: i64) {
         self.seen.packets += 1;
-        self.seen.copies.watch();
+        self.seen.copies.pass(plain, time_ns);
     }
 
     /// The next datagram that waits in vain for fragments; `None` when there is no other. `now_ns`:
@@ -287,7 +308,7 @@ impl Seen {
         };
         let mut began = None;
         if let Some(piece) = piece {
-            if self.watching && self.copies.fragment(&carried, piece, self.time_ns) {
+            if self.copies.fragment(&carried, piece, self.time_ns) {
                 return Err(Other::Duplicate);
             }
             let whole = fragments.add(&carried, piece, (self.packets, self.time_ns))?;
@@ -295,14 +316,14 @@ impl Seen {
             carried = ip::completed(whole)?;
             began = Some(first);
         }
-        let watching = self.watching && piece.is_none();
+        let whole = piece.is_none();
         match carried.protocol {
             ip::TCP => {
                 let mut segment = Segment::EMPTY;
-                self.segment(carried, watching, &mut segment)?;
+                self.segment(carried, self.watching && whole, &mut segment)?;
                 Ok(Content::Segment(segment))
             }
-            ip::UDP => self.datagram(&carried, watching, began, within),
+            ip::UDP => self.datagram(&carried, whole, began, within),
             protocol => self.network(tunnel::in_ip(protocol, carried.payload)?, within),
         }
     }
@@ -316,7 +337,10 @@ impl Seen {
         segment: &mut Segment<'a>,
     ) -> Result<(), Other> {
         segment.read(carried)?;
-        if watching && self.copies.segment(carried, segment, self.time_ns) {
+        // What is looked at is remembered by both, for what comes when that begins or ends.
+        if watching && self.copies.segment(carried, segment, self.time_ns)
+            || self.copies.came_again(carried, segment, self.time_ns)
+        {
             return Err(Other::Duplicate);
         }
         if self.iwarp.carries(segment) { Err(Other::Rdma) } else { Ok(()) }
@@ -325,7 +349,7 @@ impl Seen {
     fn datagram<'a>(
         &mut self,
         carried: &Carried<'a>,
-        watching: bool,
+        whole: bool,
         began: Option<At>,
         within: &'a mut [Fragments],
     ) -> Result<Content<'a>, Other> {
@@ -339,6 +363,8 @@ impl Seen {
                 content => return content,
             }
         }
+        // Of RDMA there are many packets, and little is to be done with each.
+        let watching = whole && (self.watching || datagram.destination.port() != ROCE_PORT);
         if watching && self.copies.datagram(carried, &datagram, self.time_ns) {
             return Err(Other::Duplicate);
         }

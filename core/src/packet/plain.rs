@@ -19,11 +19,58 @@ pub struct Plain<'a> {
     pub destination: u64,
     /// Both addresses of IPv6, of which the numbers do not say all.
     addresses: Option<&'a [u8; 32]>,
+    /// The packet's number at its sender; 0 in IPv6.
+    identification: u16,
+    /// See [`stamps`].
+    stamps: u64,
     /// What it brings.
     pub part: Part<'a>,
 }
 
+/// What tells a segment with data from all others: what was sent again has another number or other timestamps.
+#[inline(always)] // Into the decode's loop, as what is below.
+pub(super) fn print(
+    [source, destination]: [u64; 2],
+    identification: u16,
+    stamps: u64,
+    part: &Part<'_>,
+) -> u64 {
+    /// The odd part of 2^64 divided by the golden ratio, which spreads what differs in few bits.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let Part { sequence, acknowledgement, flags, window, payload } = *part;
+    let ends = source.rotate_left(32) ^ destination;
+    let at = u64::from(sequence) << 32 | u64::from(acknowledgement);
+    let header = u64::from(identification) << 48 | u64::from(window) << 32 | u64::from(flags.0) << 24;
+    let mixed = (ends ^ stamps).wrapping_mul(SPREAD) ^ at;
+    let mixed = mixed.wrapping_mul(SPREAD).rotate_right(29) ^ header ^ payload.length as u64;
+    mixed.wrapping_mul(SPREAD).rotate_right(32)
+}
+
+/// The timestamps of a segment with no other options (RFC 7323 appendix A); else 0.
+pub(super) fn stamps(options: &[u8]) -> u64 {
+    let stamps = if options.len() == STAMPED - 20 { options.last_chunk() } else { None };
+    stamps.map_or(0, |stamps| u64::from_be_bytes(*stamps))
+}
+
+/// An end as a number.
+pub(super) fn number(end: SocketAddr) -> u64 {
+    match end {
+        SocketAddr::V4(end) => number_v4(end.ip().to_bits(), end.port()),
+        SocketAddr::V6(end) => number_v6(end.ip().to_bits(), end.port()),
+    }
+}
+
+/// The length of a header of TCP with timestamps alone.
+const STAMPED: usize = 32;
+
 impl<'a> Plain<'a> {
+    /// What tells it from all others, if it brings data.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "into the decode's loop")]
+    pub(super) fn print(&self) -> u64 {
+        print([self.source, self.destination], self.identification, self.stamps, &self.part)
+    }
+
     /// The segment of a frame that is plain, and cannot be one of RDMA; `wire_length`: that of the frame.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
@@ -102,19 +149,20 @@ fn network(link: LinkType, frame: &[u8]) -> Option<(u16, &[u8])> {
 fn v4(packet: &[u8], whole: bool) -> Option<Plain<'_>> {
     const VERSION_AND_LENGTH: u8 = 0x45;
     let (header, rest) = packet.split_first_chunk::<20>()?;
-    let [first, _, l0, l1, _, _, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] = *header;
+    let [first, _, l0, l1, i0, i1, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] = *header;
     let length = usize::from(u16::from_be_bytes([l0, l1])).checked_sub(20)?;
     let fragment = u16::from_be_bytes([f0, f1]) & 0x3fff != 0;
     if first != VERSION_AND_LENGTH || protocol != ip::TCP || fragment {
         return None;
     }
-    let (from, to, part) = tcp(rest, length)?;
+    let (from, to, stamps, part) = tcp(rest, length)?;
     if part.payload.bytes.len() < part.payload.length && whole {
         return None; // Either the packet was cut without a word, or its length is damaged.
     }
     let source = number_v4(u32::from_be_bytes([s0, s1, s2, s3]), from);
     let destination = number_v4(u32::from_be_bytes([d0, d1, d2, d3]), to);
-    Some(Plain { source, destination, addresses: None, part })
+    let identification = u16::from_be_bytes([i0, i1]);
+    Some(Plain { source, destination, addresses: None, identification, stamps, part })
 }
 
 #[inline(always)]
@@ -125,16 +173,16 @@ fn v6(packet: &[u8]) -> Option<Plain<'_>> {
     if first >> 4 != 6 || *protocol != ip::TCP {
         return None;
     }
-    let (from, to, part) = tcp(rest, usize::from(u16::from_be_bytes([*l0, *l1])))?;
+    let (from, to, stamps, part) = tcp(rest, usize::from(u16::from_be_bytes([*l0, *l1])))?;
     let source = number_v6(u128::from_be_bytes(*addresses.first_chunk()?), from);
     let destination = number_v6(u128::from_be_bytes(*addresses.last_chunk()?), to);
-    Some(Plain { source, destination, addresses: Some(addresses), part })
+    Some(Plain { source, destination, addresses: Some(addresses), identification: 0, stamps, part })
 }
 
-/// The ports and what a segment of this length brings, in an IP packet that holds these bytes of it.
+/// The ports, the timestamps ([`stamps`]) and what a segment of this length brings, in an IP packet that holds these bytes of it.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
-fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, Part<'_>)> {
+fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, u64, Part<'_>)> {
     let header = segment.first_chunk::<20>()?;
     let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;
     let header_length = usize::from(offset >> 4) * 4;
@@ -143,6 +191,8 @@ fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, Part<'_>)> {
         return None;
     }
     let bytes = segment.get(header_length..)?;
+    let stamps = if header_length == STAMPED { segment.get(STAMPED - 8..)?.first_chunk()? } else { &[0; 8] };
+    let stamps = u64::from_be_bytes(*stamps);
     let length = length - header_length;
     let part = Part {
         sequence: u32::from_be_bytes([q0, q1, q2, q3]),
@@ -151,5 +201,5 @@ fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, Part<'_>)> {
         window: u16::from_be_bytes([w0, w1]),
         payload: Payload { bytes: bytes.get(..length).unwrap_or(bytes), length },
     };
-    Some((from, to, part))
+    Some((from, to, stamps, part))
 }

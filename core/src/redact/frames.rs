@@ -63,15 +63,15 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Frames of the capture from which the ledger was written.
-    pub(super) fn new(values: Values, ledger: Ledger, mut openings: Vec<Opening>) -> Self {
+    /// Frames of the capture from which the ledger was written, which are in so many files.
+    pub(super) fn new(values: Values, ledger: Ledger, mut openings: Vec<Opening>, files: usize) -> Self {
         openings.sort_by_key(|opening| opening.frame);
         Self {
             values,
             ledger,
             openings: openings.into_iter().peekable(),
             conversations: HashMap::default(),
-            dissector: Dissector::new(),
+            dissector: Dissector::of_files(files),
             fragmented: HashMap::default(),
             begun: HashMap::default(),
             copies: HashMap::default(),
@@ -88,8 +88,9 @@ impl Frames {
         self.values
     }
 
-    /// The next packet as it may be told.
-    pub(super) fn next(&mut self, packet: &Packet<'_>) -> io::Result<&[u8]> {
+    /// The next packet as it may be told, which comes from the file with this index.
+    pub(super) fn next(&mut self, file: usize, packet: &Packet<'_>) -> io::Result<&[u8]> {
+        self.dissector.read_from(file);
         self.frame += 1;
         while let Some(opening) = self.openings.next_if(|opening| opening.frame <= self.frame) {
             let Opening { ends, streams, .. } = opening;

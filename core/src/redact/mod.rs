@@ -108,7 +108,7 @@ pub fn redact(
     drop(decoder);
     let Some(redactor) = redactor.into_inner() else { return Err(Failure::Stopped) };
     let Redactor { values, journal, openings, messages, .. } = redactor;
-    let mut frames = Frames::new(values, journal.finish()?, openings);
+    let mut frames = Frames::new(values, journal.finish()?, openings, paths.len());
 
     let (container, link) = common(paths)?;
     let snaplen = files.iter().map(|file| file.snaplen).max().unwrap_or(0);
@@ -118,9 +118,9 @@ pub fn redact(
     let (mut order, mut restore, mut packets) = (Order::default(), Restore::default(), 0);
     let mut write = |packet: &Packet<'_>| output.packet(packet, packet.bytes);
     // Where reading ends early is in the summary of the first reading.
-    while let Some(written) =
-        order.next(&mut captures, |placed| restore.put(placed, frames.next(&placed.packet)?, &mut write))
-    {
+    while let Some(written) = order.next(&mut captures, |placed| {
+        restore.put(placed, frames.next(placed.file, &placed.packet)?, &mut write)
+    }) {
         written?;
         packets += 1;
         if packets % PACKETS_PER_TURN == 0 && !go_on(0.5 + captures.done() / 2.0) {

@@ -67,6 +67,11 @@ class Capture(Record):
     hidden: bool
     """Packets of these ports lay in tunnels, in fragments or behind other labels: a filter for
     hosts and ports does not see them."""
+    copies_apart: int
+    """Packets that another file holds as well, by a clock that is apart; they are left out, and
+    count as `duplicate` among the kinds. 0 as a rule."""
+    apart_s: float | None
+    """How much later these copies came on average, seconds; None without any."""
     limits_hit: Mapping[str, int]
     """How often each of the decoder's limits was reached, by its code; empty as a rule."""
     clients: tuple[str, ...]
@@ -113,6 +118,8 @@ def capture(trace: Trace) -> Capture:
         followers=sum(file.followers for file in meta.files),
         vlan_tags=meta.vlan_tags,
         hidden=meta.hidden,
+        copies_apart=meta.copies_apart,
+        apart_s=None if meta.apart_ns is None else meta.apart_ns / NANOSECONDS,
         limits_hit=dict(meta.limits_hit),
         clients=tuple(sorted(clients)),
         servers=tuple(sorted(servers)),

@@ -13,6 +13,7 @@ from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.analyses.captured.passed_on import PassedOn
     from pcapnfs.analyses.wire.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
@@ -30,6 +31,16 @@ ANOTHER_CLOCK = 0.45
 """Share of segments sent again from which on two captures are taken for two of the same packets:
 all of them came again, which no network does."""
 
+APART = "Two captures hold the same packets by clocks that are apart"
+
+ONE_CLOCK = (
+    Advice("Give one of the captures alone, that of the client for what it waited for."),
+    Advice(
+        "To see both ends at once, put one clock right first: editcap -t SECONDS IN OUT; "
+        "NTP or PTP on both machines keeps them together for the next capture."
+    ),
+)
+
 COPY = "duplicate"
 """The kind of packet that is a copy of another."""
 
@@ -37,12 +48,14 @@ COPY = "duplicate"
 def by_another_clock(material: Material, pair: TcpStalls) -> bool:
     """Whether what TCP seems to have sent again are the packets of another capture.
 
-    Copies are known by coming within moments; two machines' clocks may be further apart.
+    Copies are known by coming within moments, or by what their sender numbered or stamped; some
+    senders do neither, and two machines' clocks may be further apart than packets are remembered.
+    Where such copies were found, what the others seem to have held up is none either.
     """
     resent = pair.client_resent + pair.server_resent
     return (
         len(material.capture.files) > 1
-        and not pair.stalls
+        and (not pair.stalls or material.capture.copies_apart > 0)
         and resent >= ANOTHER_CLOCK * pair.segments
         and min(pair.client_resent, pair.server_resent) > 0
     )
@@ -58,12 +71,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         if by_another_clock(material, pair)
         and pair.client_resent + pair.server_resent >= values[LEAST.name]
     )
-    copies = capture.packet_kinds.get(COPY, 0)
-    if (
-        not material.trust.rpc_calls
-        or copies < values[LEAST.name]
-        or copies < values[SHARE.name] * capture.packets
-    ):
+    if not material.trust.rpc_calls:
+        return
+    least = max(values[LEAST.name], values[SHARE.name] * capture.packets)
+    if capture.apart_s is not None and capture.copies_apart >= least:
+        yield _apart(capture, capture.apart_s)
+    copies = capture.packet_kinds.get(COPY, 0) - capture.copies_apart
+    if copies < least:
         return
     yield Observed(
         severity="note",
@@ -88,24 +102,36 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     )
 
 
-def _by_another_clock(pair: TcpStalls) -> Observed:
-    resent = pair.client_resent + pair.server_resent
+def _apart(capture: Capture, apart_s: float) -> Observed:
+    copies = capture.copies_apart
     return Observed(
         severity="warning",
-        title="Two captures hold the same packets by clocks that are apart",
+        title=APART,
+        seen=f"{units.count(copies)} of {units.counted(capture.packets, 'packet')} "
+        f"{'is a copy of one' if copies == 1 else 'are copies of others'} in another file, "
+        f"{units.duration(apart_s)} later on average. pcapnfs left them out.",
+        why="Two machines captured the same packets, and their clocks differ by about that. What "
+        "both hold is told by the capture whose clock is behind. What only the other one holds "
+        "stands too late among it: between the two, neither times nor their order are right.",
+        advice=ONE_CLOCK,
+        confidence="certain",
+        data=units.counted(capture.packets, "packet"),
+    )
+
+
+def _by_another_clock(pair: TcpStalls) -> Observed:
+    resent = pair.client_resent + pair.server_resent
+    free = "" if pair.stalls else ", and no call stood still for it"
+    return Observed(
+        severity="warning",
+        title=APART,
         seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
-        f"({units.share(resent / pair.segments)}) came a second time, in both directions, and no "
-        "call stood still for it.",
-        why="Copies of packets are left out where they come within moments of one another. These "
-        "came later: two machines captured the same packets, and their clocks differ. All of them "
-        "count as sent again, and times from one capture's packet to the other's are none.",
-        advice=(
-            Advice("Give one of the captures alone, that of the client for what it waited for."),
-            Advice(
-                "To see both ends at once, put one clock right first: editcap -t SECONDS IN OUT; "
-                "NTP or PTP on both machines keeps them together for the next capture."
-            ),
-        ),
+        f"({units.share(resent / pair.segments)}) came a second time, in both directions{free}.",
+        why="Copies of packets are left out where they come within moments of one another, or "
+        "where their sender's number or clock tells them. These came later, and nothing told: two "
+        "machines captured the same packets, and their clocks differ. All of them count as sent "
+        "again, and times from one capture's packet to the other's are none.",
+        advice=ONE_CLOCK,
         confidence="likely",
         data=f"{units.counted(pair.segments, 'segment')} on "
         f"{units.counted(pair.connections, 'connection')}",
@@ -149,7 +175,7 @@ def _passed_on(pair: PassedOn) -> Observed:
 RULE = Rule(
     id="captured_twice",
     title="Packets captured twice",
-    origin="same bytes again within moments, on another interface",
+    origin="same bytes again within moments, or in another file by another clock",
     judge=judge,
     thresholds=(SHARE, LEAST),
 )

@@ -34,6 +34,8 @@ def capture() -> Capture:
         followers=0,
         vlan_tags=0,
         hidden=False,
+        copies_apart=0,
+        apart_s=None,
         limits_hit={},
         clients=("10.0.0.2",),
         servers=("10.0.0.1",),

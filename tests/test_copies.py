@@ -6,11 +6,13 @@ TCP: what is sent again bears the time at which it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import pcapnfs
+from pcapnfs.record import replace
 from pcapnfs.synth.builder import Capture, Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import results
 from pcapnfs.synth.builder.packet import Frame
@@ -127,3 +129,40 @@ def test_what_one_host_captured_half_a_second_later_was_sent_again(tmp_path: Pat
     frames = talk(hosts=NUMBERED).frames
     late = [frame.at(frame.time_ns + 500 * MS) for frame in frames[HANDSHAKE:]]
     assert resent(Capture([*frames, *late]), tmp_path / "one.pcap") > CALLS
+
+
+def cut(frames: Sequence[Frame], snaplen: int, after_ns: int = 0) -> list[Frame]:
+    """The same frames as a capture keeps them that looks so much later."""
+    return [
+        replace(
+            frame.at(frame.time_ns + after_ns),
+            data=frame.data[:snaplen],
+            original_length=frame.wire_length,
+        )
+        for frame in frames
+    ]
+
+
+@pytest.mark.parametrize("hosts", [NUMBERED, ("fd00::11", "fd00::10")])
+@pytest.mark.parametrize("less", [120, 150])
+def test_a_copy_that_holds_more_is_read_whenever_it_comes(
+    less: int, hosts: tuple[str, str], tmp_path: Path
+) -> None:
+    """One place of capture cuts packets where the other keeps more of them."""
+    frames = talk(hosts=hosts).frames
+    tables = []
+    for name, captures in {
+        "whole": [frames],
+        "before": [frames, cut(frames, less, 2_000)],
+        "after": [cut(frames, less), cut(frames, 65_535, 2_000)],
+    }.items():
+        paths = [
+            Capture(each).write(tmp_path / f"{name}{number}.pcap")
+            for number, each in enumerate(captures)
+        ]
+        together = Capture([frame for each in captures for frame in each])
+        for given in (paths, [together.write(tmp_path / f"{name}.pcap")]):
+            with pcapnfs.open(given) as trace:
+                tables.append(trace.rows("SELECT op, srt, undecoded, file FROM calls"))
+    assert len(tables[0]) == CALLS
+    assert all(table == tables[0] for table in tables)

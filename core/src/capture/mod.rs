@@ -114,6 +114,14 @@ pub struct Packet<'a> {
     pub bytes: &'a [u8],
 }
 
+impl Packet<'_> {
+    /// Whether not all of it was captured.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.bytes.len() < self.wire_length as usize
+    }
+}
+
 /// A packet that is still to come, as [`Reader::glimpses`] sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glimpse<'a> {

@@ -18,7 +18,7 @@ use crate::capture::merge::{Merge, Next};
 use crate::conversation::Conversations;
 use crate::error::ReadError;
 use crate::foresight::AT_ONCE;
-use crate::order::{Order, Placed};
+use crate::order::{Fuller, Order, Placed};
 use crate::packet;
 use crate::table::Choice;
 use crate::witness::Witness;
@@ -36,6 +36,7 @@ pub type Batch = (&'static str, RecordBatch);
 pub struct Decoder {
     captures: Merge,
     order: Order,
+    fuller: Fuller,
     stages: Stages,
     meta: Meta,
     frames: u64,
@@ -66,6 +67,7 @@ impl Decoder {
         Ok(Self {
             captures,
             order: Order::default(),
+            fuller: Fuller::default(),
             stages: Stages::new(Conversations::new(ports, witness), count),
             meta: Meta { files, ..Meta::default() },
             frames: 0,
@@ -133,7 +135,7 @@ impl Decoder {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is the body of a loop")]
     fn read_packet(&mut self) -> bool {
-        if self.order.holding() {
+        if self.order.holding() || self.fuller.holding() {
             return self.read_other();
         }
         let Some((file, packet)) = self.captures.at_hand() else { return self.read_other() };
@@ -143,6 +145,10 @@ impl Decoder {
             self.order.hold(file, self.frames, &packet);
             return self.read_other();
         }
+        if packet.is_cut() && self.stages.may_have_more(self.frames) {
+            self.fuller.hold(file, self.frames, &packet, true);
+            return true;
+        }
         self.stages.take(file, packet, self.frames);
         true
     }
@@ -151,7 +157,9 @@ impl Decoder {
     #[inline(never)]
     fn read_other(&mut self) -> bool {
         loop {
-            if self.order.holding() && self.take_held(true) {
+            if self.fuller.holding() && self.take_waiting(true)
+                || self.order.holding() && self.take_held(true)
+            {
                 return true;
             }
             match self.captures.next() {
@@ -162,11 +170,19 @@ impl Decoder {
                         self.order.hold(file, self.frames, &packet);
                         continue;
                     }
+                    let waits = packet.is_cut() && self.stages.may_have_more(self.frames);
+                    if waits || self.fuller.holding() {
+                        self.fuller.hold(file, self.frames, &packet, waits);
+                        continue;
+                    }
                     self.stages.take_apart(file, packet, self.frames);
                     return true;
                 }
                 Some(Next::End(file, error)) => self.close(file, error.as_ref()),
-                None => return self.order.holding() && self.take_held(false),
+                None => {
+                    return self.order.holding() && self.take_held(false)
+                        || self.fuller.holding() && self.take_waiting(false);
+                }
             }
         }
     }
@@ -183,6 +199,20 @@ impl Decoder {
         if let Some(file) = self.meta.files.get_mut(file) {
             file.late_packets += u64::from(late);
         }
+        let waits = packet.is_cut() && self.stages.may_have_more(frame);
+        if waits || self.fuller.holding() {
+            self.fuller.hold(file, frame, &packet, waits);
+        } else {
+            self.stages.take_apart(file, packet, frame);
+        }
+        true
+    }
+
+    /// Takes a packet that waited for a copy with more of its bytes. `more`: there may be others in the captures.
+    #[cold]
+    #[inline(never)]
+    fn take_waiting(&mut self, more: bool) -> bool {
+        let Some((file, frame, packet)) = self.fuller.release(more) else { return false };
         self.stages.take_apart(file, packet, frame);
         true
     }

@@ -45,6 +45,14 @@ impl Stages {
         foresight::fetch(captures, &self.connections, &self.conversations);
     }
 
+    /// Whether a copy of a packet with this number, which was cut, may bring more of it: where packets are copied,
+    /// or before that could be known. Who watches takes each packet once more, by its place.
+    pub(super) fn may_have_more(&mut self, frame: u64) -> bool {
+        /// Copies are found within these, if all packets have one.
+        const FIRST: u64 = 1 << 9;
+        (frame <= FIRST || self.dissector.copies_come()) && self.conversations.witness().is_none()
+    }
+
     /// One packet through all stages.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "into the loop")]

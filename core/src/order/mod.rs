@@ -14,6 +14,8 @@
 //! Takes packets with their numbers; gives them back, with the same numbers. Promises: memory is
 //! [`BYTES_LIMIT`] and one packet; but for the [`FIRST`] packets, none is copied as long as none is late.
 
+mod fuller;
+
 mod restore;
 
 use std::cmp::Reverse;
@@ -28,6 +30,7 @@ use crate::capture::{LinkType, Packet};
 use crate::packet::outline::{Carried, outline};
 use crate::stream::seq::SeqNumber;
 
+pub use fuller::{Fuller, Given};
 pub use restore::Restore;
 
 /// Bytes of packets that are held at most, and one packet.

@@ -185,6 +185,11 @@ impl Dissector {
         self.seen.copies.read_from(file);
     }
 
+    /// Whether a copy was found lately.
+    pub fn copies_come(&self) -> bool {
+        self.seen.copies.come()
+    }
+
     /// Copies of packets of another file that came later than those of one host do.
     pub fn apart(&self) -> Apart {
         self.seen.copies.apart

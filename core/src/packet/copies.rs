@@ -135,6 +135,8 @@ pub(super) struct Copies {
     until: u64,
     /// … or might be.
     looked_at: u64,
+    /// Up to this one a copy may be of one that came before any were looked at.
+    began: u64,
     flows: Flows,
     recent: Recent,
     /// There are several files.
@@ -153,6 +155,7 @@ impl Default for Copies {
             packets: 0,
             until: 0,
             looked_at: FIRST,
+            began: 0,
             flows: Flows::default(),
             recent: Recent::default(),
             several: false,
@@ -194,6 +197,11 @@ impl Copies {
         self.until >= self.packets
     }
 
+    /// Whether copies were found just now, so that what they are of came before any were looked at.
+    pub(super) fn began(&self) -> bool {
+        self.began >= self.packets
+    }
+
     /// Counts a packet that is not looked at, and remembers what it brings.
     #[inline]
     pub(super) fn pass(&mut self, plain: &Plain<'_>, time_ns: i64) {
@@ -216,6 +224,7 @@ impl Copies {
         let patience_ns = if identification == 0 { UNNUMBERED_NS } else { NUMBERED_NS };
         let again = self.recent.has(print, patience_ns, time_ns);
         if again {
+            self.began = if self.began() || !self.come() { self.packets + SAMPLE } else { self.began };
             self.until = self.packets + LINGER;
         } else {
             self.recent.take(print, time_ns);

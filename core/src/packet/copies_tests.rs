@@ -305,6 +305,14 @@ fn of_what_nobody_looked_at_only_the_same_is_a_copy() {
     assert!(!dissect(&mut dissector, 0, &plain) && !dissect(&mut dissector, 0, &plain));
 }
 
+#[test]
+fn copies_of_a_burst_are_found_though_the_first_alone_has_others_looked_for() {
+    let mut dissector = late(7);
+    let burst = (0..9).map(|n| numbered_at(20 + n, 600 + u32::from(n) * 100, 5, 100)).collect::<Vec<_>>();
+    let found = |dissector: &mut Dissector| burst.iter().filter(|bytes| dissect(dissector, 9, bytes)).count();
+    assert_eq!((found(&mut dissector), found(&mut dissector)), (0, 9));
+}
+
 /// What [`Dissector::plain`] reads is known as what [`Dissector::dissect`] does.
 #[test]
 fn what_was_read_at_a_glance_is_remembered() {

@@ -342,9 +342,8 @@ impl Seen {
         segment: &mut Segment<'a>,
     ) -> Result<(), Other> {
         segment.read(carried)?;
-        // What is looked at is remembered by both, for what comes when that begins or ends.
         if watching && self.copies.segment(carried, segment, self.time_ns)
-            || self.copies.came_again(carried, segment, self.time_ns)
+            || (!watching || self.copies.began()) && self.copies.came_again(carried, segment, self.time_ns)
         {
             return Err(Other::Duplicate);
         }

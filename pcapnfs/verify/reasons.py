@@ -80,8 +80,8 @@ _MOST_OPERATIONS = 128
 _LONGEST_RECORD_BYTES = 4 << 20
 """tshark's default for rpc.max_tcp_pdu_size."""
 
-_UNKNOWN_TO_TSHARK = {46}
-"""Operations whose arguments tshark 4.0 does not dissect: GET_DIR_DELEGATION."""
+_UNKNOWN_TO_TSHARK = {46, 54, 56}
+"""Operations that tshark 4.0 does not dissect: GET_DIR_DELEGATION, SET_SSV, WANT_DELEGATION."""
 
 
 @dataclass(slots=True, eq=False)
@@ -188,9 +188,14 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
         cut = situation.truncated and call.undecoded == "truncated"
         return "snaplen" if stopped and cut else None
     if aspect in ("operations", "results"):
-        mine = call.operations if aspect == "operations" else call.executed
-        shown = pair.message if aspect == "operations" else reply
+        asked = aspect == "operations"
+        mine = call.operations if asked else call.executed
+        shown = pair.message if asked else reply
         found = _operations(mine, shown.operations if shown else (), call, situation)
+        if found is None and shown is not None and situation.truncated:
+            first = call.call_first_frame if asked else call.reply_first_frame
+            last = call.call_frame if asked else call.reply_frame
+            found = _stopped_at_cut(mine, shown, first, last)
         return found or (_stopped_at_flag(mine, shown) if shown else None)
     if aspect == "call frame":
         if situation.truncated and pair.message.frame == call.call_first_frame:
@@ -224,6 +229,19 @@ def _operations(
     if not operation_numbers("nfs4").issuperset(other):
         return "wrong_offset"
     return None
+
+
+def _stopped_at_cut(
+    mine: tuple[int, ...], shown: Message, first: int | None, last: int | None
+) -> str | None:
+    """Whether tshark takes the first of a message's segments for all of it, and stops at its cut.
+
+    pcapnfs passes over data of files that were cut, and reads what stands behind them in the last
+    segment: to it the message is whole.
+    """
+    other = shown.operations
+    stopped = len(other) < len(mine) and mine[: len(other)] == other
+    return "snaplen" if stopped and shown.frame == first != last else None
 
 
 def _stopped_at_flag(mine: tuple[int, ...], shown: Message) -> str | None:

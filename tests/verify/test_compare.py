@@ -212,6 +212,31 @@ def test_tshark_takes_the_first_segment_of_a_cut_message_for_the_whole() -> None
     }
 
 
+def test_tshark_stops_at_the_cut_of_the_first_segment_of_a_message_that_is_whole_to_pcapnfs() -> (
+    None
+):
+    """Data that were cut are passed over; what stands behind them is in the last segment."""
+    call = replace(OURS, call_first_frame=10, call_frame=11)
+    stopped = replace(CALL, operations=(53, 22))
+    assert held([call], [stopped, REPLY], truncated=True) == {
+        ("call frame", "first_segment"): [11],
+        ("operations", "snaplen"): [11],
+    }
+    assert held([call], [stopped, REPLY])["operations", None] == [11]
+    # It has the last segment, too; or there is but one; or it shows another operation.
+    last = replace(stopped, frame=11)
+    answer = replace(REPLY, call_frame=11)
+    assert held([call], [last, answer], truncated=True) == {("operations", None): [11]}
+    assert held([OURS], [stopped, REPLY], truncated=True) == {("operations", None): [10]}
+    other = replace(CALL, operations=(53, 10))
+    assert held([call], [other, REPLY], truncated=True)["operations", None] == [11]
+    reply = replace(OURS, reply_first_frame=12, reply_frame=15)
+    assert held([reply], [CALL, replace(REPLY, operations=(53, 22))], truncated=True) == {
+        ("reply", "first_segment"): [10],
+        ("results", "snaplen"): [10],
+    }
+
+
 def test_what_is_malformed_is_read_up_to_the_same_place() -> None:
     broken = replace(OURS, undecoded="malformed")
     shown = [replace(CALL, operations=(53, 22)), REPLY]
@@ -223,10 +248,11 @@ def test_what_is_malformed_is_read_up_to_the_same_place() -> None:
 
 
 def test_operations_that_tshark_does_not_know() -> None:
-    ours = replace(OURS, operations=(53, 22, 46, 9))
-    assert held([ours], [replace(CALL, operations=(53, 22, 46)), REPLY]) == {
-        ("operations", "unknown_operation"): [10]
-    }
+    for unknown in (46, 54, 56):
+        ours = replace(OURS, operations=(53, 22, unknown, 9))
+        assert held([ours], [replace(CALL, operations=(53, 22, unknown)), REPLY]) == {
+            ("operations", "unknown_operation"): [10]
+        }
     assert held([ours], [replace(CALL, operations=(53, 22)), REPLY]) == {("operations", None): [10]}
     assert held(theirs=[replace(CALL, operations=(53, 22, 1)), REPLY]) == {
         ("operations", "wrong_offset"): [10]

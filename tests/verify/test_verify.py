@@ -133,6 +133,7 @@ DAMAGE: dict[str, Callable[[Capture], Capture]] = {
     "a hundredth of the packets is missing": lambda c: damage.drop(c, damage.at_random(0.01, 1)),
     "a fifth of the packets is missing": lambda c: damage.drop(c, damage.at_random(0.2, 1)),
     "packets were cut at 100 bytes": lambda c: damage.snap(c, 100),
+    "packets were cut behind the beginning of data": lambda c: damage.snap(c, 400),
     "packets are missing, and were cut": lambda c: damage.snap(
         damage.drop(c, damage.at_random(0.02, 1)), 150
     ),

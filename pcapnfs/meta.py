@@ -87,6 +87,17 @@ class CaptureFile(Record):
     """Bytes of the file, or of what it unpacks to, that were passed over as damage; 0 likewise."""
 
 
+class Stream(Record):
+    """Captures whose packets are one stream, in order of time: one, or several named together."""
+
+    files: tuple[str, ...]
+    """Their paths as they were named; `-` is standard input."""
+    frames_before: int
+    """Frames of the streams before it, which are counted first: frame `f` of the trace is frame
+    `f - frames_before` of this stream. So Wireshark numbers it in its only capture, or in the one
+    that `pcapnfs annotate` or `mergecap` makes of several."""
+
+
 class Vain(Record):
     """What one client asked of one port of a server in vain: a connection."""
 
@@ -147,6 +158,20 @@ class Meta(Record):
     likewise."""
     apart_ns: int | None = None
     """How much later they came on average, nanoseconds; None without any."""
+    parts: tuple[int, ...] = ()
+    """How many of the files each part of a trace has that was put together from several decodes, in
+    order; empty where all files are one stream of packets."""
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams of packets, in the order in which their frames are counted."""
+        found: list[Stream] = []
+        rest, before = self.files, 0
+        for number in self.parts or (len(self.files),):
+            files, rest = rest[:number], rest[number:]
+            found.append(Stream(tuple(file.path for file in files), before))
+            before += sum(file.packets for file in files)
+        return tuple(found)
 
     @property
     def forgotten_files(self) -> int:

@@ -88,6 +88,7 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
         copies_apart=sum(part.meta.copies_apart for part in parts),
         # One number for all: that of the part where most of them are.
         apart_ns=max(parts, key=lambda part: part.meta.copies_apart).meta.apart_ns,
+        parts=tuple(len(part.meta.files) for part in parts) if len(parts) > 1 else (),
     )
 
 

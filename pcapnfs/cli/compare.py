@@ -118,9 +118,10 @@ def _written(result: Comparison, path: Path) -> Iterable[str]:
     from pcapnfs.views.report import compared, markdown, page
 
     title, sections = compared.title(result), compared.sections(result)
+    numbers = compared.numbers(result)
     if path.suffix.lower() in MARKDOWN:
-        return markdown.pieces(title, sections, "comparison")
-    return [page.of_sections(title, sections, "comparison")]
+        return markdown.pieces(title, sections, "comparison", numbers=numbers)
+    return [page.of_sections(title, sections, "comparison", numbers=numbers)]
 
 
 def _sides(

@@ -52,4 +52,7 @@ def findings(
     with options.open_trace(captures, port, memory, judging.READS) as trace:
         result = judging.findings(trace, values=values)
         lost, said = trusting.trust(trace), software(trace)
-    output.answer(result, lambda: views.findings.screen(result, said), json=json, trust=lost)
+        streams = trace.meta.streams
+    output.answer(
+        result, lambda: views.findings.screen(result, said, streams), json=json, trust=lost
+    )

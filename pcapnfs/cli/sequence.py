@@ -58,7 +58,7 @@ def sequence(
     """
     from pcapnfs.analyses.by_file import sequence as analysis
     from pcapnfs.analyses.captured import trust as trusting
-    from pcapnfs.views import document
+    from pcapnfs.views import document, numbered
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
@@ -69,12 +69,20 @@ def sequence(
         meant = analysis.wanted(trace, file=file, name=name, top=top, calls=calls)
         found = analysis.of_files(trace, meant.files, calls=meant.calls)
         if wireshark:
-            output.write(chain(views.sequence.display_filter(found), ["\n"]))
+            streams = trace.meta.streams
+            for stream, pieces in views.sequence.display_filters(found, streams):
+                if len(streams) > 1:
+                    output.tell(f"in {numbered.name(stream)}:")
+                output.write(chain(pieces, ["\n"]))
+            if len(streams) == 1 and (counted := numbered.unless_plain(streams)):
+                output.tell(counted)
         elif json:
             output.warn(trusting.trust(trace))
             head = {"matches": meant.matches, "others": meant.others}
             output.write(document.indented(head, "files", found))
         else:
             rest = meant.matches - len(meant.files)
-            drawn = views.sequence.screens(found, rest, meant.matches, meant.others)
+            drawn = views.sequence.screens(
+                found, rest, meant.matches, meant.others, trace.meta.streams
+            )
             output.screens(drawn, trusting.trust(trace))

@@ -174,7 +174,8 @@ class Finding(Record):
     frames: tuple[int, ...]
     """Example frames, most telling first."""
     display_filter: str | None
-    """A Wireshark display filter for the evidence; None without any frame to show."""
+    """A Wireshark display filter for the evidence; None without any frame to show, and where they
+    could only be named by number in one of several streams of packets."""
     also: tuple[str, ...]
     """Names of other rules that say the same of the same subject, and were merged into this."""
     origin: str

@@ -109,7 +109,7 @@ def judge_by(
         told = [(rule, seen) for rule, seen in told if not (rule.of_times or seen.claims)]
     if material.trust.untold_pause_s is not None:
         told = [(rule, doubted(rule, seen, material.trust)) for rule, seen in told]
-    found = settle(told, rows)
+    found = settle(told, rows, one_stream=len(material.capture.streams) < 2)
     budget_s, worked_s = sum(rows.values()), _worked_s(material.bottleneck)
     return Findings(
         findings=found,

@@ -27,7 +27,10 @@ class Booked(NamedTuple):
 
 
 def settle(
-    observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]
+    observed: Iterable[tuple[Rule, Observed]],
+    budget: Mapping[str, float],
+    *,
+    one_stream: bool = True,
 ) -> tuple[Finding, ...]:
     """Settle the costs, gravest finding first.
 
@@ -35,6 +38,8 @@ def settle(
         observed: What each rule saw.
         budget: The rows of the time budget, in seconds. A claim on a row that it lacks is a fault
             of the rule.
+        one_stream: The captures are one stream of packets. Of several, frames are counted on from
+            one to the next: no capture has them, and no filter finds them by number.
 
     Raises:
         KeyError: A rule claims time of a row that the budget does not have.
@@ -44,7 +49,14 @@ def settle(
     joined = grouped(_merged(observed, budget), lambda seen: _alone(seen, budget), total)
     joined.sort(key=lambda each: _booked_first(each[0][0], each[0][1], budget))
     findings = [
-        _finding(said, subjects, _book(said[1], left), _alone(said[1], budget), total)
+        _finding(
+            said,
+            subjects,
+            _book(said[1], left),
+            _alone(said[1], budget),
+            total,
+            numbered=one_stream,
+        )
         for said, subjects in joined
     ]
     findings.sort(
@@ -115,6 +127,8 @@ def _finding(
     booked: Booked,
     saving_s: float | None,
     total: float,
+    *,
+    numbered: bool,
 ) -> Finding:
     rule, seen, also = said
     cost_s = None if saving_s is None else booked.all_s
@@ -134,7 +148,8 @@ def _finding(
         confidence=seen.confidence,
         data=seen.data,
         frames=frames,
-        display_filter=seen.display_filter or (wireshark.frames(frames) if frames else None),
+        display_filter=seen.display_filter
+        or (wireshark.frames(frames) if frames and numbered else None),
         also=tuple(dict.fromkeys((*seen.also, *also))),
         origin=rule.origin,
         general=rule.general,

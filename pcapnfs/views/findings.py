@@ -5,7 +5,7 @@ Takes `Findings`; gives Rich renderables that fit 80 columns and use 140.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -16,7 +16,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis.first import WORTH_DOING, tells_of_failure
 from pcapnfs.diagnosis.wording import NAMED
 from pcapnfs.text import escape, sentence, some
-from pcapnfs.views import software
+from pcapnfs.views import numbered, software
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import WARNING, note
 from pcapnfs.views.prose import Prose
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.diagnosis.finding import Advice, Finding
     from pcapnfs.diagnosis.judging import Findings, Judged
+    from pcapnfs.meta import Stream
 
 STYLES = {"problem": "bold red", "warning": f"bold {WARNING}", "note": "dim"}
 """Colours of the severities."""
@@ -41,18 +42,24 @@ IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
 
 
-def screen(result: Findings, said: Software | None = None) -> RenderableType:
+def screen(
+    result: Findings, said: Software | None = None, streams: Sequence[Stream] = ()
+) -> RenderableType:
     """The screen of `findings`.
 
     Args:
         result: What was found.
         said: What software clients and servers say that they are, where it is known.
+        streams: The streams of packets, where it is to be told how their frames are numbered.
     """
     told = None if said is None or not result.findings else software.remark(said)
+    by_number = any(found.frames for found in result.findings)
+    counted = numbered.unless_plain(streams) if by_number else ""
     return Group(
         Prose(in_a_sentence(result.findings, result.judged)),
         *(() if told is None else (Prose(told),)),
-        *(part for found in result.findings for part in _finding(found)),
+        *(part for found in result.findings for part in _finding(found, streams)),
+        *((Text(""), Prose(counted, style="dim")) if counted else ()),
     )
 
 
@@ -198,7 +205,7 @@ def _idle(found: Finding) -> str:
     return f", {part} of it while no call was under way"
 
 
-def _finding(found: Finding) -> list[RenderableType]:
+def _finding(found: Finding, streams: Sequence[Stream]) -> list[RenderableType]:
     # A grid of its own: a title of several lines hangs under its beginning.
     title = Table.grid(padding=(0, 2, 0, 0), expand=False)
     title.add_column(style=STYLES[found.severity], no_wrap=True)
@@ -211,7 +218,7 @@ def _finding(found: Finding) -> list[RenderableType]:
         ("Why", sentence(found.why)),
         *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
         ("Sure", f"{found.confidence}; {sentence(found.data)}"),
-        ("Filter", found.display_filter or ""),
+        *_filters(found, streams),
         ("Rule", _rule(found)),
     ]
     grid = Table.grid(padding=(0, 2, 0, 0), expand=False)
@@ -221,6 +228,14 @@ def _finding(found: Finding) -> list[RenderableType]:
         if text:
             grid.add_row(label, Prose(text))
     return [Text(""), title, grid]
+
+
+def _filters(found: Finding, streams: Sequence[Stream]) -> Iterator[tuple[str, str]]:
+    if found.display_filter or len(streams) < 2:
+        yield "Filter", found.display_filter or ""
+        return
+    for place, (captures, text) in enumerate(numbered.filters(found.frames, streams)):
+        yield "" if place else "Filter", f"{text} in {captures}"
 
 
 def where(found: Finding, told: Callable[[str], str]) -> str:

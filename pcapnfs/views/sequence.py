@@ -7,6 +7,7 @@ longest call of the file fills the column.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as Several
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from rich.text import Text
 from pcapnfs import units, wireshark
 from pcapnfs.errors import UsageError
 from pcapnfs.text import escape, rooted
+from pcapnfs.views import numbered
 from pcapnfs.views.columns import Below, Column, FittedTable
 from pcapnfs.views.parts import frames
 from pcapnfs.views.prose import Prose
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
         Sequence,
         Step,
     )
+    from pcapnfs.meta import Stream
+
+    Streams = Several[Stream]
 
 BAR_CELLS = 12
 """Width of the longest bar."""
@@ -65,7 +70,11 @@ def screen(result: Sequence) -> RenderableType:
 
 
 def screens(
-    files: Iterable[FileSequence], rest: int, matches: int, others: tuple[str, ...]
+    files: Iterable[FileSequence],
+    rest: int,
+    matches: int,
+    others: tuple[str, ...],
+    streams: Streams = (),
 ) -> Iterator[RenderableType]:
     """The same piece by piece: a file, and what is not shown at the end.
 
@@ -74,6 +83,7 @@ def screens(
         rest: How many are not.
         matches: How many files were meant.
         others: Paths of the first of those that are not shown.
+        streams: The streams of packets, where it is to be told how their frames are numbered.
     """
     for place, file in enumerate(files):
         yield Group(*([Text("")] if place else []), *_file(file))
@@ -85,6 +95,8 @@ def screens(
             f"{units.count(matches)} (--top 0 shows all): {named}{more}",
             style="dim",
         )
+    if counted := numbered.unless_plain(streams):
+        yield Group(Text(""), Prose(counted, style="dim"))
 
 
 def _file(file: FileSequence) -> list[RenderableType]:
@@ -213,10 +225,13 @@ def _operation(each: Operation) -> str:
     return f"{text}!" if failed else text
 
 
-def display_filter(files: Iterable[FileSequence]) -> Iterator[str]:
-    """Wireshark's filter for the first and last frames of the calls and replies of files.
+def display_filters(
+    files: Iterable[FileSequence], streams: Streams
+) -> Iterator[tuple[Stream, Iterator[str]]]:
+    """Wireshark's filters for the first and last frames of the calls and replies of files.
 
-    Piece by piece, as there may be millions.
+    One for each stream of packets that has such frames, by its own numbers; piece by piece, as
+    there may be millions.
 
     Raises:
         UsageError: No call is shown.
@@ -236,4 +251,4 @@ def display_filter(files: Iterable[FileSequence]) -> Iterator[str]:
     first = next(numbers, None)
     if first is None:
         raise UsageError("there is no call to filter for: the file was only listed")
-    return wireshark.pieces(chain([first], numbers))
+    return wireshark.by_stream(chain([first], numbers), streams)

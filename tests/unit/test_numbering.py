@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from pcapnfs import meta, numbering
+from pcapnfs.record import replace
 from pcapnfs.store import Stored
 from tests.unit.rows import tables
 
@@ -65,3 +66,15 @@ def test_every_frame_that_is_told_of_a_file_is_counted_on() -> None:
     assert (first.first_frame, first.last_frame, first.set_back_frame) == (1, 100, None)
     assert (second.first_frame, second.last_frame) == (101, 150)
     assert (second.set_back_frame, second.set_forward_frame) == (107, 109)
+    assert whole.streams == (meta.Stream(("a.pcap",), 0), meta.Stream(("a.pcap",), 100))
+
+
+def test_captures_that_were_decoded_together_are_one_stream() -> None:
+    part = _part(100)
+    (file,) = part.meta.files
+    both = replace(part.meta, files=(file, replace(file, path="b.pcap")))
+    assert both.streams == (meta.Stream(("a.pcap", "b.pcap"), 0),)
+    whole = numbering.together([replace(part, meta=both)])
+    assert whole.streams == both.streams
+    three = numbering.together([replace(part, meta=both), _part(7), _part(9)])
+    assert [stream.frames_before for stream in three.streams] == [0, 200, 207]

@@ -213,7 +213,9 @@ def test_a_mount_alone_is_no_run() -> None:
     for untold in ("0 s.", "None was answered", "together"):
         assert untold not in text
     for form in (page, markdown):
-        told = form.of_sections(compared.title(result), compared.sections(result), "comparison")
+        told = form.of_sections(
+            compared.title(result), compared.sections(result), "comparison", numbers=""
+        )
         assert "Not told: without calls for files there is no run." in told
         assert "No call for files on either side." in told
     one = run_time_changed.in_a_sentence(replace(whole, before=before))
@@ -284,7 +286,7 @@ def test_where_nothing_can_be_told_of_the_difference_that_is_said() -> None:
     result = replace(samples.comparison(), steps=(), clear_from=1.0)
     assert differences.NO_STEPS in samples.render(compare.screen(result), 80)
     sections = compared.sections(result)
-    text = page.of_sections(compared.title(result), sections, "comparison")
+    text = page.of_sections(compared.title(result), sections, "comparison", numbers="")
     assert differences.NO_STEPS in text.replace("\u00a0", " ")
 
 
@@ -292,7 +294,7 @@ def test_where_nothing_can_be_told_of_the_difference_that_is_said() -> None:
 def test_the_page_says_what_the_screen_says(name: str) -> None:
     result = RESULTS[name]()
     sections = compared.sections(result)
-    text = page.of_sections(compared.title(result), sections, "comparison")
+    text = page.of_sections(compared.title(result), sections, "comparison", numbers="")
     assert len(text.encode()) < page.LIMIT_BYTES
     plain = text.replace("\u00a0", " ")
     for cause in result.causes:
@@ -300,7 +302,7 @@ def test_the_page_says_what_the_screen_says(name: str) -> None:
     for title in ("What must have changed", "What the difference is made of", "Operations"):
         assert f">{title}</h2>" in text
     assert run_time_changed.in_a_sentence(result) in plain
-    written = markdown.of_sections(compared.title(result), sections, "comparison")
+    written = markdown.of_sections(compared.title(result), sections, "comparison", numbers="")
     assert written.startswith("# pcapnfs comparison: ")
     assert written.count("\n## ") == len(sections) + 1
 
@@ -312,7 +314,10 @@ def test_long_patterns_are_cut_between_two_steps() -> None:
     long = replace(pattern, pattern=" ".join([step] * 100))
     patterns = replace(whole.patterns, patterns=(long,))
     text = page.of_sections(
-        compared.title(whole), compared.sections(replace(whole, patterns=patterns)), "comparison"
+        compared.title(whole),
+        compared.sections(replace(whole, patterns=patterns)),
+        "comparison",
+        numbers="",
     )
     (told,) = re.findall(rf">({re.escape(step)} [^<]*…[^<]*)<", text)
     assert set(told.split()) == {step, "…"}
@@ -334,7 +339,9 @@ def test_names_stay_text_on_the_page() -> None:
         patterns=replace(whole.patterns, patterns=(replace(pattern, pattern=attack),)),
         findings=(replace(finding, title=attack),),
     )
-    text = page.of_sections(compared.title(hostile), compared.sections(hostile), "comparison")
+    text = page.of_sections(
+        compared.title(hostile), compared.sections(hostile), "comparison", numbers=""
+    )
     assert "<script>alert" not in text
     assert "\x1b" not in text
     assert text.count("&lt;script&gt;alert") >= 6
@@ -364,7 +371,9 @@ def test_several_clients_are_told_one_by_one() -> None:
     assert "persistence -26.9 s, the client itself -1.90 s" in text
     assert text.count(differences.BY_CLIENT) == 1
     for form in (page, markdown):
-        told = form.of_sections(compared.title(result), compared.sections(result), "comparison")
+        told = form.of_sections(
+            compared.title(result), compared.sections(result), "comparison", numbers=""
+        )
         assert "persistence -26.9 s, the client itself -1.90 s" in told.replace("\u00a0", " ")
     alone = samples.comparison()
     assert "Clients" not in samples.render(compare.screen(alone), 140)

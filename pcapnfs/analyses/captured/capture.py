@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.meta import Stream
 from pcapnfs.record import Record
 from pcapnfs.units import timestamp
 
@@ -30,6 +31,9 @@ class Capture(Record):
 
     files: tuple[str, ...]
     """Paths as they were named; `-` is standard input."""
+    streams: tuple[Stream, ...]
+    """The same by stream of packets: one where captures were named together; each of several traces
+    and of independent captures is one of its own. Frames are counted on from one to the next."""
     format: str | None
     """File format; several formats are joined by a comma; None without files."""
     link_types: tuple[str, ...]
@@ -98,6 +102,7 @@ def capture(trace: Trace) -> Capture:
     dropped = [file.dropped_packets for file in meta.files if file.dropped_packets is not None]
     return Capture(
         files=tuple(file.path for file in meta.files),
+        streams=meta.streams,
         format=", ".join(_distinct(file.format for file in meta.files)) or None,
         link_types=_distinct(name for file in meta.files for name in file.link_types),
         packets=sum(file.packets for file in meta.files),

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.text import rooted
-from pcapnfs.views import changed_figures, clients_compared, differences, run_time_changed
+from pcapnfs.views import (
+    changed_figures,
+    clients_compared,
+    differences,
+    numbered,
+    run_time_changed,
+)
 from pcapnfs.views.patterns import KINDS
 from pcapnfs.views.remarks import remarks
 from pcapnfs.views.report.blocks import (
@@ -38,6 +44,13 @@ def title(result: Comparison) -> str:
     """What was compared."""
     before, after = map(_capture, differences.captures(result))
     return f"{before} and {after}"
+
+
+def numbers(result: Comparison) -> str:
+    """What its frame numbers mean."""
+    if all(len(captures) < 2 for captures in differences.captures(result)):
+        return numbered.OF_ONE
+    return "Frame numbers of several captures are counted on from one to the next."
 
 
 def sections(result: Comparison) -> tuple[Section, ...]:

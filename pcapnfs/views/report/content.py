@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.text import source
+from pcapnfs.views import numbered
 from pcapnfs.views.report import (
     clock,
     happened,
@@ -43,6 +44,11 @@ _SECTIONS = (
 def sections(report: Report) -> tuple[Section, ...]:
     """The sections that have something to say, in order; the definitions follow them."""
     return tuple(found for build in _SECTIONS if (found := build(report)) is not None)
+
+
+def numbers(report: Report) -> str:
+    """What its frame numbers mean."""
+    return numbered.sentence(report.summary.capture.streams, told)
 
 
 def title(report: Report) -> str:

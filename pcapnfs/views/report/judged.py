@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs import units, wireshark
+from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views import findings as view
+from pcapnfs.views import numbered
 from pcapnfs.views.report.blocks import (
     SENTENCE_CELLS,
     Block,
@@ -24,9 +25,10 @@ from pcapnfs.views.report.blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.meta import Stream
     from pcapnfs.report import Report
 
 TITLE_CELLS = 200
@@ -61,23 +63,25 @@ def section(report: Report) -> Section:
     """The findings, gravest first."""
     found = report.summary.findings
     parts: list[Block] = [Paragraph(view.in_a_sentence(found, report.summary.judged))]
-    parts += [_card(place, each) for place, each in enumerate(found[:FINDINGS], 1)]
+    streams = report.summary.capture.streams
+    parts += [_card(place, each, streams) for place, each in enumerate(found[:FINDINGS], 1)]
     if len(found) > FINDINGS:
         parts.append(Paragraph(f"{units.count(len(found) - FINDINGS)} more.", "note"))
     return Section("findings", "What is wrong, and what to do", tuple(parts), ("findings",))
 
 
-def _card(place: int, found: Finding) -> Card:
+def _card(place: int, found: Finding, streams: Sequence[Stream]) -> Card:
     parts: list[Block] = [Facts(tuple(_facts(found)))]
     if found.frames:
         frames = ", ".join(str(frame) for frame in found.frames)
         parts.append(Paragraph(f"Example frames: {frames}.", "note"))
-    if found.display_filter:
-        # Half a filter is none: one that is too long gives way to that of the frames.
-        if len(found.display_filter) <= SENTENCE_CELLS:
-            parts.append(Filter(escape(found.display_filter)))
-        elif found.frames:
-            parts.append(Filter(wireshark.frames(found.frames)))
+    # Half a filter is none: one that is too long gives way to that of the frames.
+    if found.display_filter and len(found.display_filter) <= SENTENCE_CELLS:
+        parts.append(Filter(escape(found.display_filter)))
+    else:
+        for where, text in numbered.filters(found.frames, streams, told):
+            parts += [Paragraph(f"In {where}:", "note")] if where else []
+            parts.append(Filter(text))
     return Card(
         f"finding-{place}",
         found.severity,

@@ -24,20 +24,26 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
 
 def markdown(report: Report) -> str:
     """Write the report."""
-    return of_sections(content.title(report), content.sections(report))
+    return of_sections(
+        content.title(report), content.sections(report), numbers=content.numbers(report)
+    )
 
 
-def of_sections(title: str, sections: tuple[Section, ...], what: str = "report") -> str:
-    """Write sections; `what` they are stands before the title."""
-    return "".join(pieces(title, sections, what))
+def of_sections(
+    title: str, sections: tuple[Section, ...], what: str = "report", *, numbers: str
+) -> str:
+    """Write sections; `what` they are stands before the title, what `numbers` mean below."""
+    return "".join(pieces(title, sections, what, numbers=numbers))
 
 
-def pieces(title: str, sections: tuple[Section, ...], what: str = "report") -> Iterator[str]:
+def pieces(
+    title: str, sections: tuple[Section, ...], what: str = "report", *, numbers: str
+) -> Iterator[str]:
     """The same piece by piece."""
-    return (f"{line}\n" for line in _lines(title, sections, what))
+    return (f"{line}\n" for line in _lines(title, sections, what, numbers))
 
 
-def _lines(title: str, sections: tuple[Section, ...], what: str) -> Iterator[str]:
+def _lines(title: str, sections: tuple[Section, ...], what: str, numbers: str) -> Iterator[str]:
     yield from (f"# pcapnfs {what}: {_safe(title)}", "")
     for section in sections:
         yield from (f"## {section.title}", "")
@@ -45,7 +51,7 @@ def _lines(title: str, sections: tuple[Section, ...], what: str) -> Iterator[str
             yield from _block(block)
     yield from ("## How figures are defined", "")
     yield from (f"- **{_safe(title)}**: {_safe(text)}" for title, text in TERMS.values())
-    yield from ("", f"Written by pcapnfs {__version__}.")
+    yield from ("", f"Written by pcapnfs {__version__}. {_safe(numbers)}")
 
 
 def _block(block: Block) -> Iterator[str]:

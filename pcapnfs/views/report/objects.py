@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs import units, wireshark
+from pcapnfs import units
 from pcapnfs.text import rooted
+from pcapnfs.views import numbered
 from pcapnfs.views import patterns as patterns_view
 from pcapnfs.views import sizes as sizes_view
 from pcapnfs.views.parts import frames
@@ -24,11 +25,14 @@ from pcapnfs.views.report.blocks import (
 from pcapnfs.views.words import addressed, beside_them, moved, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from pcapnfs.analyses.by_file.files import Distribution, Files
     from pcapnfs.analyses.by_file.patterns import PatternClass, Patterns
     from pcapnfs.analyses.by_file.perfile import FileCost, PerFile
     from pcapnfs.analyses.by_file.sequence import FileSequence, Step
     from pcapnfs.analyses.by_file.sizes import Sizes
+    from pcapnfs.meta import Stream
     from pcapnfs.report import Report
 
 RUNS = 16
@@ -48,7 +52,8 @@ def files(report: Report) -> Section:
     known = [each for each in report.sequences if each.steps]
     if known:
         parts.append(Paragraph("The calls of the most expensive files, one by one:", "screen"))
-        parts += [_sequence(each) for each in known]
+        streams = report.summary.capture.streams
+        parts += [_sequence(each, streams) for each in known]
     return Section(
         "files", "Files and patterns", tuple(parts), ("file", "pattern", "stable", "srt")
     )
@@ -171,7 +176,7 @@ def _cost(each: FileCost) -> list[Cell]:
     ]
 
 
-def _sequence(file: FileSequence) -> Fold:
+def _sequence(file: FileSequence, streams: Sequence[Stream]) -> Fold:
     columns = [
         Column("frames", "words"),
         Column("at"),
@@ -203,10 +208,18 @@ def _sequence(file: FileSequence) -> Fold:
         told(rooted(file.path)),
         (
             blocks.table("Calls in order of time", columns, rows, more=more),
-            Filter(wireshark.frames(numbers)),
+            *_filters(numbers, streams),
         ),
         aside,
     )
+
+
+def _filters(numbers: Iterable[int], streams: Sequence[Stream]) -> Iterator[Block]:
+    """The filter for these frames, by the numbers of the captures that have them."""
+    for where, text in numbered.filters(numbers, streams, told):
+        if where:
+            yield Paragraph(f"In {where}:", "note")
+        yield Filter(text)
 
 
 def _step(step: Step, *, several: bool) -> list[Cell]:

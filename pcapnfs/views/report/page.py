@@ -39,13 +39,17 @@ with those before. Names of ordinary length never get beyond the first."""
 
 def html(report: Report) -> str:
     """Write the page of a report."""
-    return of_sections(content.title(report), content.sections(report))
+    return of_sections(
+        content.title(report), content.sections(report), numbers=content.numbers(report)
+    )
 
 
-def of_sections(title: str, sections: tuple[Section, ...], what: str = "report") -> str:
-    """Write a page of sections; `what` it is stands before its title."""
+def of_sections(
+    title: str, sections: tuple[Section, ...], what: str = "report", *, numbers: str
+) -> str:
+    """Write a page of sections; `what` it is stands before its title, what `numbers` mean below."""
     for rows in ROWS:
-        page = _page(title, what, tuple(_shortened(each, rows) for each in sections))
+        page = _page(title, what, tuple(_shortened(each, rows) for each in sections), numbers)
         if len(page.encode()) < LIMIT_BYTES:
             break
     return page
@@ -73,12 +77,13 @@ def _cut(block: Block, rows: int) -> Block:
     return block
 
 
-def _page(title: str, what: str, sections: tuple[Section, ...]) -> str:
+def _page(title: str, what: str, sections: tuple[Section, ...], numbers: str) -> str:
     style, script = _file("style.css"), _file("script.js")
     return _environment().get_template("page.html").render(
         title=title,
         what=what,
         sections=sections,
+        numbers=numbers,
         terms=TERMS,
         version=__version__,
         style=Markup(style),

@@ -8,6 +8,7 @@ from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.mounts.software import Changed, Kind, Software
 from pcapnfs.annotation import Annotation
 from pcapnfs.decoding import Decoded
+from pcapnfs.meta import Stream
 from pcapnfs.record import replace
 from pcapnfs.redaction import Redaction
 from pcapnfs.verify.dissection import Line, Message, Reading, Shown
@@ -18,6 +19,7 @@ from tests.views.samples.rendering import HOSTILE
 def capture() -> Capture:
     return Capture(
         files=("tar-x.pcap",),
+        streams=(Stream(("tar-x.pcap",), 0),),
         format="pcap",
         link_types=("ETHERNET",),
         packets=24000,

@@ -58,6 +58,13 @@ before each page have none."""
 COUNTS = range(2**63)
 """Numbers that a count of the decoder may be."""
 
+NUMBERS = range(2**48)
+"""What numbers of calls, connections, files and frames may be: more than any capture has, so few
+that those of thousands of traces can be counted on."""
+
+PORTS = range(2**16)
+"""What a port may be."""
+
 TIMES = range(2**62)
 """Nanoseconds since 1970 that it gives as times."""
 
@@ -124,12 +131,13 @@ def around(path: Path) -> Path | None:
     return None
 
 
-def strangers(directory: Path, tables: Iterable[str]) -> list[str]:
+def strangers(directory: Path, tables: Iterable[str], *, part: bool = False) -> list[str]:
     """What stands in a directory and in no trace, be it a broken one, or of another version.
 
     Args:
         directory: The directory.
         tables: The names that tables have in this version.
+        part: It is a part of a trace, which has no parts of its own.
 
     Raises:
         OSError: It cannot be looked at.
@@ -142,14 +150,15 @@ def strangers(directory: Path, tables: Iterable[str]) -> list[str]:
     else:
         if not isinstance(told, dict) or told.get("format") != FORMAT:
             return [META]
-        ours = set(told.get("tables", ()))
+        theirs = told.get("tables")
+        ours = set(theirs) if isinstance(theirs, dict) else set()
     ours = {META, temporary.LOCK, *map(_file, (*tables, *ours))}
     return [
         entry.name
         for entry in sorted(directory.iterdir())
         if entry.is_symlink()
         or not (
-            entry.name.isdecimal() and not strangers(entry, tables)
+            not part and entry.name.isdecimal() and not strangers(entry, tables, part=True)
             if entry.is_dir()
             else entry.is_file() and entry.name in ours
         )
@@ -210,15 +219,13 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
         if "parts" not in document:
             return [_part(path, document, tool, tables, reached)]
         found = []
-        for name in map(str, document["parts"]):
-            if not name.isdecimal():
-                raise _damaged(path)  # It leads out of the trace, or to the trace itself.
+        for name in _part_names(document["parts"]):
             part = str(Path(path) / name)
             within = None if reached is None else reached / name
             told = _document(part, place / name)
             _demand_told(part, told)
             found.append(_part(part, told, tool, tables, within))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNSOUND as error:
         raise _damaged(path) from error
     return found
 
@@ -313,6 +320,29 @@ def _document(path: str, place: Path) -> dict[str, Any]:
     return document
 
 
+_UNSOUND = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,  # A number that is no integer of any size: JSON has 1e999.
+    RecursionError,  # Lists within lists.
+)
+"""What a document raises that was not written by `_write`, where it is read as if it was."""
+
+
+def _part_names(told: object) -> list[str]:
+    """The directories of parts, as `meta.json` tells them."""
+    if not isinstance(told, list) or not told:
+        raise TypeError("no parts")
+    names = list(map(str, told))
+    if len(set(names)) < len(names):
+        raise ValueError("a part is named twice")
+    if not all(name.isdecimal() for name in names):
+        raise ValueError("a part leads out of the trace, or to the trace itself")
+    return names
+
+
 def _part(
     path: str,
     document: Mapping[str, Any],
@@ -330,7 +360,9 @@ def _part(
         columns=columns,
         meta=_sound(meta.parse(json.dumps(document["decoder"]))),
         sources=tuple(_source(source) for source in document["captures"]),
-        highest={str(kind): int(number) for kind, number in document["highest"].items()},
+        highest={
+            str(kind): _counted(number, NUMBERS) for kind, number in document["highest"].items()
+        },
         reached=reached,
     )
     for name, table in document["tables"].items():
@@ -371,7 +403,7 @@ def _demand_whole(stored: Stored, table: str, told: Mapping[str, Any]) -> None:
     flipped may leave rows out, and nothing else would tell.
     """
     named = f"{stored.directory}: {_file(table)}"
-    size = int(told["bytes"])
+    size = _counted(told["bytes"], COUNTS)
     try:
         told_of = stored.reachable(table).stat()
         if not stat.S_ISREG(told_of.st_mode):
@@ -430,6 +462,13 @@ def _damaged(path: str) -> CaptureError:
     return CaptureError(f"{path}: {META} is damaged; {DECODE_AGAIN}")
 
 
+def _counted(number: object, among: range) -> int:
+    """A count or a size that `meta.json` tells."""
+    if type(number) is not int or number not in among:
+        raise TypeError("a count is no number")
+    return number
+
+
 def _sound(told: meta.Meta) -> meta.Meta:
     """Refuse values that the decoder does not write; what sums them up believes them."""
     counts = [
@@ -443,31 +482,37 @@ def _sound(told: meta.Meta) -> meta.Meta:
         *told.packets.values(),
         *told.limits_hit.values(),
     ]
+    numbers: list[int] = []
+    ports: list[int] = []
     times: list[int | None] = [told.apart_ns]
     texts: list[object] = []
     for vain in told.vain:
-        counts += [vain.port, vain.attempts, vain.syns, vain.refusals, vain.frame]
+        counts += [vain.attempts, vain.syns, vain.refusals]
+        ports.append(vain.port)
+        numbers.append(vain.frame)
         times += [vain.first_ns, vain.last_ns]
         texts += [vain.client, vain.server]
     for file in told.files:
-        counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
+        numbers.append(file.packets)
+        counts += [file.bytes, file.truncated_packets, file.untimed_packets]
         counts += [file.followers, file.passed_bytes, file.late_packets]
         counts += [file.mistimed_packets, file.set_back, file.set_back_ns]
         counts += [file.set_forward, file.set_forward_ns, file.untold_pause_ns]
-        maybe = (
-            file.snaplen,
+        frames = (
             file.first_frame,
             file.last_frame,
             file.set_back_frame,
             file.set_forward_frame,
             file.untold_pause_frame,
-            file.dropped_packets,
         )
+        numbers += [frame for frame in frames if frame is not None]
+        maybe = (file.snaplen, file.dropped_packets)
         counts += [number for number in maybe if number is not None]
         times += [file.start_ns, file.end_ns]
         texts += [file.path, file.format, *file.link_types, file.damage or ""]
-    if not all(type(number) is int and number in COUNTS for number in counts):
-        raise TypeError("a count is no number")
+    for told_ones, among in ((counts, COUNTS), (numbers, NUMBERS), (ports, PORTS)):
+        for number in told_ones:
+            _counted(number, among)
     if type(told.hidden) is not bool:
         raise TypeError("what is hidden or not is no number")
     if not all(time is None or (type(time) is int and time in TIMES) for time in times):
@@ -479,10 +524,16 @@ def _sound(told: meta.Meta) -> meta.Meta:
 
 def _source(told: Mapping[str, object]) -> Source:
     kept = told["digest"]
-    if kept is not None and not isinstance(kept, dict):
-        raise TypeError("a digest is an object")
+    digest = None
+    if kept is not None:
+        if not isinstance(kept, dict):
+            raise TypeError("a digest is an object")
+        digest = digests.Digest(**kept)
+        kinds = type(digest.bytes), type(digest.sha256), type(digest.sampled)
+        if kinds != (int, str, bool):
+            raise TypeError("a digest has a size, a text, and whether it is sampled")
     return Source(
         str(told["path"]),
-        None if kept is None else digests.Digest(**kept),
+        digest,
         gone=bool(told.get("gone", False)),  # Once, it was not told.
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import resource
@@ -95,6 +96,9 @@ def test_a_directory_that_only_looks_like_a_trace_is_never_replaced(stored: Path
     within = place / "within.nfstrace"
     shutil.copytree(stored, within)
     lay(within / "0", thesis__txt="years")
+    deeper = place / "deeper.nfstrace"
+    shutil.copytree(stored, deeper)
+    shutil.copytree(stored, deeper / "0" / "0")
     noted = place / "noted.nfstrace"
     shutil.copytree(stored, noted)
     (noted / "notes.txt").write_text("of the case")
@@ -113,6 +117,7 @@ def test_a_directory_that_only_looks_like_a_trace_is_never_replaced(stored: Path
         (number, "meta.json"),
         (unread, "index.html"),
         (within, "0 is"),
+        (deeper, "0 is"),
         (noted, "notes.txt"),
         (piped, "meta.json"),
         (led, "files.parquet"),
@@ -129,6 +134,9 @@ def test_a_broken_trace_and_one_of_another_version_are_replaced(
     of_parts = stored.with_name("parts.nfstrace")
     pcapnfs.decode(_copies(tmp_path, 2), of_parts, independent=True)
     pcapnfs.decode(CAPTURE, of_parts, force=True)
+    for tables in (None, [["calls"]]):
+        change(stored, tables=tables)
+        pcapnfs.decode(CAPTURE, stored, force=True)
     (stored / "meta.json").write_text("{")
     (stored / "files.parquet").unlink()
     pcapnfs.decode(CAPTURE, stored, force=True)
@@ -452,6 +460,33 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
 
         return told
 
+    parts = {"format": "nfstrace", "version": 1, "tool": "pcapnfs"}
+
+    def sizeless(path: Path) -> None:
+        told = json.loads((path / "meta.json").read_text())
+        told["tables"]["calls"]["bytes"] = math.inf
+        write(path, told)
+
+    def undigested(path: Path) -> None:
+        told = json.loads((path / "meta.json").read_text())
+        told["captures"][0]["digest"]["sha256"] = ["0"]
+        write(path, told)
+
+    def asked_in_vain(path: Path, port: int) -> None:
+        told = json.loads((path / "meta.json").read_text())
+        told["decoder"]["vain"] = [
+            {"client": "10.0.0.2", "server": "10.0.0.1", "port": port, "attempts": 1, "syns": 1,
+             "refusals": 0, "first_ns": 0, "last_ns": 0, "frame": 1}
+        ]  # fmt: skip
+        write(path, told)
+
+    def nested(path: Path) -> None:
+        # Read without a fault, and too deep to take the digest of.
+        told = json.loads((path / "meta.json").read_text())
+        depth = sys.getrecursionlimit() - 10
+        text = json.dumps({**told, "options": "here"})
+        (path / "meta.json").write_text(text.replace('"here"', "[" * depth + "]" * depth))
+
     def shorter(path: Path) -> None:
         text = (path / "meta.json").read_text()
         number = json.loads(text)["highest"]["call"]
@@ -508,6 +543,28 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
         "of no time": (in_file(start_ns=2**63), "meta.json is damaged"),
         "beyond all times": (in_file(end_ns=10**400), "meta.json is damaged"),
         "less than none": (in_file(packets=-1), "meta.json is damaged"),
+        "more than can be counted on": (in_file(packets=2**62), "meta.json is damaged"),
+        "no tables": (lambda path: change(path, tables=None), "meta.json is damaged"),
+        "tables in a list": (lambda path: change(path, tables=[["calls"]]), "meta.json is damaged"),
+        "no version": (lambda path: change(path, version=math.inf), "meta.json is damaged"),
+        "no number": (
+            lambda path: change(path, highest={"call": math.inf}),
+            "meta.json is damaged",
+        ),
+        "no such number": (lambda path: change(path, highest={"call": 2**63}), "meta.json is dam"),
+        "a number below 0": (
+            lambda path: change(path, highest={"call": -5}),
+            "meta.json is damaged",
+        ),
+        "no size": (sizeless, "meta.json is damaged"),
+        "no digest": (undigested, "meta.json is damaged"),
+        "no port": (lambda path: asked_in_vain(path, 1 << 16), "meta.json is damaged"),
+        "no parts": (lambda path: write(path, {**parts, "parts": []}), "meta.json is damaged"),
+        "a part twice": (
+            lambda path: write(path, {**parts, "parts": ["0", "0"]}),
+            "meta.json is damaged",
+        ),
+        "lists in lists": (nested, "meta.json is damaged"),
         "no list of links": (in_file(link_types="5"), "meta.json is damaged"),
         "flipped bit": (flipped, "files.parquet: the table is damaged"),
         "another table": (another, "files.parquet: the table is damaged"),

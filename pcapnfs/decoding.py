@@ -106,7 +106,8 @@ def decode(
     Raises:
         CaptureError: A file cannot be opened, or is no capture.
         UsageError: Something else, or a trace without `force`, has the target's name, or that is
-            `-`; no capture was named, or a trace; a port is none.
+            `-`; no capture was named, or a trace; a port is none; of independent captures, one is
+            a copy of another.
         WriteError: The disk is full, or does not take it for another reason.
     """
     captures = usage.named(paths)
@@ -134,6 +135,11 @@ def decode(
                     progress=progress,
                 )
                 parts = numbering.in_order(parts)
+                if (same := store.held_twice(parts)) is not None:
+                    first, again = same
+                    raise UsageError(
+                        f"{again}: that is a copy of {first}; everything in it would count double"
+                    )
                 store.write_parts(directory, [part.directory.name for part in parts], tool=tool)
             else:
                 files_bytes = memory.of_files(limit)

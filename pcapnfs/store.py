@@ -227,7 +227,30 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
             found.append(_part(part, told, tool, tables, within))
     except _UNSOUND as error:
         raise _damaged(path) from error
+    if (same := held_twice(found)) is not None:
+        first, again = same
+        raise CaptureError(
+            f"{path}: {again} is a copy of {first}: everything in it counts double; "
+            "decode the captures again without it"
+        )
     return found
+
+
+def held_twice(parts: Sequence[Stored]) -> tuple[str, str] | None:
+    """Two captures of different parts that are the same, by their digests; None where none are.
+
+    Copies within a part do no harm: what was captured twice comes out once. Nor do captures
+    without packets, which are all alike.
+    """
+    before: dict[digests.Digest, tuple[int, str]] = {}
+    for place, part in enumerate(parts):
+        for source, file in zip(part.sources, part.meta.files, strict=False):
+            if source.digest is None or not file.packets:
+                continue
+            first, path = before.setdefault(source.digest, (place, source.path))
+            if first != place:
+                return path, source.path
+    return None
 
 
 def captures(parts: Sequence[Stored]) -> list[str]:

@@ -647,11 +647,15 @@ def test_a_trace_of_which_no_digests_were_told_is_still_read(stored: Path) -> No
 
 
 def _copies(directory: Path, number: int) -> list[Path]:
-    """Captures that have nothing to do with one another: one file would be refused."""
+    """Captures with the same packets, alike but for a number that nobody reads (sigfigs).
+
+    As what has nothing to do with one another, one file would be refused, and so would a copy.
+    """
     (directory / "captures").mkdir()
     copies = [directory / "captures" / f"{place}.pcap" for place in range(number)]
-    for copy in copies:
-        shutil.copy(CAPTURE, copy)
+    whole = CAPTURE.read_bytes()
+    for place, copy in enumerate(copies):
+        copy.write_bytes(whole[:12] + place.to_bytes(4, "little") + whole[16:])
     return copies
 
 

@@ -17,7 +17,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs import opening, redaction, summary
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.synth.builder import Capture
 from pcapnfs.views.document import to_json
 from tests.oracles import corpus
 from tests.summarized import summarized
@@ -278,6 +279,48 @@ def test_what_is_named_twice_is_refused(tmp_path: Path) -> None:
             redaction.redact(paths, tmp_path / "b.pcap")
     assert not (tmp_path / "b.nfstrace").exists()
     assert not (tmp_path / "b.pcap").exists()
+
+
+def test_independent_captures_of_which_one_is_a_copy_are_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.pcap"
+    shutil.copy(SAMPLES[0], copy)
+    target = tmp_path / "week.nfstrace"
+    with pytest.raises(UsageError, match=r"that is a copy of .*would count double"):
+        pcapnfs.decode([SAMPLES[0], SAMPLES[1], copy], target, independent=True)
+    assert sorted(tmp_path.iterdir()) == [copy]
+    # As one stream, what was captured twice comes out once.
+    pcapnfs.decode([SAMPLES[0], copy], target)
+    with pcapnfs.open(target) as trace, pcapnfs.open(SAMPLES[0]) as alone:
+        assert trace.meta.calls == alone.meta.calls > 0
+
+
+def test_captures_without_packets_are_no_copies(tmp_path: Path) -> None:
+    """They are alike, byte by byte, and nothing in them counts."""
+    empty = [tmp_path / f"{name}.pcap" for name in "ab"]
+    for path in empty:
+        Capture().write(path)
+    assert empty[0].read_bytes() == empty[1].read_bytes()
+    target = tmp_path / "week.nfstrace"
+    assert pcapnfs.decode([SAMPLES[0], *empty], target, independent=True).parts == 3
+    with pcapnfs.open(target) as trace:
+        assert [len(stream.files) for stream in trace.meta.streams] == [1, 1, 1]
+
+
+def test_a_trace_that_holds_a_capture_and_its_copy_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, such traces were written."""
+    copy = tmp_path / "copy.pcap"
+    shutil.copy(SAMPLES[0], copy)
+    target = tmp_path / "week.nfstrace"
+    with monkeypatch.context() as before:
+        before.setattr("pcapnfs.store.held_twice", lambda _: None)
+        pcapnfs.decode([SAMPLES[0], copy], target, independent=True)
+    with pytest.raises(CaptureError, match=r"is a copy of .*: everything in it counts double"):
+        pcapnfs.open(target)
+    pcapnfs.decode([SAMPLES[0], SAMPLES[1]], target, independent=True, force=True)
+    with pcapnfs.open(target) as trace:
+        assert len(trace.meta.streams) == 2
 
 
 def test_a_trace_beside_what_it_was_made_of_is_refused(tmp_path: Path) -> None:

@@ -39,6 +39,10 @@ _SHOWN = 32
 _STANDARD = (1, 2)
 """Standard output and standard error: `/dev/stdout` may be a link to an ordinary file."""
 
+_NOT_GIVEN = (errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP)
+"""What chown(2) says of an owner or group that a file cannot be given: only root may; the user
+namespace or the file server does not know it; the file system has none."""
+
 _EXCHANGE = 2
 """RENAME_EXCHANGE of renameat2(2)."""
 _HERE = -100
@@ -113,8 +117,10 @@ def _sink(target: Path) -> BinaryIO:
 def placed_file(target: Path) -> Iterator[Path]:
     """Give a path beside the target for a file, which is renamed to the target at the end.
 
-    It gets the permissions of the old file. A device, pipe or standard stream gets the bytes
-    instead. If the target is a symbolic link, the file that it points to is replaced.
+    It gets the permissions of the old file and, where the system lets it, its owner and group:
+    root does not take a file away from the user who reads it. A device, pipe or standard stream
+    gets the bytes instead. If the target is a symbolic link, the file that it points to is
+    replaced.
 
     Raises:
         OSError: Something could not be written.
@@ -132,7 +138,7 @@ def placed_file(target: Path) -> Iterator[Path]:
         fresh = directory / "whole"
         fresh.touch()
         yield fresh
-        fresh.chmod(_mode(target))
+        _take_over(fresh, target)
         _sync(fresh)
         os.replace(fresh, target)
         _sync(target.parent)
@@ -225,13 +231,36 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _mode(target: Path) -> int:
-    """Permission bits for a file of this name: those of the existing file, or of any new one."""
+def _take_over(fresh: Path, target: Path) -> None:
+    """Give a file the owner, group and permissions of the existing one, or those of any new one.
+
+    A user who is not root cannot give the owner away, and a group only if they are in it. Another
+    group than the old one may do no more than others: what was for the old one is not for it.
+    """
+    old = None
     with contextlib.suppress(OSError):
         found = target.lstat()
-        if stat.S_ISREG(found.st_mode):
-            return found.st_mode & 0o777
-    return 0o666 & ~_umask()
+        old = found if stat.S_ISREG(found.st_mode) else None
+    if old is None:
+        fresh.chmod(0o666 & ~_umask())
+        return
+    now, mode = fresh.stat(), old.st_mode & 0o777
+    if old.st_gid != now.st_gid and not _given(fresh, -1, old.st_gid):
+        mode = (mode & 0o707) | (mode & 0o007) << 3
+    fresh.chmod(mode)
+    if old.st_uid != now.st_uid:
+        _given(fresh, old.st_uid, -1)
+
+
+def _given(file: Path, owner: int, group: int) -> bool:
+    """Whether the system lets a file have this owner or group (-1: as it is)."""
+    try:
+        os.chown(file, owner, group)
+    except OSError as error:
+        if error.errno not in _NOT_GIVEN:
+            raise
+        return False
+    return True
 
 
 def _umask() -> int:

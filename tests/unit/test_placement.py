@@ -29,6 +29,97 @@ def test_takes_its_place_under_any_name_that_a_file_may_have(tmp_path: Path, nam
     assert list(tmp_path.iterdir()) == [target]
 
 
+class Chown:
+    """chown(2) for a user who may give away nothing, or the group alone."""
+
+    def __init__(self, error: int, *, group: bool) -> None:
+        self.asked: list[tuple[int, int]] = []
+        self._error, self._group = error, group
+
+    def __call__(self, _: Path, owner: int, group: int) -> None:
+        self.asked.append((owner, group))
+        if owner != -1 or not self._group:
+            raise OSError(self._error, os.strerror(self._error))
+
+
+def another(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
+    """Have a file be of another user and another group."""
+    real = Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        found = real(path)
+        if path != target:
+            return found
+        return os.stat_result((*found[:4], found.st_uid + 1, found.st_gid + 1, *found[6:]))
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+
+
+@pytest.mark.parametrize(
+    ("group", "before", "after"),
+    [(True, 0o640, 0o640), (False, 0o640, 0o600), (False, 0o664, 0o644), (False, 0o606, 0o666)],
+)
+@pytest.mark.parametrize("error", [errno.EPERM, errno.EINVAL])
+def test_keeps_owner_and_group_as_far_as_the_system_lets_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: int,
+    group: bool,
+    before: int,
+    after: int,
+) -> None:
+    """What the old group might read is not for another."""
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    target.chmod(before)
+    found = target.stat()
+    another(monkeypatch, target)
+    chown = Chown(error, group=group)
+    monkeypatch.setattr(os, "chown", chown)
+    with placement.placed_file(target) as fresh:
+        fresh.write_text("new")
+    assert target.read_text() == "new"
+    assert chown.asked == [(-1, found.st_gid + 1), (found.st_uid + 1, -1)]
+    assert target.stat().st_mode & 0o777 == after
+
+
+def test_of_one_s_own_file_nothing_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chown = Chown(errno.EPERM, group=False)
+    monkeypatch.setattr(os, "chown", chown)
+    target = tmp_path / "report.html"
+    for _ in range(2):
+        with placement.placed_file(target):
+            pass
+    assert chown.asked == []
+
+
+def test_leaves_the_old_file_where_a_disk_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    another(monkeypatch, target)
+    monkeypatch.setattr(os, "chown", Chown(errno.EIO, group=False))
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)), placement.placed_file(target):
+        pass
+    assert target.read_text() == "old"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_does_not_take_a_file_away_from_its_owner(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    target.chmod(0o600)
+    os.chown(target, 1000, 1001)
+    with placement.placed_file(target) as fresh:
+        fresh.write_text("new")
+    found = target.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (1000, 1001, 0o600)
+    assert target.read_text() == "new"
+
+
 def test_is_readable_like_any_new_file(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import decoding, opening, redaction, temporary, units, usage
+from pcapnfs.errors import PcapnfsError, WriteError
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -60,15 +61,22 @@ def open(
     with temporary.scratch() as scratch:
         # Compressed, since it is only written and read once.
         target = scratch / "redacted.pcap.zst"
-        _, files = redaction.redact_knowing(
-            named,
-            target,
-            key=pseudonyms.key,
-            strict=pseudonyms.strict,
-            ports=ports,
-            memory=units.parse_memory(memory) if isinstance(memory, str) else memory,
-            progress=progress,
-        )
+        try:
+            _, files = redaction.redact_knowing(
+                named,
+                target,
+                key=pseudonyms.key,
+                strict=pseudonyms.strict,
+                ports=ports,
+                memory=units.parse_memory(memory) if isinstance(memory, str) else memory,
+                progress=progress,
+            )
+        except PcapnfsError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            raise WriteError(
+                f"{error}; TMPDIR names another place for the redacted capture"
+            ) from error
         trace = opening.open(target, memory=memory, ports=ports, columns=columns)
     called = tuple(replace(file, path=f"capture-{place}") for place, file in enumerate(files, 1))
     trace.meta = replace(trace.meta, files=called)

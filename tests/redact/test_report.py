@@ -7,6 +7,7 @@ pseudonym another short name may have got.
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -138,6 +139,23 @@ def test_pseudonyms_are_those_of_redact_with_the_same_key(tmp_path: Path) -> Non
         other = trace.sql("select distinct client from calls").fetchall()
     with redacted.open(TAR, redacted.Pseudonyms(KEY)) as trace:
         assert trace.sql("select distinct client from calls").fetchall() != other
+
+
+def test_where_there_is_no_room_for_the_redacted_capture_another_place_can_be_named(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pcapnfs._core.redact", full)
+    assert run(["report", str(TAR), "--redact", "-o", str(tmp_path / "case.html")]) == 1
+    told = capsys.readouterr().err
+    assert "No space left on device; TMPDIR names another place for the redacted capture" in told
+    assert list(tmp_path.iterdir()) == []
+    # Whoever names a target needs no other directory.
+    assert run(["redact", str(TAR), str(tmp_path / "out.pcap")]) == 1
+    told = capsys.readouterr().err
+    assert told == f"pcapnfs: {tmp_path / 'out.pcap'}: No space left on device\n"
 
 
 def test_the_command_redacts_and_says_so(tmp_path: Path, capsys: Printed) -> None:

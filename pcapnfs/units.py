@@ -145,7 +145,9 @@ def parse_size(text: str) -> int:
     number = (
         0.0 if match is None else float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")
     )
-    if not 1 <= number <= LARGEST_SIZE:
+    if number > LARGEST_SIZE:
+        raise UsageError(f"{text!r} is more than an exbibyte; write it as in 512M, 1G or 65536")
+    if number < 1:
         raise UsageError(f"{text!r} is no size; write it as in 512M, 1G or 65536")
     return int(number)
 

@@ -10,7 +10,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-_BEHIND = re.compile(r"(?P<stem>.+\.[a-z]+?)(?P<number>\d{0,9})")
+_BEHIND = re.compile(
+    r"(?P<stem>.+\.(?:pcap|pcapng|cap|dmp|dump|tcpdump|trc|snoop))(?P<number>\d{0,9})"
+)
+"""Behind an ending that captures have: `run.v3` and `run.v42` are two mounts."""
+
 _BEFORE_TIME = re.compile(r"(?P<stem>.+)_(?P<number>\d{5,9})_\d{14}(?:\.\w+)?")
 _COMPRESSION = re.compile(r"\.(?:gz|zst|lz4|xz|bz2)$")
 

@@ -70,6 +70,8 @@ def test_a_file_that_breaks_off_has_lost_nothing_else() -> None:
         (("a.pcap1", "b.pcap0", "a.pcap2", "b.pcap1"), ""),
         (("a.pcap2", "a.pcap0", "a.pcap1"), ""),
         (("client1.pcap", "client3.pcap"), ""),
+        (("run.v3", "run.v42"), ""),
+        (("a.dmp", "a.dmp2"), "number 1 was"),
         (("a-154051.pcap", "a-154055.pcap"), ""),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from pcapnfs.record import Record, names, replace
 from pcapnfs.report import Mark, Report
 from pcapnfs.views.budget import TITLES
-from pcapnfs.views.report import charts, content, markdown, page
+from pcapnfs.views.report import charts, clock, content, markdown, page
 from pcapnfs.views.report.blocks import Paragraph, Section
 from pcapnfs.views.report.glossary import TERMS
 from tests.unit.rows import ROOT
@@ -163,6 +163,20 @@ def test_the_clocks_of_several_clients_are_no_wall_clock() -> None:
         text = markdown.markdown(replace(whole, summary=summary))
         assert f"| {told} |" in text
         assert f"| {other} |" not in text
+
+
+def test_where_no_time_passed_no_clock_is_shown() -> None:
+    """As where the only call has no reply."""
+    whole, some = samples.report(), samples.budget()
+    none = replace(
+        some, wall_s=0.0, stable_s=0.0, unstable_s=0.0, unstable_write_s=0.0, transfer_s=0.0,
+        waiting_s=0.0, client_s=0.0,
+    )  # fmt: skip
+    for total, shown in ((none, False), (some, True)):
+        summary = replace(whole.summary, time_budget_total=total)
+        text = markdown.markdown(replace(whole, summary=summary))
+        assert ("**The clock**" in text) == shown
+        assert (clock.NO_TIME in text) != shown
 
 
 def test_a_verdict_on_several_clients_has_a_paragraph_for_each() -> None:

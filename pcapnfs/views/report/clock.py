@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.times.phases import Phase
     from pcapnfs.report import Report
 
+NO_TIME = "No time passed from the first call to the last reply: there is none to divide."
+"""What stands in place of the clock where no call was answered, or all within a tick of it."""
+
 PHASES = 20
 """Phases that have a row; the rest is counted."""
 
@@ -32,7 +35,9 @@ def section(report: Report) -> Section:
             if any(time_s for clock in clocks for row, time_s, _ in clock.shares() if row == name)
         )
         parts.append(Picture(charts.budget(clocks), legend))
-    parts.append(_clock(total))
+        parts.append(_clock(total))
+    else:
+        parts.append(Paragraph(NO_TIME))
     remarks = budget_view.remarks(
         total, paths, locks, summary.stood_still_s, summary.unreached_s, summary.phases
     )
@@ -56,7 +61,7 @@ def _clock(total: Budget) -> Block:
         if time_s
     ]
     whole = "wall clock" if total.clients == 1 else "clocks, added up"
-    rows.append([Cell(whole), blocks.time(total.wall_s or None), Cell("")])
+    rows.append([Cell(whole), blocks.time(total.wall_s), Cell("")])
     columns = [Column("", "words"), Column("time"), Column("of the clock")]
     return blocks.table(whose, columns, rows)
 

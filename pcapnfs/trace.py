@@ -104,7 +104,8 @@ class Trace:
 
     A context manager; `close` removes the temporary files. Relations (`sql`, `calls`, …) are
     DuckDB's: lazy, and with `fetchall()`, `show()`, `df()`, `pl()` and `arrow()` for whatever is
-    installed.
+    installed. One that a trace gives keeps it open; those that DuckDB derives from it
+    (`calls.filter(…)`) do not, so that what is asked of them belongs into the `with` block.
     """
 
     def __init__(
@@ -186,7 +187,10 @@ class Trace:
             duckdb.Error: The query fails.
         """
         own = self._own_connection
-        return in_utc(own.sql(reading(own, query), params=params))
+        relation = in_utc(own.sql(reading(own, query), params=params))
+        # As in `pcapnfs.open(…).sql(…).fetchall()`, where nothing else names the trace any more.
+        weakref.finalize(relation, _keep, self).atexit = False
+        return relation
 
     def make_room(self) -> None:
         """Have the database leave memory for an analysis that holds something of each call.
@@ -478,6 +482,10 @@ def _share_out(
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
     busy = limits.threads(limit, calls, min(max(1, calls // THREAD_CALLS), threads))
     return busy, min(threads, limits.workers(limit, calls))
+
+
+def _keep(_: Trace) -> None:
+    """Do nothing: who is to be called with a trace holds it until then."""
 
 
 def _interrupt(cursors: weakref.WeakSet[duckdb.DuckDBPyConnection]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -261,6 +262,31 @@ def test_captures_beside_a_trace_are_a_part_of_their_own(
         assert_same_tables(mixed, both)
         with pytest.raises(UsageError, match="one stream of packets"):
             mixed.captures()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_relation_keeps_its_trace_open(
+    stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, nothing else names the trace when the answer is fetched."""
+    source = written([SAMPLES[0]], tmp_path / "a.nfstrace") if stored else SAMPLES[0]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    ((calls,),) = pcapnfs.open(source).sql("select count(*) from calls").fetchall()
+    assert len(pcapnfs.open(source).calls.fetchall()) == calls > 1
+    asked = pcapnfs.open(source).calls
+    assert len(asked.fetchmany(1)) == 1
+    assert list(scratch.iterdir())
+    del asked
+    gc.collect()
+    assert list(scratch.iterdir()) == []
+    # Closing is closing, whoever holds an answer.
+    with pcapnfs.open(source) as trace:
+        asked = trace.calls
+    assert list(scratch.iterdir()) == []
+    with pytest.raises(duckdb.Error):
+        asked.fetchall()
 
 
 def test_what_is_named_twice_is_refused(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pcapnfs import decoding, memory, placement
 from pcapnfs.errors import UsageError, WriteError, said
+from pcapnfs.text import FORMULA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,9 +42,6 @@ _OPTIONS = {
     "parquet": "format parquet, compression zstd",
 }
 """How DuckDB is told."""
-
-FORMULA = "=+-@\t\r"
-"""What a text begins with that a spreadsheet takes for a formula."""
 
 _DESCRIPTOR = r'^.*"/dev/fd/\d+": '
 """How the database begins to say that it could not write."""

@@ -27,6 +27,10 @@ _ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _NUMBER = re.compile(rf"(?<=[0-9]){THIN_SPACE}(?=[0-9])")
 
 
+FORMULA = "=+-@\t\r"
+"""What a text begins with that a spreadsheet takes for a formula."""
+
+
 def escape(text: str) -> str:
     r"""Write every character that cannot be seen as `\xNN`, `\uNNNN` or `\UNNNNNNNN`.
 

@@ -47,13 +47,7 @@ def export(
             readable=False,
         ),
     ] = None,
-    spreadsheet: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet",
-            help="CSV: put an apostrophe before text that a spreadsheet would take for a formula.",
-        ),
-    ] = False,
+    spreadsheet: options.Spreadsheet = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,

@@ -49,6 +49,13 @@ CapturesOrLast = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON (docs/json.md).")]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="CSV: put an apostrophe before text that a spreadsheet would take for a formula.",
+    ),
+]
 Ports = Annotated[
     list[int] | None,
     typer.Option(

@@ -75,6 +75,7 @@ def perfile(
     ] = False,
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV, columns as in JSON.")] = False,
+    spreadsheet: options.Spreadsheet = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
@@ -89,6 +90,8 @@ def perfile(
 
     if json and csv:
         raise UsageError("either --json or --csv, not both")
+    if spreadsheet and not csv:
+        raise UsageError("only CSV is for spreadsheets")
     if by is not None and sort != "time":
         raise UsageError("groups are sorted by time; --sort is for files")
     selection = costs.Selection(top, sort, show_all, match)
@@ -100,17 +103,17 @@ def perfile(
         if by is not None:
             grouped = pergroup.pergroup(trace, by, top=top, show_all=show_all, match=match)
             if json or csv:
-                _write_groups(grouped, csv=csv)
+                _write_groups(grouped, csv=csv, spreadsheet=spreadsheet)
             else:
                 output.screen(view.groups(grouped), lost)
         elif json or csv:
-            _write_files(trace, selection, csv=csv)
+            _write_files(trace, selection, csv=csv, spreadsheet=spreadsheet)
         else:
             result = analysis.perfile(trace, top=top, sort=sort, show_all=show_all, match=match)
             output.screen(view.files(result), lost)
 
 
-def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
+def _write_files(trace: Trace, selection: Selection, *, csv: bool, spreadsheet: bool) -> None:
     """Write the files while the database gives them: there may be a million."""
     from pcapnfs.analyses.by_file import costs as sums
     from pcapnfs.analyses.by_file import perfile as analysis
@@ -120,14 +123,14 @@ def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
     if csv:
         columns = names(analysis.FileCost)
         rows = ([getattr(cost, column) for column in columns] for cost in costs)
-        output.write_document(table.csv_pieces(columns, rows))
+        output.write_document(table.csv_pieces(columns, rows, spreadsheet=spreadsheet))
         return
     shown: dict[str, float] = {}
     rest = {"sort": selection.sort, "shown": shown, **sums.totals(trace, selection)}
     output.write(document.pieces("files", _counted(costs, shown), rest))
 
 
-def _write_groups(result: PerGroup, *, csv: bool) -> None:
+def _write_groups(result: PerGroup, *, csv: bool, spreadsheet: bool) -> None:
     from pcapnfs.analyses.by_file.pergroup import GroupCost
     from pcapnfs.views import document, table
 
@@ -136,7 +139,7 @@ def _write_groups(result: PerGroup, *, csv: bool) -> None:
         return
     columns = names(GroupCost)
     rows = ([getattr(group, column) for column in columns] for group in result.groups)
-    output.write_document(table.csv_pieces(columns, rows))
+    output.write_document(table.csv_pieces(columns, rows, spreadsheet=spreadsheet))
 
 
 def _counted(costs: Iterator[FileCost], shown: dict[str, float]) -> Iterator[FileCost]:

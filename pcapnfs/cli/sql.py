@@ -33,6 +33,7 @@ def sql(
         Literal["screen", "csv", "json"] | None,
         typer.Option("--format", help="Output format; default: screen.", show_default=False),
     ] = None,
+    spreadsheet: options.Spreadsheet = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
@@ -42,20 +43,25 @@ def sql(
     Example: pcapnfs sql slow.pcap "select op, count(*) from calls group by op"
     """
     options.demand_one_form(form, json=json)
+    if spreadsheet and form != "csv":
+        raise UsageError("only CSV is for spreadsheets")
     *captures, query = words
     if os.path.isfile(query):
         raise UsageError(f"the query is missing: {query} is a file")
     from pcapnfs.query import select
 
     with options.open_trace([Path(name) for name in captures], port, memory) as trace:
-        _write(select(trace, argument(query)), "json" if json else form or "screen")
+        answer = select(trace, argument(query))
+        _write(answer, "json" if json else form or "screen", spreadsheet=spreadsheet)
 
 
-def _write(answer: Answer, form: str) -> None:
+def _write(answer: Answer, form: str, *, spreadsheet: bool) -> None:
     from pcapnfs.views import table
 
     if form == "csv":
-        output.write_document(table.csv_pieces(answer.columns, answer.rows))
+        output.write_document(
+            table.csv_pieces(answer.columns, answer.rows, spreadsheet=spreadsheet)
+        )
     elif form == "json":
         output.write(table.json_pieces(answer.columns, answer.rows))
     elif answer.drawn:

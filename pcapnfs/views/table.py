@@ -21,7 +21,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import FORMULA, escape
 from pcapnfs.views.columns import GAP, Column, FittedTable
 from pcapnfs.views.prose import Prose
 
@@ -84,13 +84,24 @@ def plan(rows: Iterable[Sequence[object]]) -> RenderableType:
     return Text("\n".join(lines), no_wrap=True, overflow="ignore")
 
 
-def csv_pieces(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A header, then a line per row (RFC 4180); NULL is empty, bytes are hexadecimal."""
+def csv_pieces(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, spreadsheet: bool = False
+) -> Iterator[str]:
+    """A header, then a line per row (RFC 4180); NULL is empty, bytes are hexadecimal.
+
+    With `spreadsheet`, an apostrophe stands before texts that one would take for a formula.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([escape(column) for column in columns])
     for row in rows:
-        writer.writerow(["" if value is None else cell(value) for value in row])
+        texts = ["" if value is None else cell(value) for value in row]
+        if spreadsheet:
+            texts = [
+                f"'{text}" if isinstance(value, str) and text.startswith(tuple(FORMULA)) else text
+                for text, value in zip(texts, row, strict=True)
+            ]
+        writer.writerow(texts)
         yield _take(buffer)
     yield _take(buffer)
 

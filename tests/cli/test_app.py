@@ -321,6 +321,8 @@ def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
         (["perfile", "--sort", "colour", "c"], "colour"),
         (["perfile", "--by", "client", "--sort", "calls", "c"], "groups are sorted by time"),
         (["perfile", "--json", "--csv", "c"], "either --json or --csv"),
+        (["perfile", "--spreadsheet", "c"], "only CSV is for spreadsheets"),
+        (["sql", "--spreadsheet", "--json", "c", "select 1"], "only CSV is for spreadsheets"),
         (["report", "--json", "--format", "md", "c"], "--json is --format json, and --format md"),
         (["export", "--json", "--format", "csv", "c"], "--json is --format jsonl, and --format"),
         (["sql", "--json", "--format", "screen", "c", "select 1"], "and --format screen was given"),

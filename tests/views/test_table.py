@@ -44,6 +44,22 @@ def test_screens_show_nothing_hostile() -> None:
     assert len(text.splitlines()) == 4
 
 
+def test_what_a_spreadsheet_would_take_for_a_formula_gets_an_apostrophe() -> None:
+    """Texts alone: a number below 0 is one."""
+    rows = [["=1+1", -5, "a=b", None], ["@x", 2, "-", b"-"], ["+1", -0.5, "\t=", ["=", 1]]]
+    text = "".join(csv_pieces(["a", "b", "c", "d"], rows, spreadsheet=True))
+    assert [row[:3] for row in csv.reader(io.StringIO(text))][1:] == [
+        ["'=1+1", "-5", "a=b"],
+        ["'@x", "2", "'-"],
+        ["'+1", "-0.5", r"\x09="],  # No longer a tab.
+    ]
+    plain_text = "".join(csv_pieces(["a", "b", "c", "d"], rows))
+    assert "'=1+1" not in plain_text
+    assert [row[3] for row in csv.reader(io.StringIO(text))] == [
+        row[3] for row in csv.reader(io.StringIO(plain_text))
+    ]
+
+
 def test_csv_reads_back() -> None:
     text = "".join(csv_pieces(COLUMNS, ROWS))
     assert "\x1b" not in text

@@ -14,6 +14,7 @@ did not take out what came. Windows of 0 are counted by themselves (`tcp_stalls`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -28,7 +29,7 @@ from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Sized
+    from collections.abc import Iterable, Sequence, Sized
     from typing import Any
 
     from pcapnfs.trace import Trace

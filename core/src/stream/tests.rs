@@ -162,6 +162,17 @@ fn what_was_sent_twice_is_not_timed() {
 }
 
 #[test]
+fn what_was_sent_twice_in_part_is_not_timed() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(240, 'S', ACK, 1, 101, 0);
+    // Its first half came before, so that the ACK may be of either.
+    wire.send(300_000, 'C', ACK, 51, 1, 100);
+    wire.send(300_010, 'S', ACK, 1, 151, 0);
+    assert_eq!((wire.least(), wire.counts()), ([None, None, Some(240), None], [0, 0, 1, 0]));
+}
+
+#[test]
 fn what_the_receiver_had_before_was_sent_again_in_vain() {
     let mut wire = Wire::default();
     let sack = |from: u32, until: u32| {

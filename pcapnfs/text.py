@@ -83,6 +83,20 @@ def sentence(text: str) -> str:
     return THIN_SPACE.join(escape(part) for part in _NUMBER.split(text))
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without their full stops; what stands in brackets is one whole.
+
+    Names from a capture stand in brackets, and may hold a full stop and a blank.
+    """
+    found, depth, begin = [], 0, 0
+    for at, character in enumerate(text):
+        depth = max(0, depth + (character == "(") - (character == ")"))
+        if not depth and text.startswith(". ", at):
+            found.append(text[begin:at])
+            begin = at + 2
+    return [*found, text[begin:].removesuffix(".")]
+
+
 def some(names: Sequence[str], shown: int, visible: Callable[[str], str] = escape) -> str:
     """The first names, and how many more there are: a rotation has hundreds of captures.
 

@@ -21,6 +21,7 @@ from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER
 from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
 from pcapnfs.record import Record
+from pcapnfs.text import sentences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -341,7 +342,7 @@ def one_sided(before: Side, after: Side) -> Iterator[Cause]:
                 or not _might_tell(told, mine, other)
             ):
                 continue
-            seen = told.evidence.split(". ")[0].removesuffix(".")
+            seen = sentences(told.evidence)[0]
             yield Cause(
                 each.subject,
                 each.with_it if first else each.without,

@@ -14,6 +14,7 @@ from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.changed_times import MANY, one_sided
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
 from pcapnfs.record import Record
+from pcapnfs.text import sentences
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
@@ -147,7 +148,7 @@ def in_turn(before: Side, after: Side) -> Iterator[Cause]:
             or stable_s < max(SLOW_S, APART * small_s)
         ):
             continue
-        seen = told.evidence.split(". ")[-1].removesuffix(".")
+        seen = sentences(told.evidence)[-1]
         yield Cause(
             "server_in_turn",
             IN_TURN if first else AT_SAME_TIME,

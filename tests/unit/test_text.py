@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence, some, unescape
+from pcapnfs.text import escape, sentence, sentences, some, unescape
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,19 @@ def test_numbers_in_a_sentence_keep_their_thin_spaces() -> None:
     told = f"{units.count(1234567)} of a\u2009b\x1b"
     assert sentence(told) == "1\u2009234\u2009567 of a\\u2009b\\x1b"
     assert sentence("plain") == "plain"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("One. Two (a. b). Three.", ["One", "Two (a. b)", "Three"]),
+        ("6 waits took 2.5 s (Dr. No.lock). Freed.", ["6 waits took 2.5 s (Dr. No.lock)", "Freed"]),
+        ("Of a) name. More (of (one). it). End", ["Of a) name", "More (of (one). it)", "End"]),
+        ("", [""]),
+    ],
+)
+def test_a_full_stop_in_a_name_ends_no_sentence(text: str, told: list[str]) -> None:
+    assert sentences(text) == told
 
 
 def test_many_names_are_counted_and_those_told_are_harmless() -> None:

@@ -194,8 +194,8 @@ def test_a_sequence_is_in_order_and_its_filter_finds_its_packets(
     assert result.matches == len(result.files) == 5
     for file in result.files:
         _assert_in_order(file)
-    ((_, pieces),) = view.display_filters(result.files, trace.meta.streams)
-    wanted = "".join(pieces)
+    filters = view.display_filters(result.files, trace.meta.streams)
+    (wanted,) = ("".join(pieces) for _, pieces in filters)
     numbers = [int(row[0]) for row in fields(capture.files[0], ["frame.number"], wanted)]
     assert wireshark.frames(numbers) == wanted
     handle = result.files[0].handles[0]

@@ -26,6 +26,8 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "counted": yes,
         "small": no,
         "stable": yes,
+        "known": yes,
+        "from_disk": no,
         "timed": yes,
         "once": yes,
         "small_enough": False,

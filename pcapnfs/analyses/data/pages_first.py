@@ -135,7 +135,7 @@ _PAGES = f"""
         from touched window later as (partition by mount, file, page order by call_time, call)
     ),
     counted as (
-        select *, count(*) filter (written) over each as many, count(*) over each as every
+        select *, count(case when written then 1 end) over each as many, count(*) over each as every
         from followed where reading and first window each as (partition by mount, file)
     )
     select mount, count(distinct file), {spared.columns("true")}

@@ -72,6 +72,22 @@ def test_what_is_left_of_a_cost_tells_which_of_one_severity_comes_first() -> Non
     ]
 
 
+def test_of_two_of_which_nothing_is_left_the_one_that_would_save_more_comes_first() -> None:
+    found = settle(
+        [
+            (rule("general", general=True), seen(("stable", 5.0))),
+            (rule("small"), seen(("stable", 2.0))),
+            (rule("all"), seen(("stable", 6.0))),
+        ],
+        BUDGET,
+    )
+    assert [(each.id, each.cost_s, each.saving_s) for each in found] == [
+        ("all", 6.0, 6.0),
+        ("general", 0.0, 5.0),
+        ("small", 0.0, 2.0),
+    ]
+
+
 def test_what_no_call_was_under_way_for_is_part_of_a_cost() -> None:
     found = settle(
         [

@@ -51,6 +51,13 @@ def test_one_of_many_is_told_with_what_the_others_took() -> None:
     assert told.frames == (199, 200)
 
 
+def test_what_the_server_asked_meanwhile_is_no_call_that_it_answered() -> None:
+    late = hung(100, "CREATE", 3002, stability="stable")
+    asked = hung(101, "CB_RECALL_ANY", 1, 3, callback=True)
+    (told,) = found(late, asked, hung(102, "GETATTR", 1, 3.5), hung(103, "GETATTR", 1, 4))
+    assert (told.calls, told.answered_meanwhile) == (1, 2)
+
+
 def test_calls_under_way_together_are_of_one_moment() -> None:
     (told,) = found(
         hung(100, "CREATE", 2000, stability="stable"),

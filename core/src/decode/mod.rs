@@ -18,7 +18,7 @@ use crate::capture::merge::{Merge, Next};
 use crate::conversation::Conversations;
 use crate::error::ReadError;
 use crate::foresight::AT_ONCE;
-use crate::order::{Fuller, Order, Placed};
+use crate::order::{Fuller, Given, Order, Placed};
 use crate::packet;
 use crate::table::Choice;
 use crate::witness::Witness;
@@ -170,13 +170,9 @@ impl Decoder {
                         self.order.hold(file, self.frames, &packet);
                         continue;
                     }
-                    let waits = packet.is_cut() && self.stages.may_have_more(self.frames);
-                    if waits || self.fuller.holding() {
-                        self.fuller.hold(file, self.frames, &packet, waits);
-                        continue;
+                    if pass_on(&mut self.fuller, &mut self.stages, (file, self.frames, packet)) {
+                        return true;
                     }
-                    self.stages.take_apart(file, packet, self.frames);
-                    return true;
                 }
                 Some(Next::End(file, error)) => self.close(file, error.as_ref()),
                 None => {
@@ -199,12 +195,7 @@ impl Decoder {
         if let Some(file) = self.meta.files.get_mut(file) {
             file.late_packets += u64::from(late);
         }
-        let waits = packet.is_cut() && self.stages.may_have_more(frame);
-        if waits || self.fuller.holding() {
-            self.fuller.hold(file, frame, &packet, waits);
-        } else {
-            self.stages.take_apart(file, packet, frame);
-        }
+        pass_on(&mut self.fuller, &mut self.stages, (file, frame, packet));
         true
     }
 
@@ -228,4 +219,17 @@ impl Decoder {
         self.stages.end(&mut self.meta);
         self.ended = true;
     }
+}
+
+/// Takes a packet through all stages, or has it wait: for a copy with more of it, if it was cut, or behind one
+/// that does. `true`: it was taken.
+fn pass_on(fuller: &mut Fuller, stages: &mut Stages, (file, frame, packet): Given<'_>) -> bool {
+    let waits = packet.is_cut() && stages.may_have_more(frame);
+    let held = waits || fuller.holding();
+    if held {
+        fuller.hold(file, frame, &packet, waits);
+    } else {
+        stages.take_apart(file, packet, frame);
+    }
+    !held
 }

@@ -29,7 +29,7 @@ use foldhash::fast::RandomState;
 
 use super::flows::{Clock, Flows, Passing};
 use super::ip::{self, Carried, Piece};
-use super::plain::{self, Plain};
+use super::plain::{self, Plain, SPREAD};
 use super::recent::Recent;
 use super::{Datagram, ROCE_PORT, Segment};
 
@@ -224,7 +224,9 @@ impl Copies {
         let patience_ns = if identification == 0 { UNNUMBERED_NS } else { NUMBERED_NS };
         let again = self.recent.has(print, patience_ns, time_ns);
         if again {
-            self.began = if self.began() || !self.come() { self.packets + SAMPLE } else { self.began };
+            if self.began() || !self.come() {
+                self.began = self.packets + SAMPLE;
+            }
             self.until = self.packets + LINGER;
         } else {
             self.recent.take(print, time_ns);
@@ -374,6 +376,5 @@ fn place(carried: &Carried<'_>) -> usize {
         |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_be_bytes(*word));
     let sequence = if carried.protocol == ip::TCP { word(4) } else { word(4) >> 16 };
     let mixed = u64::from(carried.identification) << 32 ^ u64::from(sequence) << 16 ^ u64::from(word(8));
-    // The odd part of 2^64 divided by the golden ratio spreads what differs in few bits.
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+    (mixed.wrapping_mul(SPREAD) >> 32) as usize
 }

@@ -8,10 +8,10 @@
 //! Memory is [`FLOWS`] times [`SENT`] places at most, and those only while copies are found.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
 
 use super::Segment;
 use super::copies::UNNUMBERED_NS;
+use super::plain::{self, SPREAD};
 
 /// Directions remembered, each in a place of its own by its ends. One that takes another's begins anew.
 const FLOWS: usize = 1 << 10;
@@ -156,20 +156,9 @@ impl Passing<'_> {
 
     /// The place of its flow, which the same ends always have, so that the same capture gives the same copies.
     fn place(&self) -> usize {
-        let end = |end: &SocketAddr| {
-            let address = match end.ip() {
-                IpAddr::V4(address) => u64::from(address.to_bits()),
-                IpAddr::V6(address) => {
-                    let bits = address.to_bits();
-                    (bits >> 64) as u64 ^ bits as u64
-                }
-            };
-            address << 16 ^ u64::from(end.port())
-        };
         let Segment { source, destination, .. } = self.segment;
-        let mixed = end(source).rotate_left(24) ^ end(destination);
-        // The odd part of 2^64 divided by the golden ratio spreads what differs in few bits.
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % FLOWS
+        let mixed = plain::number(*source).rotate_left(24) ^ plain::number(*destination);
+        (mixed.wrapping_mul(SPREAD) >> 32) as usize % FLOWS
     }
 }
 

@@ -27,16 +27,18 @@ pub struct Plain<'a> {
     pub part: Part<'a>,
 }
 
+/// The odd part of 2^64 divided by the golden ratio, which spreads what differs in few bits.
+pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// What tells a segment with data from all others: what was sent again has another number or other timestamps.
-#[inline(always)] // Into the decode's loop, as what is below.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "into the decode's loop, as what is below")]
 pub(super) fn print(
     [source, destination]: [u64; 2],
     identification: u16,
     stamps: u64,
     part: &Part<'_>,
 ) -> u64 {
-    /// The odd part of 2^64 divided by the golden ratio, which spreads what differs in few bits.
-    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let Part { sequence, acknowledgement, flags, window, payload } = *part;
     let ends = source.rotate_left(32) ^ destination;
     let at = u64::from(sequence) << 32 | u64::from(acknowledgement);
@@ -52,8 +54,9 @@ pub(super) fn stamps(options: &[u8]) -> u64 {
     stamps.map_or(0, |stamps| u64::from_be_bytes(*stamps))
 }
 
-/// An end as a number.
-pub(super) fn number(end: SocketAddr) -> u64 {
+/// An end as a number: no two ends of IPv4 have the same, nor one of IPv4 and one of IPv6.
+#[inline]
+pub fn number(end: SocketAddr) -> u64 {
     match end {
         SocketAddr::V4(end) => number_v4(end.ip().to_bits(), end.port()),
         SocketAddr::V6(end) => number_v6(end.ip().to_bits(), end.port()),
@@ -96,13 +99,13 @@ impl<'a> Plain<'a> {
 
 /// An end of IPv4 as a number: no other end has the same.
 #[inline]
-pub fn number_v4(address: u32, port: u16) -> u64 {
+pub(super) fn number_v4(address: u32, port: u16) -> u64 {
     u64::from(address) << 16 | u64::from(port)
 }
 
 /// An end of IPv6 as a number: no end of IPv4 has the same, but some of IPv6 do.
 #[inline]
-pub fn number_v6(address: u128, port: u16) -> u64 {
+pub(super) fn number_v6(address: u128, port: u16) -> u64 {
     1 << 63 | ((mixed(address) ^ u64::from(port)) & ((1 << 62) - 1))
 }
 

@@ -427,11 +427,12 @@ impl Connection {
 
     /// A window of `side` in bytes; `None` where nothing tells.
     fn window(&self, side: Side, window: u16) -> Option<u32> {
-        match (self.scales.of(side), self.scales.of(side.other())) {
-            (Scale::Unknown, _) | (_, Scale::Unknown) => None,
-            (Scale::By(shift), Scale::By(_)) => Some(u32::from(window) << shift),
-            _ => Some(u32::from(window)),
-        }
+        let scaled = self.is_scaled()?;
+        let shift = match *self.scales.of(side) {
+            Scale::By(shift) if scaled => shift,
+            _ => 0,
+        };
+        Some(u32::from(window) << shift)
     }
 
     /// Takes an ACK without data from `side`, which announces a window: `other` is what was known of the

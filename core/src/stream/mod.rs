@@ -42,7 +42,7 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::packet::plain::{Plain, number_v4, number_v6};
+use crate::packet::plain::{self, Plain};
 use crate::packet::{Datagram, Payload, Segment};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::by_id::ById;
@@ -480,10 +480,7 @@ fn number(end: &SocketAddr, transport: Transport) -> u64 {
         Transport::Udp => 1 << 62,
         Transport::Rdma => 1 << 63,
     };
-    match end {
-        SocketAddr::V4(end) => carried | number_v4(end.ip().to_bits(), end.port()),
-        SocketAddr::V6(end) => carried | number_v6(end.ip().to_bits(), end.port()),
-    }
+    carried | plain::number(*end)
 }
 
 /// The ends of a connection in order, and on which side `source` is.

@@ -476,29 +476,15 @@ def _delegated(trace: Trace) -> dict[str, dict[str, Delegated]]:
     """What servers delegated to each client, by what it is for."""
     if not DELEGATING.met(trace):
         return {}
-    chosen = f"""
-        with begun as (
-            select client, min(call_first_time) as begun
-            from calls where not callback and program = {NFS} group by client
-        ),
-        chosen as (
-            select calls.client,
-                   case when operations.op = '{OF_DIRECTORY}' then 'directories'
-                        when share_access & 3 = 1 then 'reading' else 'writing' end as purpose,
-                   call_first_time - begun as age,
-                   delegation like 'READ%' or delegation like 'WRITE%' as granted
-            from operations join calls using (call) join begun using (client)
-            where {among("operations.op", DELEGATING.ops)} and operations.status = 0
-                  and delegation is not null
-                  and (operations.op = '{OF_DIRECTORY}' or share_access & 3 <> 0)
-        )
-    """
-    # One query gives names and lengths, the next all ages in that order, as plain numbers.
-    groups = trace.rows(
-        f"{chosen} select client, purpose, count(*) from chosen group by all order by all"
-    )
-    order = "client, purpose, age, granted"
-    found = trace.arrays(f"{chosen} select age, granted from chosen order by {order}")
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_DELEGATING)
+        # One query gives names and lengths, the next all ages in that order, as plain numbers.
+        groups = cursor.execute(
+            "select client, purpose, count(*) from delegating group by all order by all"
+        ).fetchall()
+        found = cursor.execute(
+            "select age, granted from delegating order by client, purpose, age, granted"
+        ).fetchnumpy()
     ages_s, with_one = found["age"] / NANOSECONDS, found["granted"]
     answer: dict[str, dict[str, Delegated]] = {}
     begin = 0
@@ -509,6 +495,24 @@ def _delegated(trace: Trace) -> dict[str, dict[str, Delegated]]:
         )
         begin = end
     return answer
+
+
+_DELEGATING = f"""
+    create temp table delegating as
+    with begun as (
+        select client, min(call_first_time) as begun
+        from calls where not callback and program = {NFS} group by client
+    )
+    select calls.client,
+           case when operations.op = '{OF_DIRECTORY}' then 'directories'
+                when share_access & 3 = 1 then 'reading' else 'writing' end as purpose,
+           call_first_time - begun as age,
+           delegation like 'READ%' or delegation like 'WRITE%' as granted
+    from operations join calls using (call) join begun using (client)
+    where {among("operations.op", DELEGATING.ops)} and operations.status = 0
+          and delegation is not null
+          and (operations.op = '{OF_DIRECTORY}' or share_access & 3 <> 0)
+"""
 
 
 def _layouts(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:

@@ -20,6 +20,7 @@ from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.data import moves
+from pcapnfs.analyses.data.transfers import PAGE_BYTES
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
@@ -35,9 +36,6 @@ READS = columns.together(
     columns.of(calls="call mount callback call_frame call_time reply_time"),
 )
 """The columns that the queries here read."""
-
-PAGE_BYTES = 4096
-"""What Linux reads for a part of a page: a page of most processors."""
 
 MOST_PAGES = 16
 """WRITEs of more pages are of data in a row, and no changes here and there: neighbours among these

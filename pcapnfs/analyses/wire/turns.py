@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.data.moves import READ_OPERATIONS
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -25,10 +26,8 @@ READS = columns.of(calls="call mount callback program op file call_first_time re
 """The columns that the query here reads."""
 
 OPENS = ("ACCESS", "GETATTR", "LOOKUP", "OPEN")
-"""Calls with which a program, or its client, begins to read a file."""
-
-READ = ("READ", "READ_PLUS")
-"""Calls that go on with it. Not READ behind READ: a program may read several files in turn."""
+"""Calls with which a program, or its client, begins to read a file: a READ goes on with it. Not a
+READ behind a READ: a program may read several files in turn."""
 
 MAKES = ("CREATE", "OPEN")
 """Calls that make a file."""
@@ -97,7 +96,7 @@ _TURNS = f"""
     going_on as (
         select before_it, answered from numbered
         where file is not null and answered <= began
-              and ({among("op", READ)} and {among("op_before", OPENS)}
+              and ({among("op", READ_OPERATIONS)} and {among("op_before", OPENS)}
                    or {among("op", SETS)} and {among("op_before", MAKES)})
     ),
     others as (

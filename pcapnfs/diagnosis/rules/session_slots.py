@@ -44,9 +44,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             for each in material.full_windows
             if (each.client, each.server) == (session.client, session.server)
         )
+        # Calls that wait for a window take all slots, and more slots would wait for it, too.
+        held = stood_s >= session.full_s * MOSTLY
         yield Observed(
-            # Calls that wait for a window take all slots, and more slots would wait for it, too.
-            severity="note" if stood_s >= session.full_s * MOSTLY else "warning",
+            severity="note" if held else "warning",
             title="NFSv4.1 slots limit the calls at once",
             seen=f"The server grants {units.counted(session.limit, 'slot')}, and for "
             f"{units.share(share)} of the {units.duration(session.busy_s)} with calls under way "
@@ -54,7 +55,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why=(
                 "They waited for a full TCP window (see the finding on it), and more of them would "
                 "wait longer. "
-                if stood_s >= session.full_s * MOSTLY
+                if held
                 else ""
             )
             + "Each call in a session needs a slot (RFC 8881 section 2.10.6). Further calls wait "

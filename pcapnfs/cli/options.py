@@ -134,6 +134,16 @@ def limit_of(memory: str | None) -> int | None:
     return limit
 
 
+def demand_csv(*, csv: bool, spreadsheet: bool) -> None:
+    """Refuse --spreadsheet for anything else.
+
+    Raises:
+        UsageError: Another form is to be written.
+    """
+    if spreadsheet and not csv:
+        raise UsageError("only CSV is for spreadsheets")
+
+
 def demand_one_form(form: str | None, *, json: bool, of_json: str = "json") -> None:
     """Refuse two ways to write a result.
 

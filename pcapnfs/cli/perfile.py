@@ -90,8 +90,7 @@ def perfile(
 
     if json and csv:
         raise UsageError("either --json or --csv, not both")
-    if spreadsheet and not csv:
-        raise UsageError("only CSV is for spreadsheets")
+    options.demand_csv(csv=csv, spreadsheet=spreadsheet)
     if by is not None and sort != "time":
         raise UsageError("groups are sorted by time; --sort is for files")
     selection = costs.Selection(top, sort, show_all, match)

@@ -43,8 +43,7 @@ def sql(
     Example: pcapnfs sql slow.pcap "select op, count(*) from calls group by op"
     """
     options.demand_one_form(form, json=json)
-    if spreadsheet and form != "csv":
-        raise UsageError("only CSV is for spreadsheets")
+    options.demand_csv(csv=form == "csv", spreadsheet=spreadsheet)
     *captures, query = words
     if os.path.isfile(query):
         raise UsageError(f"the query is missing: {query} is a file")

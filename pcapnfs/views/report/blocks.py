@@ -7,13 +7,17 @@ and that a table has no empty column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pcapnfs import spilled, units
 from pcapnfs.record import Record
 from pcapnfs.text import escape, sentence
+from pcapnfs.views import numbered
 from pcapnfs.views.columns import shorten
+
+if TYPE_CHECKING:
+    from pcapnfs.meta import Stream
 
 TOLD_CELLS = 110
 """Width to which a name is cut in its middle: a hostile one may have megabytes."""
@@ -160,6 +164,14 @@ def told(text: str, width: int = TOLD_CELLS) -> str:
 def quoted(text: str, width: int = SENTENCE_CELLS) -> str:
     """A sentence of ours that may quote names from the capture, likewise."""
     return shorten(sentence(text[: 2 * width]), width, "end")
+
+
+def filters(numbers: Iterable[int], streams: Sequence[Stream]) -> Iterator[Block]:
+    """The filter for these frames, by the numbers of the captures that have them."""
+    for where, text in numbered.filters(numbers, streams, told):
+        if where:
+            yield Paragraph(f"In {where}:", "note")
+        yield Filter(text)
 
 
 def name(text: str | None) -> Cell:

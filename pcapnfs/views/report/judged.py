@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views import findings as view
-from pcapnfs.views import numbered
 from pcapnfs.views.report.blocks import (
     SENTENCE_CELLS,
     Block,
@@ -19,6 +18,7 @@ from pcapnfs.views.report.blocks import (
     Paragraph,
     Section,
     Table,
+    filters,
     quoted,
     table,
     told,
@@ -79,9 +79,7 @@ def _card(place: int, found: Finding, streams: Sequence[Stream]) -> Card:
     if found.display_filter and len(found.display_filter) <= SENTENCE_CELLS:
         parts.append(Filter(escape(found.display_filter)))
     else:
-        for where, text in numbered.filters(found.frames, streams, told):
-            parts += [Paragraph(f"In {where}:", "note")] if where else []
-            parts.append(Filter(text))
+        parts += filters(found.frames, streams)
     return Card(
         f"finding-{place}",
         found.severity,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.text import rooted
-from pcapnfs.views import numbered
 from pcapnfs.views import patterns as patterns_view
 from pcapnfs.views import sizes as sizes_view
 from pcapnfs.views.parts import frames
@@ -15,7 +14,6 @@ from pcapnfs.views.report.blocks import (
     Block,
     Cell,
     Column,
-    Filter,
     Fold,
     Paragraph,
     Picture,
@@ -25,7 +23,7 @@ from pcapnfs.views.report.blocks import (
 from pcapnfs.views.words import addressed, beside_them, moved, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from pcapnfs.analyses.by_file.files import Distribution, Files
     from pcapnfs.analyses.by_file.patterns import PatternClass, Patterns
@@ -208,18 +206,10 @@ def _sequence(file: FileSequence, streams: Sequence[Stream]) -> Fold:
         told(rooted(file.path)),
         (
             blocks.table("Calls in order of time", columns, rows, more=more),
-            *_filters(numbers, streams),
+            *blocks.filters(numbers, streams),
         ),
         aside,
     )
-
-
-def _filters(numbers: Iterable[int], streams: Sequence[Stream]) -> Iterator[Block]:
-    """The filter for these frames, by the numbers of the captures that have them."""
-    for where, text in numbered.filters(numbers, streams, told):
-        if where:
-            yield Paragraph(f"In {where}:", "note")
-        yield Filter(text)
 
 
 def _step(step: Step, *, several: bool) -> list[Cell]:

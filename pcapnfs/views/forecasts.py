@@ -55,9 +55,11 @@ STORED = frozenset((*BY_STORAGE, "local"))
 """Those about storage."""
 
 
-ALWAYS = ("measured", "given", "local")
-"""Changes that are told whatever they bring: what others are held against, and the most that is to
-be gained."""
+BASES = ("given", "measured")
+"""What the other changes are held against: the first of them that there is."""
+
+ALWAYS = (*BASES, "local")
+"""Changes that are told whatever they bring: these, and the most that is to be gained."""
 
 GAIN = 1.025
 """A change that makes the run less than so many times as fast (which reads as 1.02 at most), its
@@ -71,7 +73,8 @@ def shown(model: Model) -> tuple[Scenario, ...]:
 
 def _gains(each: Scenario, model: Model) -> bool:
     """Whether a change brings something, or may where much of the time may be the storage's."""
-    base = next((other for other in model.what_if if other.change in ALWAYS[:2]), None)
+    found = {other.change: other for other in model.what_if}
+    base = next((found[name] for name in BASES if name in found), None)
     if base is None:
         return True
     before_s, after_s = base.forecast_s - model.pauses_s, each.forecast_s - model.pauses_s

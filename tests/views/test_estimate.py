@@ -409,6 +409,17 @@ def test_the_summary_tells_streams_by_their_range() -> None:
     assert "async export (risks data) 7.40 s; log device of 100 µs 7.72 s; " in line
 
 
+@pytest.mark.parametrize(("forecast_s", "is_told"), [(90.0, True), (150.0, True), (199.0, False)])
+def test_what_was_given_is_what_other_changes_are_held_against(
+    forecast_s: float, is_told: bool
+) -> None:
+    as_measured = Scenario("measured", None, 100.0, 90.0, 110.0, 1.0)
+    as_given = Scenario("given", None, 200.0, 190.0, 210.0, 1.0)
+    other = Scenario("async", 0.0, forecast_s, 80.0, 210.0, 200.0 / forecast_s)
+    found = replace(samples.model(), what_if=(as_measured, as_given, other), pauses_s=0.0)
+    assert (other in forecasts.shown(found)) is is_told
+
+
 @pytest.mark.parametrize(
     ("change", "forecast_s", "low_s", "pauses_s", "unsure", "is_told"),
     [

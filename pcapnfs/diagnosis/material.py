@@ -69,6 +69,7 @@ from pcapnfs.analyses.times.budget import Booked, book
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.wire import caps as _caps
 from pcapnfs.analyses.wire import cut_off as _cut_off
+from pcapnfs.analyses.wire import data_rates as _data_rates
 from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import late_connections as _late_connections
@@ -103,6 +104,7 @@ READS = columns.together(
     _capture.READS,
     _commits.READS,
     _cut_off.READS,
+    _data_rates.READS,
     _directory_order.READS,
     _exclusive_creates.READS,
     _exports.READS,
@@ -172,6 +174,7 @@ class Material(Record):
     capture: _capture.Capture
     commits: tuple[_commits.Commits, ...]
     cut_off: tuple[_cut_off.CutOff, ...]
+    data_rates: tuple[_data_rates.DataRate, ...]
     directory_order: tuple[_directory_order.DirectoryOrder, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
     exports: _exports.Exports
@@ -325,6 +328,7 @@ def complete(
     capture = ask(_capture.capture)
     commits = ask(_commits.commits)
     cut_off = ask(_cut_off.cut_off)
+    data_rates = ask(_data_rates.data_rates)
     directory_order = ask(_directory_order.directory_order)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
     exports = ask(_exports.exports)
@@ -390,6 +394,7 @@ def complete(
         capture=capture(),
         commits=commits(),
         cut_off=cut_off(),
+        data_rates=data_rates(),
         directory_order=directory_order(),
         exclusive_creates=exclusive_creates(),
         exports=exports(),

@@ -98,6 +98,7 @@ from pcapnfs.analyses.times import (
 from pcapnfs.analyses.wire import (
     caps,
     cut_off,
+    data_rates,
     full_windows,
     held_segments,
     late_connections,
@@ -186,6 +187,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "server_times": (server_times.READS, server_times.server_times),
     "slow_storage": (slow_storage.READS, slow_storage.slow_storage),
     "stalled_calls": (stalled_calls.READS, stalled_calls.stalled_calls),
+    "data_rates": (data_rates.READS, data_rates.data_rates),
     "full_windows": (full_windows.READS, full_windows.full_windows),
     "loss_rate": (loss_rate.READS, loss_rate.loss_rates),
     "slower_path": (slower_path.READS, slower_path.slower_paths),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.wire.data_rates import DataRate
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.transfer_bound import RULE
 from pcapnfs.record import replace
@@ -22,6 +23,28 @@ def test_the_rate_is_told_while_bytes_moved() -> None:
         "all, at 2.00 MiB a second (16.8 Mbit/s) while they moved."
     )
     assert seen.claims == (Claim("transfer", 5.0),)
+
+
+def test_the_rate_of_a_client_is_that_of_its_large_messages_each_way() -> None:
+    """10 MiB, of which so much moved in large messages."""
+    found = bound_by("transfer", rows={"transfer": 5.0, "read": 1.0})
+    there = DataRate(TRIP.client, "client", 6 << 20, 6.0)
+    back = DataRate(TRIP.client, "server", 3 << 20, 2.0)
+    for rates, told in (
+        (
+            (there, back),
+            ", large calls at 1.00 MiB a second (8.39 Mbit/s) and large replies at 1.50 MiB a "
+            "second (12.6 Mbit/s) while they moved.",
+        ),
+        # A tenth of the bytes is little.
+        ((there, replace(back, moved_bytes=1 << 19)), ", large calls at 1.00 MiB a second"),
+        # Most of the bytes are in small messages.
+        ((back,), ", at 2.00 MiB a second"),
+        # Of several clients each has its own link, perhaps.
+        ((there, replace(back, client="10.0.0.9")), ", at 2.00 MiB a second"),
+    ):
+        (seen,) = seen_by(RULE, replace(found, data_rates=rates))
+        assert f"10.0 MiB in all{told}" in seen.seen
 
 
 def test_less_than_half_is_a_warning() -> None:

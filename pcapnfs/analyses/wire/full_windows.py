@@ -25,6 +25,7 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies
 from pcapnfs.analyses.wire import round_trip as _round_trip
 from pcapnfs.analyses.wire.late_answers import Side
+from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 
@@ -254,12 +255,6 @@ _STOOD = f"""
     order by client, server, receiver, connection
 """
 
-# A damaged capture may claim any times; the difference of two before 1970 need not fit.
-_SENT_FROM, _SENT, _ANSWERED_FROM, _ANSWERED = (
-    f"greatest({time}, 0)"
-    for time in ("call_first_time", "call_time", "reply_first_time", "reply_time")
-)
-
 _ASKED = f"connection in (select {given.rows('connections', 'uinteger')})"
 
 
@@ -269,7 +264,7 @@ def _large(moved: str, took: str, queued: str) -> str:
         with queues as materialized ({{queues}}),
         large as (
             select call, client, server, stability as row, {took} as took,
-                   greatest({_ANSWERED} - {_SENT_FROM}, 1) as outstanding
+                   greatest({ANSWERED} - {SENT_FROM}, 1) as outstanding
             from calls where not callback and {moved} >= $least and {_ASKED}
         ),
         timed as (
@@ -283,7 +278,7 @@ def _large(moved: str, took: str, queued: str) -> str:
 
 
 _LARGE = {
-    "client": _large("reply_bytes", f"{_ANSWERED} - {_ANSWERED_FROM}", "coalesce(queued, 0)"),
-    "server": _large("call_bytes", f"{_SENT} - {_SENT_FROM}", "0"),
+    "client": _large("reply_bytes", f"{ANSWERED} - {ANSWERED_FROM}", "coalesce(queued, 0)"),
+    "server": _large("call_bytes", f"{SENT} - {SENT_FROM}", "0"),
 }
 """By whose window it is, what the messages to it took."""

@@ -30,6 +30,7 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path
 from pcapnfs.analyses.wire.late_answers import Side
 from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
+from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.analyses.wire.slower_path import slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS
@@ -283,30 +284,24 @@ _DIRECTIONS = f"""
 
 _LOST = f"with {_DIRECTIONS} select 1 from lossy limit 1"
 
-# A damaged capture may claim any times; the difference of two before 1970 need not fit.
-_SENT_FROM, _SENT, _ANSWERED_FROM, _ANSWERED = (
-    f"greatest({time}, 0)"
-    for time in ("call_first_time", "call_time", "reply_first_time", "reply_time")
-)
-
 _FROM_CLIENT = f"""
-    not callback and transmissions = 1 and call_bytes >= $large and {_SENT} > {_SENT_FROM}
+    not callback and transmissions = 1 and call_bytes >= $large and {SENT} > {SENT_FROM}
 """
 
 _FROM_SERVER = f"""
-    not callback and transmissions = 1 and reply_bytes >= $large and {_ANSWERED} > {_ANSWERED_FROM}
+    not callback and transmissions = 1 and reply_bytes >= $large and {ANSWERED} > {ANSWERED_FROM}
 """
 
 _ASKED = f"connection in (select {given.rows('connections', 'uinteger')})"
 
 _MESSAGES = {
     "client": f"""
-        select ({_SENT_FROM})::double as begin, ({_SENT})::double as "end",
+        select ({SENT_FROM})::double as begin, ({SENT})::double as "end",
                call_bytes::double as bytes
         from calls where {_FROM_CLIENT} and {_ASKED}
     """,
     "server": f"""
-        select ({_ANSWERED_FROM})::double as begin, ({_ANSWERED})::double as "end",
+        select ({ANSWERED_FROM})::double as begin, ({ANSWERED})::double as "end",
                reply_bytes::double as bytes
         from calls where {_FROM_SERVER} and {_ASKED}
     """,
@@ -317,12 +312,12 @@ _MOVED = f"""
     with {_DIRECTIONS},
     queues as materialized ({{queues}}),
     messages as (
-        select connection, 'client' as sender, call, {_SENT_FROM} as begin, {_SENT} as "end",
-               call_bytes as bytes, 0 as waits, {_ANSWERED} - {_SENT_FROM} as outstanding
+        select connection, 'client' as sender, call, {SENT_FROM} as begin, {SENT} as "end",
+               call_bytes as bytes, 0 as waits, {ANSWERED} - {SENT_FROM} as outstanding
         from calls where {_FROM_CLIENT}
         union all
-        select connection, 'server', call, {_ANSWERED_FROM}, {_ANSWERED}, reply_bytes, 1,
-               {_ANSWERED} - {_SENT_FROM}
+        select connection, 'server', call, {ANSWERED_FROM}, {ANSWERED}, reply_bytes, 1,
+               {ANSWERED} - {SENT_FROM}
         from calls where {_FROM_SERVER}
     ),
     large as (

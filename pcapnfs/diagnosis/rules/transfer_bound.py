@@ -26,6 +26,12 @@ move in a round trip, a window may be what holds them down, on a path that is lo
 
 LONG_S = 0.001
 
+NOTABLE = 0.1
+"""A direction in which less than so much of the bytes moved has no rate worth telling."""
+
+_MESSAGES = {"client": "large calls", "server": "large replies"}
+"""What large messages are, by who sends them."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
@@ -40,16 +46,18 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     held_down = _held_down(material, found, transfer_s)
     stands = _stands(material, found, transfer_s)
     lossy = not held_down and stands is None and _lossy(material, values, found)
-    rate = units.rate(found.moved_bytes / transfer_s) if transfer_s > 0 else units.UNKNOWN
+    rates = _rates(material, found, transfer_s)
     window = (
-        None if held_down or lossy or stands is not None else _window(material, found, transfer_s)
+        None
+        if held_down or lossy or stands is not None
+        else _window(material, found, max((rate for _, rate in rates), default=0.0))
     )
     return Observed(
         severity=bound.severity(material, found, claims, large=not held_down and stands is None),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
         f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
-        f"all, at {rate} while they moved." + (window or ""),
+        f"all{_told(rates)} while they moved." + (window or ""),
         why=_WHY_LOSSY
         if lossy
         else _stood(stands)
@@ -64,6 +72,30 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         client_share=bound.client_share(found, claims),
         about=found.about,
     )
+
+
+def _rates(material: Material, found: Bottleneck, transfer_s: float) -> list[tuple[str, float]]:
+    """How fast which messages moved, bytes a second, the longest in all first.
+
+    The large ones tell it, for a client each way, where they are most of the bytes. Otherwise it is
+    what moved, by what that took of the clock.
+    """
+    mine = [
+        each
+        for each in material.data_rates
+        if not found.about or each.client in found.about
+        if each.moved_bytes >= NOTABLE * found.moved_bytes
+    ]
+    if 2 * sum(each.moved_bytes for each in mine) >= found.moved_bytes > 0:
+        clients = {each.client for each in mine}
+        if len(clients) == 1:
+            return [(_MESSAGES[each.sender], each.bytes_per_s) for each in mine]
+    return [("", found.moved_bytes / transfer_s)] if transfer_s > 0 else []
+
+
+def _told(rates: list[tuple[str, float]]) -> str:
+    told = [f"{messages} at {units.rate(rate)}".lstrip() for messages, rate in rates]
+    return f", {' and '.join(told)}" if told else ""
 
 
 def _held_down(material: Material, found: Bottleneck, transfer_s: float) -> bool:
@@ -88,18 +120,24 @@ def _stood(window: FullWindow) -> str:
     )
 
 
-def _window(material: Material, found: Bottleneck, transfer_s: float) -> str | None:
-    """How little moved in a round trip, where a TCP window may hold its client's data down."""
+def _window(material: Material, found: Bottleneck, rate: float) -> str | None:
+    """How little moved in a round trip, where a TCP window may hold its client's data down.
+
+    Args:
+        material: What is known.
+        found: What the client's time went into.
+        rate: How fast its data moved, bytes a second; 0 where that is not known.
+    """
     full = bound.full(material)
     trips = [
         trip
         for trip in material.round_trips.pairs
         if trip.client in (found.about or (trip.client,))
     ]
-    if transfer_s <= 0 or any((trip.client, trip.server) in full for trip in trips):
+    if rate <= 0 or any((trip.client, trip.server) in full for trip in trips):
         return None
     path_s = min((trip.path_s for trip in trips if trip.path_s is not None), default=0.0)
-    moved = found.moved_bytes / transfer_s * path_s
+    moved = rate * path_s
     if path_s < LONG_S or moved > WINDOW_BYTES or _windows_told(material, found):
         return None
     return f" That is {units.size(moved)} in each round trip of {units.duration(path_s)}."

@@ -1,0 +1,11 @@
+"""When messages were on their way, as SQL over the table calls: nanoseconds since 1970.
+
+A damaged capture may claim any times, and the difference of two before 1970 need not fit; those are
+taken for 1970.
+"""
+
+SENT_FROM, SENT, ANSWERED_FROM, ANSWERED = (
+    f"greatest({time}, 0)"
+    for time in ("call_first_time", "call_time", "reply_first_time", "reply_time")
+)
+"""SQL: the first and the last packet of the call, and of its reply."""

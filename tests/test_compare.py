@@ -549,6 +549,20 @@ def test_a_storage_that_became_slower_as_the_way_became_shorter_is_told(tmp_path
         assert found["storage"].before.startswith("faster" if before is far else "slower")
 
 
+@pytest.mark.parametrize(("slow_ms", "told"), [(20, True), (3, False)])
+def test_a_storage_that_became_slower_as_the_way_became_longer_is_told(
+    slow_ms: int, told: bool, tmp_path: Path
+) -> None:
+    """RTT 2 ms, then 30 ms: most of what calls take longer is the way's."""
+    near = unpacking(tmp_path, "near", rtt_ns=2 * MS_NS, persist_ns=0)
+    far = unpacking(tmp_path, "far", rtt_ns=30 * MS_NS, persist_ns=slow_ms * MS_NS)
+    for before, after in ((far, near), (near, far)):
+        found = {cause.subject: cause for cause in of_sides(before, after).causes}
+        assert set(found) == ({"network_rtt", "storage"} if told else {"network_rtt"})
+        if told:
+            assert found["storage"].before.startswith("faster" if before is near else "slower")
+
+
 @pytest.mark.parametrize(("slow_ms", "told"), [(20, True), (10, False)])
 def test_storage_of_another_version_is_told_by_what_asks_the_same_of_it(
     slow_ms: int, told: bool, tmp_path: Path

@@ -35,9 +35,14 @@ MOST = 0.5
 """Share of the stable calls' time by which storage must have moved."""
 
 STORAGE = 1 - 1 / TIMES
-"""Part of the longer median by which stable calls must have moved beyond what the network explains,
-so that twice as slow a disk is told whatever its ticks: a busy server is a third slower the next
-day; one that no longer waits for its disks is several times as fast."""
+"""Part of what the median stable call took beyond network and server, on the side where that is
+longer, by which it must have moved beyond what these explain, so that twice as slow a disk is told
+whatever its ticks: a busy server is a third slower the next day; one that no longer waits for its
+disks is several times as fast …"""
+
+NOTABLE = 0.25
+"""… and part of the whole call by which it must have, so that a path which is long and not quite as
+long each time is not taken for storage."""
 
 SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
 FASTER = "faster: async export, log device, write cache, faster disks or file system"
@@ -213,7 +218,9 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
     queued = None if in_turn is None else "faster" if in_turn.slow is before else "slower"
     with_server = way
     if few is not None:
-        with_server = replace(way, added_s=way.added_s + few.after_s - few.before_s)
+        with_server = replace(
+            way, before_s=way.before_s + few.before_s, after_s=way.after_s + few.after_s
+        )
     across = not shared(before, after)
     if across:
         before, after = (replace(side, times=together(side.times)) for side in (before, after))
@@ -307,14 +314,24 @@ def _slow_for_some(before: Side, after: Side) -> Iterator[Cause]:
 class _Way(Record):
     """What each call takes without storage, also one that needs it."""
 
-    added_s: float
-    """How much more that is after, seconds."""
-    longer_s: float
-    """How long it is on the side where it is longer, seconds."""
+    before_s: float
+    """How long that is before, seconds."""
+    after_s: float
+    """How long it is after, seconds."""
     adds_up: bool
-    """Stable calls of that side end on no clock of the storage, in which it could be hidden."""
+    """On the longer side stable calls end on no clock of the storage, which could hide it."""
     served_s: float
     """What of `added_s` is the server's, seconds; 0 where nothing tells that it moved."""
+
+    @property
+    def added_s(self) -> float:
+        """How much more it is after, seconds."""
+        return self.after_s - self.before_s
+
+    @property
+    def longer_s(self) -> float:
+        """How long it is on the side where it is longer, seconds."""
+        return max(self.before_s, self.after_s)
 
 
 def way_of(before: Side, after: Side) -> _Way:
@@ -328,8 +345,8 @@ def way_of(before: Side, after: Side) -> _Way:
         first, second = first + before.way.rtt_s, second + after.way.rtt_s
     longer = before if first > second else after
     return _Way(
-        added_s=second - first,
-        longer_s=max(first, second),
+        before_s=first,
+        after_s=second,
         adds_up=longer.measured.absorbs is False,
         served_s=served[1] - served[0],
     )
@@ -479,4 +496,5 @@ def _beyond(row: OperationChange, shift: float, way: _Way) -> bool:
         way.adds_up or (before if way.added_s < 0 else after) <= HARDLY * way.longer_s
     ):
         rest -= brought
-    return rest >= STORAGE * max(before, after)
+    stored = max(before - way.before_s, after - way.after_s)
+    return rest >= max(STORAGE * stored, NOTABLE * max(before, after))

@@ -363,6 +363,12 @@ def remarks(model: Model) -> list[str]:
             "allow: that goes with the round trip, so that a shorter one makes it shorter, too, "
             "and a faster link does not."
         )
+    if model.windows_full:
+        told.append(
+            f"For {units.duration(model.full_windows_s)} data moved one full TCP window in each "
+            "round trip: a shorter one makes that shorter, too, and a larger window does; a faster "
+            "link does not."
+        )
     told += forecasts.several(model, "what each would take stands below")
     told += _slow(model) + _unsure(model)
     if model.clock_tick_s is not None:

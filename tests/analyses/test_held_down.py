@@ -1,19 +1,27 @@
-"""What another round trip makes of transfers that lost segments hold down."""
+"""What another round trip makes of transfers that lost segments or full windows hold down."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from pcapnfs.analyses.forecasts import what_if
 from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
-from pcapnfs.analyses.forecasts.held_down import NOTHING, Moved, held_down, moved
+from pcapnfs.analyses.forecasts.held_down import (
+    NOTHING,
+    UNLIKE,
+    Moved,
+    held_down,
+    moved,
+)
 from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.what_if import Scenario
+from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
@@ -29,6 +37,14 @@ RATE = LossRate(
     bytes_per_s=1.2e6, allowed_bytes_per_s=1.2e6, time_s=3.6,
 )  # fmt: skip
 """All that moved."""
+
+
+WINDOW = FullWindow(
+    client="10.0.0.2", server="10.0.0.1", receiver="client", connections=1, busy_connections=1,
+    window_bytes=47_000, scaled=True, rtt_s=RTT_S, turn_s=RTT_S, stood_s=3.0,
+    time_s={"transfer": 2.4, "read": 0.6},
+)  # fmt: skip
+"""Most of what moved."""
 
 
 @pytest.fixture(autouse=True)
@@ -150,6 +166,26 @@ def test_half_of_the_network_is_forecast_alike_on_top_of_a_given_one(trace: Trac
     )
 
 
+def test_a_full_window_goes_round_once_in_each_round_trip(trace: Trace) -> None:
+    measured = replace(measure(trace), full_windows=(WINDOW,))
+    assert moved(measured).full_s == pytest.approx(3.0)
+    for rtt_s in (0.005, 0.08):
+        plain, *_ = given(trace, measure(trace), rtt_s)
+        forecast, low, high = given(trace, measured, rtt_s)
+        added = 3.0 * (rtt_s / RTT_S - 1)
+        assert forecast - plain == pytest.approx(added)
+        assert low == pytest.approx(plain + added - UNLIKE * abs(added), abs=0.1)
+        assert high == pytest.approx(plain + added + UNLIKE * abs(added), abs=0.1)
+    # No window goes round in less than nothing.
+    assert held_down(moved(measured), -2 * RTT_S).saved == pytest.approx(3.0 / 3.6)
+
+
+def test_lost_segments_come_before_full_windows(trace: Trace) -> None:
+    both = replace(held(trace), full_windows=(WINDOW,))
+    assert moved(both).full_s == 0.0
+    assert held_down(moved(both), 0.01) == held_down(moved(held(trace)), 0.01)
+
+
 def test_what_stood_still_may_go_with_it(trace: Trace) -> None:
     measured = held(trace)
     rates = (replace(RATE, time_s=1.8),)
@@ -174,20 +210,23 @@ def test_where_something_else_sets_the_pace_it_stays(
     assert not model(trace, measured=measured).held_down
 
 
+@pytest.mark.parametrize("holding", [{"loss_rates": (RATE,)}, {"full_windows": (WINDOW,)}])
 @pytest.mark.parametrize("change", ["given", "rtt", "local"])
-def test_a_client_is_held_down_as_in_a_capture_of_its_own(trace: Trace, change: str) -> None:
+def test_a_client_is_held_down_as_in_a_capture_of_its_own(
+    trace: Trace, change: str, holding: dict[str, Any]
+) -> None:
     def of(told: Model | ClientForecast) -> Scenario:
         return next(each for each in told.what_if if each.change == change)
 
     shorter = Overrides(rtt_s=0.005)
-    alone = of(model(trace, shorter, measured=held(trace)))
+    alone = of(model(trace, shorter, measured=replace(measure(trace), **holding)))
     plain = of(model(trace, shorter))
     rows = [*run(), *run("10.0.0.3", 1, 2 * FILES)]
     with trace_of(calls=rows, files=OBJECTS, connections=[path(), path("10.0.0.3", 1)]) as both:
         measured = measure(both)
         assert measured.clients is not None
         each = tuple(
-            replace(clock, loss_rates=(RATE,) if clock.client == RATE.client else ())
+            replace(clock, **holding) if clock.client == RATE.client else clock
             for clock in measured.clients.each
         )
         measured = replace(measured, clients=replace(measured.clients, each=each))
@@ -209,4 +248,9 @@ def test_the_round_trip_as_it_is_changes_nothing(trace: Trace) -> None:
 def test_the_screen_says_so(trace: Trace) -> None:
     told = " ".join(remarks(model(trace, measured=held(trace))))
     assert "For 3.60 s data moved at the pace that lost segments allow" in told
-    assert "pace that lost" not in " ".join(remarks(model(trace)))
+    plain = " ".join(remarks(model(trace)))
+    assert "pace that lost" not in plain
+    stood = replace(measure(trace), full_windows=(WINDOW,))
+    words = "For 3.00 s data moved one full TCP window in each round trip"
+    assert words in " ".join(remarks(model(trace, measured=stood)))
+    assert words not in plain

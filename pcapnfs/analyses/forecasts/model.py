@@ -172,6 +172,9 @@ class Model(Record):
     held_down_s: float
     """What of the clock moved data at the pace that lost segments allow, seconds: it goes with the
     round trip in a forecast with another one, whose range holds what chance may lose."""
+    full_windows_s: float
+    """What of the clock data moved, or began to, as full TCP windows allow, seconds: it goes with
+    the round trip likewise, in as many as before. 0 where lost segments hold transfers down."""
     persist_by_op: tuple[KindOfStable, ...]
     """Persistence by kind of stable call."""
     resent: bool
@@ -219,6 +222,11 @@ class Model(Record):
     def held_down(self) -> bool:
         """Whether much of it moves at the pace that lost segments allow, and is not another's."""
         return self.held_down_s > LEFT_OUT * (self.measured_s or 0.0)
+
+    @property
+    def windows_full(self) -> bool:
+        """Whether much of it moves as full TCP windows allow."""
+        return self.full_windows_s > LEFT_OUT * (self.measured_s or 0.0)
 
     @property
     def unlike(self) -> bool:
@@ -358,6 +366,7 @@ def _finished(
         clock_tick_s=None,
         absorbs_rtt=None,
         held_down_s=moved(measured).held_s,
+        full_windows_s=moved(measured).full_s,
         persist_by_op=(),
         resent=mostly_resent(measured, given),
         inputs=inputs_of(measured, given, costs),

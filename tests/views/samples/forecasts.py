@@ -53,6 +53,7 @@ def model() -> Model:
         clock_tick_s=None,
         absorbs_rtt=True,
         held_down_s=0.0,
+        full_windows_s=0.0,
         persist_by_op=(
             KindOfStable("WRITE", 1000, 4e-3),
             KindOfStable("CREATE", 1000, 2e-3),
@@ -126,6 +127,7 @@ def poor_model() -> Model:
         vantage="between",
         absorbs_rtt=None,
         held_down_s=0.0,
+        full_windows_s=0.0,
         persist_by_op=(KindOfStable(HOSTILE, 5, None),),
         inputs=(
             Input("files", 1.0, 1.0, "counted"),

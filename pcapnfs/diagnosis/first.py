@@ -34,6 +34,12 @@ OUTAGES = ("no_connection", "unanswered_calls")
 CLIENT = "client_bound"
 """The rule that tells of a client that mostly waits for nothing of NFS."""
 
+SERIALISED = ("open_owner_serialised", "directory_serialised", "session_slots", "concurrency_cap")
+"""Rules of calls that wait for one another, however many programs there are."""
+
+ROUND_TRIPS = "round_trip_bound"
+"""The rule whose advice is to do more at once: in vain before those are mended."""
+
 FAILING = ("no_space", "io_errors")
 """Rules of what a server refused for a fault or lack of its own, where that is a problem: a program
 may have ended before its time, so that how long it took says little."""
@@ -59,8 +65,8 @@ def to_do(findings: Sequence[Finding], whole_s: float) -> ToDo:
     does not come first, but who looks for where the time goes must not miss it.
 
     Of a finding that costs hardly anything nothing is told: what is worth knowing need not be worth
-    doing. Where none costs more, and the client itself takes much of the time, that is where to
-    look; nothing where all are such notes.
+    doing. Where none costs more, or what does is a note that speaks of time in general, and the
+    client itself takes much of the time, that is where to look; nothing where all are such notes.
 
     Args:
         findings: The findings, gravest first.
@@ -71,6 +77,9 @@ def to_do(findings: Sequence[Finding], whole_s: float) -> ToDo:
     first = _worthwhile(findings, whole_s)
     if first is None:
         return _little_to_gain(findings)
+    if findings[first].severity == "note" and findings[first].general:
+        client = _client(findings)
+        first = first if client is None else client
     if not findings[first].advice:
         return ToDo()
     others = [place for place in range(len(findings)) if place != first]
@@ -133,9 +142,14 @@ def _is_worth(found: Finding, whole_s: float) -> bool:
 
 def _little_to_gain(findings: Sequence[Finding]) -> ToDo:
     """What to look at where no finding costs enough."""
-    client = (place for place, found in enumerate(findings) if found.id == CLIENT and found.advice)
     warned = any(found.severity != "note" for found in findings)
-    return ToDo(first=next(client, None), little_to_gain=warned)
+    return ToDo(first=_client(findings), little_to_gain=warned)
+
+
+def _client(findings: Sequence[Finding]) -> int | None:
+    """The finding on a client that mostly waits for nothing of NFS."""
+    places = (place for place, found in enumerate(findings) if found.id == CLIENT and found.advice)
+    return next(places, None)
 
 
 def _first(findings: Sequence[Finding]) -> int:
@@ -146,7 +160,8 @@ def _first(findings: Sequence[Finding]) -> int:
     The gravest only sums up where it speaks of time in general, others that are about the same
     client have claimed a part of what it costs, and one of them more than is left to it, or, if
     that is a problem as well, half as much: what is advised in general spares a part of the time,
-    and what mends one cause spares all that it costs.
+    and what mends one cause spares all that it costs. A problem that keeps programs from doing more
+    at once comes before the advice to do that, whatever it costs.
     """
     gravest, *_ = findings
     for place, found in enumerate(findings):
@@ -164,6 +179,9 @@ def _first(findings: Sequence[Finding]) -> int:
         if place and found.severity != "note" and found.advice and _share_a_client(found, gravest)
     ]
     causes = [each for each in others if each[1].severity == "problem" and not each[1].general]
+    serialised = [place for place, found in causes if found.id in SERIALISED]
+    if gravest.id == ROUND_TRIPS and serialised:
+        return serialised[0]
     for among, share in ((causes, AS_GRAVE), (others, 1.0)):
         dearest = max(among, key=lambda each: each[1].cost_s or 0.0, default=None)
         if dearest and (dearest[1].cost_s or 0.0) > share * (gravest.cost_s or 0.0):

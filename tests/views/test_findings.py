@@ -220,7 +220,38 @@ def test_where_nothing_costs_much_it_is_the_client_that_is_looked_at() -> None:
     note = replace(second, severity="note", cost_share=0.1)
     assert _to_do((small, note, client))[0].startswith(look)
     assert _to_do((note, client)) == ["To do first: Ask less."]
+    # What time goes into in general is no more than what the client does with the rest of it.
+    assert _to_do((replace(note, general=True), client)) == [look]
+    assert _to_do((replace(note, general=True),)) == ["To do first: Ask less."]
+    assert _to_do((replace(second, general=True), client)) == ["To do first: Ask less."]
     assert _to_do((small, note)) == ["No warning costs as much as 5.0 % of the time."]
+
+
+@pytest.mark.parametrize(
+    ("general", "cause", "severity", "is_first"),
+    [
+        ("round_trip_bound", "open_owner_serialised", "problem", True),
+        ("round_trip_bound", "session_slots", "problem", True),
+        ("round_trip_bound", "open_owner_serialised", "warning", False),
+        ("round_trip_bound", "getattr_storm", "problem", False),
+        # Its advice is another one.
+        ("persistence_bound", "open_owner_serialised", "problem", False),
+    ],
+)
+def test_what_lets_nobody_do_more_at_once_comes_before_the_advice_to_do_so(
+    general: str, cause: str, severity: Severity, is_first: bool
+) -> None:
+    sample = samples.findings().findings[0]
+    more = replace(
+        sample, id=general, general=True, cost_s=20.0, saving_s=40.0,
+        advice=(Advice("Do more at once."),),
+    )  # fmt: skip
+    order = replace(
+        sample, id=cause, severity=severity, cost_s=10.0, saving_s=10.0,
+        advice=(Advice("Mount with vers=4.1."),),
+    )  # fmt: skip
+    first, *_ = _to_do((more, order))
+    assert first == f"To do first: {'Mount with vers=4.1.' if is_first else 'Do more at once.'}"
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class Moved(Record):
         """What moved, or began later, as full windows allow; lost segments come first."""
         if self.held_s:
             return 0.0
-        return min(sum(each.cost_s for each in self.windows), self.beyond_s)
+        return min(sum(each.cost_s for each in self.windows), max(0.0, self.beyond_s))
 
 
 NOTHING_MOVED = Moved()

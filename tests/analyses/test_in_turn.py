@@ -53,6 +53,29 @@ def test_with_more_the_quick_overtake_the_slow() -> None:
         assert found.overtook > found.apart / 2
 
 
+def test_small_calls_that_are_answered_before_others_are_counted() -> None:
+    """A GETATTR 1 ms after each READ; every other one waits for all that came before it."""
+    rows = reads(threads=1)
+    times = [(int(str(row["call_time"])), int(str(row["reply_time"]))) for row in rows]
+    small: list[Row] = []
+    for place, (came, _) in enumerate(times):
+        begin = came + MILLISECOND
+        end = begin + 1 if place % 2 else 1 + max(last for first, last in times if first < begin)
+        small.append(
+            call(
+                1000 + place, "GETATTR", 1, file=100 + place, call_first_time=begin,
+                call_time=begin, reply_first_time=end, reply_time=end, srt=end - begin,
+            )
+        )  # fmt: skip
+    with trace_of(calls=[*rows, *small]) as trace:
+        (found,) = in_turn(trace, server_times(trace))
+    assert (found.small, found.small_overtook) == (240, 120)
+    # Calls on data are none of them.
+    with trace_of(calls=[*rows, *({**row, "op": "WRITE"} for row in small)]) as trace:
+        (other,) = in_turn(trace, server_times(trace))
+    assert (other.small, other.small_overtook, other.behind) == (0, 0, found.behind)
+
+
 def test_calls_about_one_file_wait_for_its_lock() -> None:
     with trace_of(calls=reads(threads=1, files=1)) as trace:
         assert in_turn(trace, server_times(trace)) == ()

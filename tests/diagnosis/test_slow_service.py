@@ -94,6 +94,29 @@ def test_where_small_calls_are_fast_it_is_the_disks(small_s: float, first: str) 
 
 
 @pytest.mark.parametrize(
+    ("behind", "small", "overtook", "told"),
+    [
+        # Small calls came when a thread was free.
+        (30, 0, 0, True),
+        (30, 10, 4, True),
+        (30, 10, 5, False),
+        # Nearly all came one after the other.
+        (29, 0, 0, False),
+    ],
+)
+def test_small_calls_tell_disks_from_threads_where_they_come_behind_others(
+    behind: int, small: int, overtook: int, *, told: bool
+) -> None:
+    small_calls = replace(LOOKUPS, median_s=0.001, sure_s=0.001, mean_s=0.001)
+    queue = InTurn("10.0.0.1", behind, 0, 17.7, 0.02, small, overtook)
+    elsewhere = replace(queue, server="10.0.0.9", behind=500)
+    material = replace(found(READ, small_calls), in_turn=(elsewhere, queue))
+    (seen,) = seen_by(RULE, material)
+    assert ("nothing tells the disks from" in seen.seen) is told
+    assert seen.advice[0].action.startswith("On the server, look at" if told else "Small calls are")
+
+
+@pytest.mark.parametrize(
     ("share", "path", "told"),
     [
         (0.5, "a/b", " Of the READs' time 50.0 % went into a/b."),

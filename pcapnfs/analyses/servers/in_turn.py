@@ -19,14 +19,17 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
-from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.server_times import ServerTime
     from pcapnfs.trace import Trace
 
-READS = columns.of(calls="call server callback file directory call_time reply_time transmissions")
+READS = columns.of(
+    calls="call server callback file directory op call_time reply_time transmissions"
+)
 """The columns that the query here reads."""
 
 SLOW_S = 0.005
@@ -55,6 +58,10 @@ class InTurn(Record):
     """How many would have been if each took its time by itself: the mean over `EARLIER`."""
     median_s: float
     """Median of what those that came behind others took until their reply, seconds."""
+    small: int = 0
+    """Those of them that need neither storage nor data (`SMALL_OPERATIONS`)."""
+    small_overtook: int = 0
+    """Those of these that were answered before one that had come earlier."""
 
 
 def in_turn(trace: Trace, times: Iterable[ServerTime]) -> tuple[InTurn, ...]:
@@ -84,14 +91,23 @@ def of_servers(trace: Trace, addresses: Iterable[str]) -> tuple[InTurn, ...]:
         return ()
     rows = trace.rows(_QUERY, {"servers": given.text(servers)})
     return tuple(
-        InTurn(str(server), integer(behind), integer(overtook), float(apart), took_ns / NANOSECONDS)
-        for server, behind, overtook, apart, took_ns in rows
+        InTurn(
+            str(server),
+            integer(behind),
+            integer(overtook),
+            float(apart),
+            took_ns / NANOSECONDS,
+            integer(small),
+            integer(small_overtook),
+        )
+        for server, behind, overtook, apart, took_ns, small, small_overtook in rows
     )
 
 
 _QUERY = f"""
     with answered as (
         select call, server, coalesce(file, directory) as object, call_time, reply_time,
+               coalesce({among("op", SMALL_OPERATIONS)}, false) as small,
                lag(object) over came as object_before,
                {
     ", ".join(
@@ -105,7 +121,7 @@ _QUERY = f"""
         window came as (partition by server order by call_time, call)
     ),
     seen as (
-        select server, reply_time - call_time as took,
+        select server, reply_time - call_time as took, small,
                max(reply_time) over before > call_time and object <> object_before as behind,
                max(reply_time) over before > reply_time as overtook,
                {
@@ -121,6 +137,6 @@ _QUERY = f"""
     select server, count(*), count(*) filter (overtook),
            ({" + ".join(f"count(*) filter (overtook_{earlier})" for earlier in EARLIER)})
                / {len(EARLIER)},
-           median(took)
+           median(took), count(*) filter (small), count(*) filter (small and overtook)
     from seen where behind group by server order by server
 """

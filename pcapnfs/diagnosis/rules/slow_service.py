@@ -87,6 +87,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
         warm = busy(material, server, values) if "small" in kinds else None
         queue = in_turn.get(server) if slower and warm is None else None
+        alone = _alone(material, server, values)
+        untold = alone and queue is None and _may_queue(material, server, values)
         claims = _claims(operations, values, large, small_s)
         other = is_other_server(material, server)
         if warm is not None:
@@ -102,6 +104,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{', '.join(_told(each) for each in operations[:TOLD])}."
             + "".join(_of_file(each) for each in operations[:TOLD])
             + ("" if queue is None else _in_turn(queue))
+            + (_UNTOLD if untold and warm is None and kinds != ["small"] else "")
             + ("" if warm is None else _warm(warm)),
             why=" ".join(
                 _WHY_BUSY if kind == "small" and warm is not None else _WHY[kind] for kind in kinds
@@ -111,7 +114,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 server,
                 kinds,
                 in_turn=queue is not None,
-                alone=_alone(material, server, values),
+                alone=alone and not untold,
                 other=other,
             )
             if warm is None
@@ -288,6 +291,18 @@ def _alone(material: Material, server: str, values: Values) -> bool:
     return bool(small) and all(each.median_s <= values[SMALL.name] for each in small)
 
 
+def _may_queue(material: Material, server: str, values: Values) -> bool:
+    """Whether calls may wait for one of its threads while small ones are fast.
+
+    So it may be where many calls came behind others, unless small ones were among them and were
+    answered first: those that come while nothing else is under way find a thread that is free.
+    """
+    found = next((each for each in material.in_turn if each.server == server), None)
+    if found is None or found.behind < values[LEAST.name]:
+        return False
+    return not found.small or 2 * found.small_overtook < found.small
+
+
 def _title(server: str, named: Sequence[ServerTime], *, in_turn: bool, slower: bool) -> str:
     if in_turn:
         return f"The server {server} {ONE_BY_ONE}"
@@ -330,6 +345,12 @@ def _severity(
         return "note"
     return by_cost(material, claims, sure=worst >= values[SUN.name])
 
+
+_UNTOLD = (
+    " Small calls are fast, but hardly any of them came while others waited and was answered "
+    "first: nothing tells the disks from a server with too few threads."
+)
+"""What is said where calls may wait for a thread."""
 
 _WHY = {
     "small": "Small calls are answered from memory: below a millisecond on a server that has the "

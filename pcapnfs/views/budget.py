@@ -257,14 +257,17 @@ def _outside(budget: Budget, phases: Sequence[Phase]) -> list[str]:
         (phases[0].start_s, "before the first call"),
         (budget.wall_s - last.start_s - last.budget.wall_s, "after the last reply"),
     ]
-    if sum(time_s for time_s, _ in parts) < OUTSIDE_SHARE * budget.wall_s:
+    outside_s = sum(time_s for time_s, _ in parts)
+    if outside_s < OUTSIDE_SHARE * budget.wall_s:
         return []
+    # Where nothing can be seen of calls, that time is not booked to the client.
+    whose = "The client's time" if outside_s <= budget.client_s else "The wall clock"
     each = [
         f"{units.duration(time_s)} {when}"
         for time_s, when in parts
         if time_s >= TOLD_SHARE * budget.wall_s
     ]
-    return [f"The client's time includes {' and '.join(each)}."]
+    return [f"{whose} includes {' and '.join(each)}."]
 
 
 def _by_row(times: Mapping[str, float]) -> str:

@@ -35,8 +35,17 @@ STYLES = {"problem": "bold red", "warning": f"bold {WARNING}", "note": "dim"}
 SHARED = "+ shared"
 """What stands behind a cost beside which other findings have claimed as much, or more."""
 
+ALL_SHARED = "shared"
+"""What stands behind a cost all of which others have claimed."""
+
 MORE_SHARED = f"{SHARED}: half or more of its cost is counted in other findings already."
-"""What that means."""
+"""What the one means …"""
+
+WHOLLY_SHARED = f"{ALL_SHARED}: all of its cost is."
+"""… and the other, behind that …"""
+
+ONLY_SHARED = f"{ALL_SHARED}: all of its cost is counted in other findings already."
+"""… or alone."""
 
 IN_SHORT = 6
 """Findings that the summary and the report name before all others."""
@@ -63,10 +72,18 @@ def screen(
     )
 
 
-def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType]:
-    """The block of the summary: a line for each of the gravest."""
+def in_short(
+    findings: Sequence[Finding], judged: Judged, *, unread: bool = False
+) -> list[RenderableType]:
+    """The block of the summary: a line for each of the gravest.
+
+    Args:
+        findings: The findings, gravest first.
+        judged: What was decided of them.
+        unread: Most of the traffic could not be read.
+    """
     if not findings:
-        return [note(in_a_sentence(findings, judged))]
+        return [note(in_a_sentence(findings, judged, unread=unread))]
     shown = findings[:IN_SHORT]
     rows = [[found.severity, cost(found), sentence(found.title), found.id] for found in shown]
     columns = (
@@ -76,13 +93,22 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
         Column("rule", align="left", priority=1),
     )
     rest = len(findings) - len(shown)
-    more = f"{units.counted(rest, 'more', 'more')}; " if rest else ""
+    more = f"{units.counted(rest, 'more finding')}; " if rest else ""
     return [
         FittedTable(columns, rows),
-        *([note(MORE_SHARED)] if any(found.mostly_shared for found in shown) else ()),
+        *(note(line) for line in about_shares(shown)),
         *(note(line) for line in first_to_do(findings, judged)),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
+
+
+def about_shares(findings: Sequence[Finding]) -> list[str]:
+    """What the words behind their costs mean, a line where there are any."""
+    mostly = any(found.mostly_shared for found in findings)
+    wholly = any(found.all_shared for found in findings)
+    if mostly:
+        return [f"{MORE_SHARED} {WHOLLY_SHARED}" if wholly else MORE_SHARED]
+    return [ONLY_SHARED] if wholly else []
 
 
 def failing(findings: Sequence[Finding]) -> list[str]:
@@ -129,14 +155,22 @@ def forecast_without(
     if judged.to_do.first is None or without_s is None:
         return []
     first, left = findings[judged.to_do.first], units.duration(without_s)
-    return [f"Forecast without what {first.id} costs: {left} instead of {units.duration(run_s)}."]
+    title = sentence(first.title)
+    return [f'Forecast without "{title}": {left} instead of {units.duration(run_s)}.']
 
 
-def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
-    """How many there are, and how much of the time they explain."""
+def in_a_sentence(findings: Sequence[Finding], judged: Judged, *, unread: bool = False) -> str:
+    """How many there are, and how much of the time they explain.
+
+    Args:
+        findings: The findings, gravest first.
+        judged: What was decided of them.
+        unread: Most of the traffic could not be read: that nothing was found does not say much.
+    """
     looked = units.counted(judged.checked, "rule")
     if not findings:
-        return f"Nothing found by {looked}."
+        little = ", most of which need what could not be read" if unread else ""
+        return f"Nothing found by {looked}{little}."
     counts = [
         units.counted(number, severity)
         for severity in STYLES
@@ -159,7 +193,7 @@ def cost(found: Finding) -> str:
     if found.cost_s is None or found.saving_s is None:
         return ""
     if found.all_shared:
-        return f"{units.duration(found.saving_s)}, shared"
+        return f"{units.duration(found.saving_s)}, {ALL_SHARED}"
     return f"{_own(found)} {SHARED}" if found.mostly_shared else _own(found)
 
 

@@ -470,7 +470,7 @@ def lost(loss: Loss, resent_calls: int) -> str:
     if loss.rdma_resent:
         facts.append(f"{units.counted(loss.rdma_resent, 'RDMA packet')} sent again")
     if loss.out_of_order:
-        facts.append(f"{units.count(loss.out_of_order)} out of order")
+        facts.append(f"{units.counted(loss.out_of_order, 'segment')} out of order")
     if loss.missing_bytes:
         facts.append(f"{units.size(loss.missing_bytes)} missing")
     if resent_calls:

@@ -90,7 +90,7 @@ def summary(result: Summary) -> RenderableType:
     return Group(
         _capture(result.capture, result.trust, result.software),
         *_verdict(result.model, result.trust, result.findings),
-        *_findings(result.findings, result.judged),
+        *_findings(result.findings, result.judged, result.trust),
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
@@ -125,8 +125,9 @@ def summary(result: Summary) -> RenderableType:
     )
 
 
-def _findings(found: Sequence[Finding], judged: Judged) -> tuple[RenderableType, ...]:
-    return (_heading("Findings"), *findings.in_short(found, judged))
+def _findings(found: Sequence[Finding], judged: Judged, trust: Trust) -> tuple[RenderableType, ...]:
+    short = findings.in_short(found, judged, unread=trust.mostly_unread)
+    return (_heading("Findings"), *short)
 
 
 def _verdict(model: Model, trust: Trust, found: Sequence[Finding]) -> tuple[RenderableType, ...]:

@@ -247,6 +247,10 @@ def test_calls_of_the_phase_before_are_no_calls_of_this_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("client_s", "begin"),
+    [(99.0, "The client's time includes "), (4.0, "The wall clock includes ")],
+)
+@pytest.mark.parametrize(
     ("before", "after", "told"),
     [
         (0.049, 0.0, None),
@@ -256,15 +260,14 @@ def test_calls_of_the_phase_before_are_no_calls_of_this_one() -> None:
     ],
 )
 def test_what_lies_outside_of_the_run_is_told_of_the_clients_time(
-    before: float, after: float, told: str | None
+    before: float, after: float, told: str | None, client_s: float, begin: str
 ) -> None:
-    """A verdict is of what lies between."""
+    """A verdict is of what lies between; where no call can be seen, it is no client's time."""
     result = samples.time_budget("10.0.0.2")
-    total = replace(result.total, clients=1, wall_s=100.0)
+    total = replace(result.total, clients=1, wall_s=100.0, client_s=client_s)
     run_s = 100.0 * (1 - before - after)
     phase = result.phases[0]
     one = replace(phase, start_s=100.0 * before, budget=replace(phase.budget, wall_s=run_s))
-    begin = "The client's time includes "
     found = [
         line
         for line in budget.remarks(total, phases=(one,))

@@ -88,7 +88,7 @@ def test_text_from_the_capture_stays_text() -> None:
 def test_the_summary_counts_what_it_leaves_out() -> None:
     result = samples.findings()
     many = replace(result, findings=result.findings * 3)
-    assert "3 more; pcapnfs findings says" in samples.render(
+    assert "3 more findings; pcapnfs findings" in samples.render(
         Group(*findings.in_short(many.findings, many.judged)), 80
     )
 
@@ -131,6 +131,38 @@ def test_what_to_do_first_is_what_the_gravest_finding_says() -> None:
         assert bool(_to_do((replace(note, cost_share=share),))) is is_told
     assert _to_do((replace(gravest, advice=()),)) == []
     assert _to_do(()) == []
+
+
+def test_where_most_cannot_be_read_that_nothing_was_found_says_little() -> None:
+    judged = samples.findings().judged
+    said = f"Nothing found by {judged.checked} rules"
+    assert findings.in_a_sentence((), judged) == f"{said}."
+    told = findings.in_a_sentence((), judged, unread=True)
+    assert told == f"{said}, most of which need what could not be read."
+
+
+@pytest.mark.parametrize(
+    ("mostly", "wholly", "told"),
+    [
+        (False, False, None),
+        (True, False, "+ shared: half or more of its cost is counted in other findings already."),
+        (False, True, "shared: all of its cost is counted in other findings already."),
+        (
+            True,
+            True,
+            "+ shared: half or more of its cost is counted in other findings already. shared: all "
+            "of its cost is.",
+        ),
+    ],
+)
+def test_words_behind_costs_are_explained(mostly: bool, wholly: bool, told: str | None) -> None:
+    found = replace(samples.findings().findings[0], cost_s=4.0, cost_share=0.1, saving_s=4.0)
+    shown = (
+        found,
+        *([replace(found, saving_s=8.0)] if mostly else []),
+        *([replace(found, cost_s=0.0, cost_share=0.0)] if wholly else []),
+    )
+    assert findings.about_shares(shown) == ([] if told is None else [told])
 
 
 @pytest.mark.parametrize(
@@ -483,7 +515,7 @@ def test_what_is_to_do_first_is_forecast_beside_other_changes(
     judged = Judged(30, 60.0, 0.0, clients, to_do=to_do(found, 60.0))
     left_s = without_s(found, judged.to_do, clients, run_s)
     assert findings.forecast_without(found, judged, run_s, left_s) == (
-        [] if told is None else [f"Forecast without what noac costs: {told}."]
+        [] if told is None else [f'Forecast without "{first.title}": {told}.']
     )
     assert without_s((), ToDo(), clients, run_s) is None
     assert findings.forecast_without((), replace(judged, to_do=ToDo()), run_s, None) == []

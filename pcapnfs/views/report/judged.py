@@ -38,6 +38,13 @@ FINDINGS = 30
 """Findings that have a card, the gravest."""
 
 
+def sentence(report: Report) -> str:
+    """How many findings there are, and how much of the time they explain."""
+    summary = report.summary
+    unread = summary.trust.mostly_unread
+    return view.in_a_sentence(summary.findings, summary.judged, unread=unread)
+
+
 def in_short(report: Report) -> Table | None:
     """The gravest findings, a line each; None without any."""
     found = report.summary.findings
@@ -53,16 +60,15 @@ def in_short(report: Report) -> Table | None:
         for place, each in enumerate(found[: view.IN_SHORT], 1)
     ]
     hidden = len(found) - len(rows)
-    notes = [f"{units.counted(hidden, 'more', 'more')} below."] if hidden else []
-    if any(each.mostly_shared for each in found[: view.IN_SHORT]):
-        notes.append(view.MORE_SHARED)
+    notes = [f"{units.counted(hidden, 'more finding')} below."] if hidden else []
+    notes += view.about_shares(found[: view.IN_SHORT])
     return table("What was found", columns, rows, more=" ".join(notes))
 
 
 def section(report: Report) -> Section:
     """The findings, gravest first."""
     found = report.summary.findings
-    parts: list[Block] = [Paragraph(view.in_a_sentence(found, report.summary.judged))]
+    parts: list[Block] = [Paragraph(sentence(report))]
     streams = report.summary.capture.streams
     parts += [_card(place, each, streams) for place, each in enumerate(found[:FINDINGS], 1)]
     if len(found) > FINDINGS:

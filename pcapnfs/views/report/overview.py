@@ -34,9 +34,7 @@ def verdict(report: Report) -> Section:
         parts += [Paragraph(quoted(line), "verdict") for line in told]
     elif why := no_verdict(summary.trust) or estimate.too_few(summary.model):
         parts.append(Paragraph(why, "warning"))
-    parts.append(
-        Paragraph(findings_view.in_a_sentence(report.summary.findings, report.summary.judged))
-    )
+    parts.append(Paragraph(judged.sentence(report)))
     if gravest := judged.in_short(report):
         parts.append(gravest)
     to_do = findings_view.first_to_do(summary.findings, summary.judged)

@@ -40,10 +40,15 @@ gc.set_threshold(NEW_OBJECTS)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what commands remember of the one before out of the account that runs the tests."""
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what commands remember of the one before out of the account that runs the tests.
+
+    Processes that tests begin take as much memory as those of users: what the allocator of this one
+    keeps at hand (dev.py), theirs give back.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.delenv("GLIBC_TUNABLES", raising=False)
         yield
 
 

@@ -54,19 +54,21 @@ def test_a_few_late_answers_are_no_longer_network() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "stays"),
+    ("took_ms", "calls", "rtt_ms", "floor_ms", "stays"),
     [
-        pytest.param(behind(disk(27), 1, 1), True, id="each call is slower"),
-        pytest.param(behind(disk(20), 1, 1), False, id="none is"),
-        pytest.param(behind(disk(21), 1, 1), False, id="by less than a tenth"),
-        pytest.param(behind(disk(13), 1, 1), False, id="they are faster"),
-        pytest.param(behind(disk(27), 8, 8), False, id="the network is"),
-        pytest.param(behind(disk(27), 8, 1), False, id="some answers of the network are"),
-        pytest.param(behind(disk(20, 29), 1, 1), True, id="too few to say"),
+        pytest.param(27, 120, 1, 1, True, id="each call is slower"),
+        pytest.param(20, 120, 1, 1, False, id="none is"),
+        pytest.param(21, 120, 1, 1, False, id="by less than a tenth"),
+        pytest.param(13, 120, 1, 1, False, id="they are faster"),
+        pytest.param(27, 120, 8, 8, False, id="the network is"),
+        pytest.param(27, 120, 8, 1, False, id="some answers of the network are"),
+        pytest.param(20, 29, 1, 1, True, id="too few to say"),
     ],
 )
-def test_persistence_moved_where_stable_calls_did(after: Side, stays: bool) -> None:
-    before = behind(disk(20), 1, 1)
+def test_persistence_moved_where_stable_calls_did(
+    took_ms: float, calls: int, rtt_ms: float, floor_ms: float, stays: bool
+) -> None:
+    before, after = behind(disk(20), 1, 1), behind(disk(took_ms, calls), rtt_ms, floor_ms)
     assert clear("persist_s", 19, 26, before, after) is stays
 
 

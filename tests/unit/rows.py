@@ -168,6 +168,10 @@ def _array(column: schema.Column, given: Sequence[Row]) -> NDArray[Any]:
     """The values of a column."""
     other = None if column.nullable else _ZERO.get(column.sql, 0)
     values = [row.get(column.name, other) for row in given]
+    if all(isinstance(value, str) and not value.endswith("\0") for value in values):
+        # DuckDB looks for libraries with each value that may be of any type. Zeros at the end of a
+        # text are none to numpy.
+        return np.array(values, dtype=np.str_)
     whole = None not in values
     return np.array(values, dtype=_NUMBERS.get(column.sql, np.object_) if whole else np.object_)
 

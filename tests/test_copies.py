@@ -13,7 +13,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.record import replace
-from pcapnfs.synth.builder import Capture, Conversation, nfs3
+from pcapnfs.synth.builder import Capture, Conversation, nfs3, rpc
 from pcapnfs.synth.builder.nfs3 import results
 from pcapnfs.synth.builder.packet import Frame
 from tests.damage import rows
@@ -166,3 +166,43 @@ def test_a_copy_that_holds_more_is_read_whenever_it_comes(
                 tables.append(trace.rows("SELECT op, srt, undecoded, file FROM calls"))
     assert len(tables[0]) == CALLS
     assert all(table == tables[0] for table in tables)
+
+
+BURST = 8
+"""Messages that leave at once, in one segment until it is cut."""
+
+
+def bursts(mss: int, *, stamped: bool = True) -> Conversation:
+    """READs of 500 bytes, some at a time, over IPv6."""
+    conversation = Conversation(
+        "fd00::11",
+        "fd00::10",
+        mss=mss,
+        mtu=mss + 100,
+        timestamp_bases=(0, 0) if stamped else None,
+    ).open(T, 7 * MS)
+    for turn in range(CALLS):
+        at, xids = T + (turn + 2) * 20 * MS, range(turn * BURST, (turn + 1) * BURST)
+        calls = [rpc.call(xid, *nfs3.read(b"file", xid * 500, 500)) for xid in xids]
+        replies = [rpc.reply(xid, results.read(bytes(500))) for xid in xids]
+        conversation.send("client", at, b"".join(map(rpc.record, calls)))
+        conversation.send("server", at + 7 * MS, b"".join(map(rpc.record, replies)))
+    return conversation
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+@pytest.mark.parametrize("after_ns", [-20_000, 20_000])
+def test_a_segment_that_was_cut_is_read_from_the_packets_it_became(
+    after_ns: int, stamped: bool, tmp_path: Path
+) -> None:
+    """A host captures what it sends before its card cuts it, and a mirror port what leaves."""
+    wire = bursts(1448, stamped=stamped).frames
+    host = [frame.at(frame.time_ns + after_ns) for frame in bursts(60_000, stamped=stamped).frames]
+    assert max(len(frame.data) for frame in host) > 2 * 1600
+    query = "SELECT xid, op, file, reply_bytes, undecoded FROM calls ORDER BY xid"
+    alone = rows(Capture(wire).write(tmp_path / "wire.pcap"), query)
+    both = Capture(cut([*wire, *host], 1600)).write(tmp_path / "both.pcap")
+    assert len(alone) == CALLS * BURST
+    assert rows(both, query) == alone
+    if stamped:
+        assert rows(both, RESENT) == [(0,)]

@@ -3,11 +3,12 @@
 //! A capture of `-i any` with a snaplen sees a packet first within a tunnel's and then alone, which leaves room
 //! for more of it; of two files that hold the same packets one may be cut. What comes first is decoded, at its
 //! time, and what comes after it is left out. So a packet that was cut waits for its copy, and those behind it
-//! wait with it.
+//! wait with it. What a network card or the kernel will cut has its copy in several packets
+//! ([`Parts`](super::parts::Parts)): where these bring more of it, it is given behind them.
 //!
-//! Takes packets with their numbers; gives them back in the same order, with the same numbers and times. Promises:
-//! memory is [`BYTES_LIMIT`] and one packet. Should two packets be exchanged that are no copies, nothing is lost:
-//! both bring the same bytes of the same stream.
+//! Takes packets with their numbers; gives them back in the same order but for those, with the same numbers and
+//! times. Promises: memory is [`BYTES_LIMIT`] and one packet. Should two packets be exchanged that are no copies,
+//! nothing is lost: both bring the same bytes of the same stream.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -16,6 +17,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::Held;
+use super::parts::{Parts, Stretch};
 use crate::capture::Packet;
 use crate::packet::Payload;
 use crate::packet::outline::{self, Carried, outline};
@@ -31,9 +33,12 @@ const TOLD: usize = 24;
 
 /// A packet that waits.
 struct Waiting {
-    held: Held,
+    /// `None`: it is given further behind.
+    held: Option<Held>,
     /// What it has in common with its copies; `None`: it has none that would bring more.
     print: Option<u64>,
+    /// What it has in common with parts of it, where these may come.
+    flow: Option<u64>,
     /// Bytes that were captured of what it carries.
     captured: usize,
     /// A copy may bring more.
@@ -50,6 +55,7 @@ pub struct Fuller {
     /// How many were given back: the number of the first that waits.
     gone: u64,
     by_print: HashMap<u64, u64, RandomState>,
+    parts: Parts,
     bytes: usize,
     fields: Vec<outline::Placed>,
     /// The one that was given back last, lent until the next.
@@ -68,23 +74,50 @@ impl Fuller {
     #[inline(never)]
     pub fn hold(&mut self, file: usize, frame: u64, packet: &Packet<'_>, waits: bool) {
         let told = self.told(packet);
-        let (print, captured) = told.map_or((None, 0), |(print, payload)| (Some(print), payload.bytes.len()));
-        let cut = told.is_some_and(|(_, payload)| captured < payload.length);
+        let (print, captured) =
+            told.map_or((None, 0), |Told { print, payload, .. }| (Some(print), payload.bytes.len()));
+        let cut = told.is_some_and(|told| captured < told.payload.length);
         let held = Held::of(file, frame, packet, Vec::new());
         self.bytes = self.bytes.saturating_add(held.size());
-        let mut waiting = Waiting { held, print, captured, waits: waits && cut };
-        if let Some(print) = print {
-            let number = self.gone + self.held.len() as u64;
+        let mut waiting = Waiting { held: Some(held), print, flow: None, captured, waits: waits && cut };
+        let number = self.gone + self.held.len() as u64;
+        let mut brought = Vec::new();
+        if let Some(Told { print, stretch, .. }) = told {
             let first = *self.by_print.entry(print).or_insert(number);
-            let place = usize::try_from(first.saturating_sub(self.gone)).unwrap_or(usize::MAX);
-            if let Some(twin) = self.held.get_mut(place) {
+            if let Some(twin) = self.held.get_mut(place(first, self.gone)) {
                 waiting.waits = false;
                 if twin.captured < captured {
                     exchange(twin, &mut waiting);
                 }
+            } else if let Some(stretch) = stretch {
+                if self.parts.take(&stretch, &mut brought) {
+                    waiting.waits = false;
+                } else if waiting.waits && self.parts.wait(&stretch, number) {
+                    waiting.flow = Some(stretch.flow);
+                }
             }
         }
         self.held.push_back(waiting);
+        for number in brought {
+            self.put_behind(number);
+        }
+    }
+
+    /// Puts a packet behind all that came so far: those bring more of what it carries.
+    fn put_behind(&mut self, number: u64) {
+        let Some(waiting) = self.held.get_mut(place(number, self.gone)) else { return };
+        (waiting.waits, waiting.flow) = (false, None);
+        let (held, print) = (waiting.held.take(), waiting.print.take());
+        self.forget(print, number);
+        self.held.push_back(Waiting { held, print: None, flow: None, captured: 0, waits: false });
+    }
+
+    fn forget(&mut self, print: Option<u64>, number: u64) {
+        if let Some(print) = print
+            && self.by_print.get(&print) == Some(&number)
+        {
+            self.by_print.remove(&print);
+        }
     }
 
     /// The next packet, if it waits for nothing any more. `more`: others may follow in the captures.
@@ -92,50 +125,70 @@ impl Fuller {
     #[inline(never)]
     pub fn release(&mut self, more: bool) -> Option<Given<'_>> {
         let full = self.held.len() >= HELD_LIMIT || self.bytes >= BYTES_LIMIT;
-        if more && !full && self.held.front()?.waits {
-            return None;
+        loop {
+            if more && !full && self.held.front()?.waits {
+                return None;
+            }
+            let Waiting { held, print, flow, .. } = self.held.pop_front()?;
+            let number = self.gone;
+            self.gone += 1;
+            self.forget(print, number);
+            if let Some(flow) = flow {
+                self.parts.forget(flow, number);
+            }
+            if let Some(held) = held {
+                self.bytes = self.bytes.saturating_sub(held.size());
+                let held = self.given.insert(held);
+                return Some((held.file, held.frame, held.packet()));
+            }
         }
-        let Waiting { held, print, .. } = self.held.pop_front()?;
-        let number = self.gone;
-        self.gone += 1;
-        self.bytes = self.bytes.saturating_sub(held.size());
-        if let Some(print) = print
-            && self.by_print.get(&print) == Some(&number)
-        {
-            self.by_print.remove(&print);
-        }
-        let held = self.given.insert(held);
-        Some((held.file, held.frame, held.packet()))
     }
 
     /// What a packet has in common with its copies, and what it carries.
-    fn told<'a>(&mut self, packet: &Packet<'a>) -> Option<(u64, Payload<'a>)> {
+    fn told<'a>(&mut self, packet: &Packet<'a>) -> Option<Told<'a>> {
         self.fields.clear();
         let mut print = self.by_print.hasher().build_hasher();
-        let payload = match outline(packet, &mut self.fields) {
+        let (payload, stretch) = match outline(packet, &mut self.fields) {
             Carried::Segment(segment) if segment.payload.length > 0 => {
                 (segment.source, segment.destination, segment.flags, segment.options).hash(&mut print);
                 (segment.sequence, segment.acknowledgement, segment.window).hash(&mut print);
-                segment.payload
+                (segment.payload, self.parts.stretch(&segment, packet.time_ns))
             }
             Carried::Datagram(datagram) => {
                 let bytes = datagram.payload.bytes;
                 (datagram.source, datagram.destination, bytes.get(..TOLD)?).hash(&mut print);
-                datagram.payload
+                (datagram.payload, None)
             }
             _ => return None,
         };
         payload.length.hash(&mut print);
-        Some((print.finish(), payload))
+        Some(Told { print: print.finish(), payload, stretch })
     }
+}
+
+/// What is told of a packet.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    /// What it has in common with its copies.
+    print: u64,
+    payload: Payload<'a>,
+    /// Of a stream.
+    stretch: Option<Stretch>,
+}
+
+/// The place of a packet among those that wait, of which so many were given back.
+fn place(number: u64, gone: u64) -> usize {
+    usize::try_from(number.saturating_sub(gone)).unwrap_or(usize::MAX)
 }
 
 /// Gives the bytes of a copy to the packet that came first, and the other way round. Places and times stay.
 fn exchange(twin: &mut Waiting, copy: &mut Waiting) {
-    std::mem::swap(&mut twin.held.bytes, &mut copy.held.bytes);
-    std::mem::swap(&mut twin.held.link, &mut copy.held.link);
-    std::mem::swap(&mut twin.held.wire_length, &mut copy.held.wire_length);
-    std::mem::swap(&mut twin.captured, &mut copy.captured);
+    if let (Some(first), Some(second)) = (&mut twin.held, &mut copy.held) {
+        std::mem::swap(&mut first.bytes, &mut second.bytes);
+        std::mem::swap(&mut first.link, &mut second.link);
+        std::mem::swap(&mut first.wire_length, &mut second.wire_length);
+        std::mem::swap(&mut twin.captured, &mut copy.captured);
+    }
     twin.waits = false;
 }
 
@@ -180,7 +233,8 @@ mod tests {
             take(&mut fuller, true);
         }
         take(&mut fuller, false);
-        assert!(fuller.by_print.is_empty() && fuller.bytes == 0 && !fuller.holding());
+        assert!(fuller.by_print.is_empty() && fuller.parts.is_empty());
+        assert!(fuller.bytes == 0 && !fuller.holding());
         given
     }
 
@@ -193,6 +247,35 @@ mod tests {
         let packets = [cut.clone(), other.clone(), cut.clone(), whole.clone()];
         assert_eq!(given(&packets), [(1, 10, 150), (2, 20, 90), (3, 30, 90), (4, 40, 90)]);
         assert_eq!(given(&[whole, cut, other]), [(1, 10, 150), (2, 20, 90), (3, 30, 90)]);
+    }
+
+    /// A segment with these bytes of a stream, of which a capture keeps so much.
+    fn segment(from: u32, length: usize, snaplen: usize) -> (Vec<u8>, u32) {
+        let [l0, l1] = (40 + length as u16).to_be_bytes();
+        let mut frame = vec![0; 12];
+        frame.extend([8, 0, 0x45, 0, l0, l1, 0, 7, 0, 0, 64, 6, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1]);
+        frame.extend([3, 132, 8, 1]);
+        frame.extend(from.to_be_bytes());
+        frame.extend([0, 0, 0, 1, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+        frame.resize(54 + length, 7);
+        let wire = frame.len() as u32;
+        frame.truncate(snaplen);
+        (frame, wire)
+    }
+
+    #[test]
+    fn what_is_in_parts_behind_it_is_given_behind_them() {
+        let whole = segment(0, 2_500, 154);
+        let parts = [(0, 1_000), (1_000, 1_000), (2_000, 500)];
+        let [one, two, three] = parts.map(|(from, length)| segment(from, length, 1_054));
+        let between = datagram(1, 0, 900);
+        let packets = [between.clone(), whole, one, two, between, three, segment(2_500, 10, 64)];
+        let order: Vec<_> =
+            given(&packets).into_iter().map(|(frame, _, captured)| (frame, captured)).collect();
+        assert_eq!(order, [(1, 142), (3, 1_054), (4, 1_054), (5, 142), (6, 554), (2, 154), (7, 64)]);
+        let lacks_one = [&packets[..3], &packets[4..]].concat();
+        let order: Vec<_> = given(&lacks_one).into_iter().map(|(frame, ..)| frame).collect();
+        assert_eq!(order, [1, 2, 3, 4, 5, 6]);
     }
 
     #[test]

@@ -16,6 +16,8 @@
 
 mod fuller;
 
+mod parts;
+
 mod restore;
 
 use std::cmp::Reverse;

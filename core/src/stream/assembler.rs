@@ -171,6 +171,12 @@ impl Assembler {
         self.next.is_some_and(|next| usize::try_from(next.ahead_of(first)) == Ok(self.run))
     }
 
+    /// Whether this number is among those that were delivered or given up, as far back as is remembered.
+    pub fn has_passed(&self, sequence: SeqNumber) -> bool {
+        let by = self.next.map(|next| usize::try_from(next.ahead_of(sequence)));
+        matches!(by, Some(Ok(by)) if by <= self.run)
+    }
+
     /// The first segment that waits for a hole to be filled.
     pub fn waiting(&self) -> Option<Waiting> {
         let Held { sequence, clock, stamp, .. } = *self.disorder.as_ref()?.held.front()?;

@@ -188,6 +188,14 @@ impl Direction {
             && self.acknowledged == Some(acknowledged)
     }
 
+    /// Whether a number is none of what was under way last, or goes on behind it: the other side acknowledged what
+    /// follows it, or it is beyond all that was sent.
+    pub(super) fn is_elsewhere(&self, number: SeqNumber) -> bool {
+        let behind = self.acknowledged.is_some_and(|until| number.ahead_of(until) < 0);
+        // FIN counts as one more.
+        behind || self.assembler.next().is_some_and(|next| number.ahead_of(next) > 1)
+    }
+
     /// Whether the other side has acknowledged all that was sent.
     #[inline]
     pub(super) fn is_received(&self) -> bool {

@@ -169,8 +169,9 @@ impl Connections {
         let (side, id) = self.connection(&segment.source, &segment.destination, Transport::Tcp, stamp);
         // A SYN with data on a pair of ports in use is no opening but a damaged packet.
         let opens = segment.flags.syn() && !segment.flags.ack() && segment.payload.length == 0;
-        let another =
-            |state: &State| opens && state.reused_by(side, segment) || state.succeeded_by(side, segment);
+        let another = |state: &State| {
+            opens && state.reused_by(side, segment) || state.succeeded_by(side, segment, stamp.time_ns)
+        };
         let id = if self.states.get(id).is_some_and(another) {
             self.flush_one(id, &mut sink);
             let before = id;

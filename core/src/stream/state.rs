@@ -154,11 +154,30 @@ impl State {
             && !answered.is_some_and(|ahead| (0..=TAIL_LIMIT).contains(&ahead))
     }
 
-    /// Whether a segment from `side` is one of a new connection on the same pair of ports, whose opening is
-    /// not in the capture: this one was reset, and never had so much under way.
-    pub(super) fn succeeded_by(&self, side: Side, segment: &Segment<'_>) -> bool {
-        let elsewhere = |next| SeqNumber(segment.sequence).ahead_of(next).unsigned_abs() > WINDOW as u64;
-        self.reset && !segment.flags.rst() && self.directions.of(side).assembler.next().is_some_and(elsewhere)
+    /// Whether a segment from `side`, which comes now, is one of a new connection on the same pair of ports, whose
+    /// SYN is not in the capture: this one is over, and it is not among what was under way then.
+    pub(super) fn succeeded_by(&self, side: Side, segment: &Segment<'_>, now_ns: i64) -> bool {
+        if segment.flags.rst() || !self.is_over() {
+            return false;
+        }
+        let (own, other) = (self.directions.of(side), self.directions.of(side.other()));
+        let sequence = SeqNumber(segment.sequence).advance(usize::from(segment.flags.syn()));
+        let far = |next| sequence.ahead_of(next).unsigned_abs() > WINDOW as u64;
+        if self.reset && own.assembler.next().is_some_and(far) {
+            return true; // Never was so much under way.
+        }
+        let silent_ns = now_ns.saturating_sub(self.connection.last.time_ns);
+        let acknowledged = SeqNumber(segment.acknowledgement);
+        let elsewhere = own.is_elsewhere(sequence) && other.is_elsewhere(acknowledged);
+        // A late copy of what came has both among what has passed.
+        let copied = own.assembler.has_passed(sequence) && other.assembler.has_passed(acknowledged);
+        silent_ns > ACKNOWLEDGED_PATIENCE_NS && segment.flags.ack() && elsewhere && !copied
+    }
+
+    /// Whether one side ended it at once, or both did.
+    fn is_over(&self) -> bool {
+        let Sides { low, high } = &self.directions;
+        self.reset || low.fin.is_some() && high.fin.is_some()
     }
 
     /// The side that sends from one end to the other, given as numbers, if they are the ends.

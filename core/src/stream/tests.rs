@@ -715,6 +715,72 @@ fn a_syn_behind_what_answers_it_opens_no_other_connection() {
     assert_eq!(wire.connection().counts.low.segments, 1);
     for another in [300_u32, 0x8000_0000, u32::MAX - 3_000_000] {
         let mut wire = Wire::default();
+/// A connection whose numbers go on to 10,001 and 20,001, and which ends with this.
+fn ended(reset: bool) -> Wire {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 1_000, 0, 0);
+    wire.send(100, 'S', SYN_ACK, 2_000, 1_001, 0);
+    wire.send(200, 'C', ACK, 1_001, 2_001, 9_000);
+    wire.send(300, 'S', ACK, 2_001, 10_001, 18_000);
+    if reset {
+        wire.send(400, 'S', RST_ACK, 20_001, 10_001, 0);
+    } else {
+        wire.send(400, 'S', FIN_ACK, 20_001, 10_001, 0);
+        wire.send(500, 'C', FIN_ACK, 10_001, 20_002, 0);
+    }
+    wire
+}
+
+#[test]
+fn behind_its_end_numbers_beside_those_of_a_connection_are_another_one() {
+    // From which the stream of either side goes on: before all there was, a little or far behind it, or amid it
+    // if the other is not.
+    let places = [(500, 700), (500, 30_000), (12_000, 700), (50_000_000, 60_000_000), (500, 9_000)];
+    for ((client, server), reset) in places.into_iter().flat_map(|place| [(place, true), (place, false)]) {
+        let mut wire = ended(reset);
+        wire.send(600, 'C', ACK, 10_001, 20_001, 0);
+        let first = wire.id;
+        wire.send(30_000, 'C', ACK, client, server, 100);
+        assert_ne!(wire.id, first, "{client} {server} {reset}");
+        assert_eq!(wire.connection().counts.low.segments, 1);
+        let second = wire.id;
+        wire.send(30_500, 'S', ACK, server, client + 100, 50);
+        assert_eq!(wire.id, second);
+    }
+}
+
+#[test]
+fn behind_its_end_what_was_under_way_or_comes_again_is_of_the_same_connection() {
+    for reset in [true, false] {
+        for (from, flags, sequence, acknowledgement, length) in [
+            ('C', ACK, 10_001, 2_001, 100),    // It goes on, and has not heard of the end.
+            ('C', ACK, 10_001, 20_001, 100),   // The same once the answer came.
+            ('C', ACK, 10_000, 20_001, 1),     // A keepalive.
+            ('S', ACK, 2_001, 10_001, 18_000), // Sent again, since no acknowledgement came.
+            ('S', SYN_ACK, 2_000, 1_001, 0),   // Late copies.
+            ('C', ACK, 1_001, 2_001, 9_000),
+        ] {
+            let mut wire = ended(reset);
+            let first = wire.id;
+            wire.send(30_000, from, flags, sequence, acknowledgement, length);
+            assert_eq!(wire.id, first, "{from} {flags} {sequence} {acknowledgement} {reset}");
+        }
+    }
+}
+
+#[test]
+fn numbers_beside_those_of_a_connection_are_not_another_one_while_it_may_go_on() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1_001, 2_001, 9_000);
+    wire.send(300, 'S', ACK, 2_001, 10_001, 18_000);
+    let first = wire.id;
+    wire.send(30_000, 'C', ACK, 500, 700, 100); // Nothing ended it.
+    assert_eq!(wire.id, first);
+    wire.send(30_400, 'S', RST_ACK, 20_001, 10_001, 0);
+    wire.send(31_000, 'C', ACK, 500, 700, 100); // It may have crossed the reset.
+    assert_eq!(wire.id, first);
+}
+
         let first = answered(&mut wire);
         wire.send(1_000_000, 'C', SYN, another.wrapping_add(301), 0, 0);
         assert_ne!(wire.id, first);

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.synth.builder import Capture, Conversation, nfs3
+from pcapnfs.synth.builder.nfs3 import results
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
+
+from .damage import rows
+from .decoded import MS, S, T
 
 pytest.importorskip("pcapnfs._core")
 
@@ -30,3 +35,38 @@ def test_a_call_goes_by_the_connection_of_its_reply(tmp_path: Path) -> None:
     (_, clean, _), (_, resent, calls) = rows
     assert clean == 0
     assert resent > calls / 10
+
+
+CONNECTIONS = 6
+
+
+def asked_anew(*, acknowledged: bool) -> Capture:
+    """The same question with the same xid on one connection after the other, answered each time."""
+    frames = []
+    for number in range(CONNECTIONS):
+        at = T + number * 60 * S
+        conversation = Conversation(
+            client_port=700 + number, isns=(number * 10_000_019, number * 10_000_079)
+        )
+        conversation.open(at)
+        conversation.call(1, at + MS, *nfs3.getattr_(b"root")).reply(
+            1, at + 5 * MS, results.getattr_()
+        )
+        if acknowledged:
+            conversation.close(at + 50 * MS)
+        frames += conversation.frames
+    return Capture(frames)
+
+
+def test_a_call_whose_reply_was_acknowledged_was_not_sent_again(tmp_path: Path) -> None:
+    """Who asks on a connection of its own each time may begin to count anew."""
+    path = asked_anew(acknowledged=True).write(tmp_path / "anew.pcap")
+    told = "SELECT count(*), count(reply_frame), sum(transmissions), count(DISTINCT srt) FROM calls"
+    assert rows(path, told) == [(CONNECTIONS, CONNECTIONS, CONNECTIONS, 1)]
+    again = "SELECT count(*) FROM notes WHERE reason IN ('retransmitted_call', 'duplicate_reply')"
+    assert rows(path, again) == [(0,)]
+
+
+def test_a_call_whose_reply_may_be_lost_was_sent_again(tmp_path: Path) -> None:
+    path = asked_anew(acknowledged=False).write(tmp_path / "again.pcap")
+    assert rows(path, "SELECT count(*) FROM calls") == [(1,)]

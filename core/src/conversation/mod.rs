@@ -25,7 +25,7 @@ use crate::error::{DecodeError, Reason};
 use crate::rdma;
 use crate::roles::Carried;
 use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
-use crate::rpc::pairing::{Kept, Request};
+use crate::rpc::pairing::{Kept, Request, Sibling};
 use crate::rpc::record::{Record, RecordReader};
 use crate::rpc::tls;
 use crate::stream::assembler::{Piece, Stamp};
@@ -528,6 +528,21 @@ impl Conversations {
         }
     }
 
+    /// Takes that a connection begins between two hosts. `received`: whether on another one both have all that was
+    /// sent.
+    pub(crate) fn opened(&mut self, hosts: [IpAddr; 2], received: impl Fn(ConnectionId) -> bool) {
+        let [one, other] = hosts;
+        let Some(known) = self.by_hosts.get(&(one.min(other), one.max(other))) else { return };
+        let next = self.messages.pairing.next_call();
+        for id in known.iter().rev().take(SIBLINGS_LIMIT) {
+            if let Some(conversation) = self.by_id.get_mut(*id)
+                && received(*id)
+            {
+                conversation.parties.received = next;
+            }
+        }
+    }
+
     fn meet(&mut self, id: ConnectionId, connection: &Connection) {
         if self.by_id.contains(id) {
             return;
@@ -536,7 +551,12 @@ impl Conversations {
         let believed = server_port.is_some();
         let hosts = (connection.ends.low.ip(), connection.ends.high.ip());
         let known = self.by_hosts.entry(hosts).or_default();
-        let siblings = known.iter().rev().take(SIBLINGS_LIMIT).copied().collect();
+        let by_id = &self.by_id;
+        let sibling = |connection: &ConnectionId| {
+            let received = by_id.get(*connection).map_or(0, |sibling| sibling.parties.received);
+            Sibling { connection: *connection, received }
+        };
+        let siblings = known.iter().rev().take(SIBLINGS_LIMIT).map(sibling).collect();
         known.push(id);
         if known.len() > 2 * SIBLINGS_LIMIT {
             known.drain(..SIBLINGS_LIMIT);
@@ -552,6 +572,7 @@ impl Conversations {
             same_ports: [connection.ends.low, connection.ends.high].iter().all(|end| self.expects_at(*end)),
             machine: Word::default(),
             siblings,
+            received: 0,
             began_ns: connection.first.time_ns,
             callers: Sides::default(),
             highest_xid: Sides::default(),

@@ -7,8 +7,9 @@ use crate::names::ServerId;
 use crate::names::paths::text;
 use crate::roles::Carried;
 use crate::rpc::caller::Caller;
+use crate::rpc::pairing::Sibling;
 use crate::stream::assembler::Stamp;
-use crate::stream::{ConnectionId, Side, Sides};
+use crate::stream::{Side, Sides};
 use crate::table::columns::Word;
 
 /// Longest handle of any version of NFS (RFC 7530 section 2.1, `NFS4_FHSIZE`).
@@ -30,7 +31,9 @@ pub(super) struct Parties {
     pub(super) same_ports: bool,
     /// The host that the last call with AUTH_SYS named.
     pub(super) machine: Word,
-    pub(super) siblings: Vec<ConnectionId>,
+    pub(super) siblings: Vec<Sibling>,
+    /// Of calls with a lower number the client had the reply when another connection began.
+    pub(super) received: u64,
     /// When its first packet came, nanoseconds since 1970.
     pub(super) began_ns: i64,
     /// Each side as it calls.

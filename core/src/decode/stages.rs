@@ -214,6 +214,10 @@ impl Stages {
         if std::mem::take(&mut connections.unheeded) {
             look_again(id, &segment, stamp, connections, conversations);
         }
+        if segment.flags.syn() {
+            let hosts = [segment.source.ip(), segment.destination.ip()];
+            conversations.opened(hosts, |id| connections.is_received(id));
+        }
         around.see(id, &packet, [segment.source, segment.destination], within);
         if let Some(witness) = conversations.witness() {
             witness.belongs(id);

@@ -77,7 +77,7 @@ pub struct Origin<'a> {
     pub side: Side,
     /// Other connections between the same hosts: a call that waits on one of them and comes again here was
     /// retransmitted after a reconnect.
-    pub siblings: &'a [ConnectionId],
+    pub siblings: &'a [Sibling],
     /// When the connection began, nanoseconds since 1970. Calls that were sent elsewhere after that do not
     /// come again here: clients send again what a connection that broke did not bring, on the next one.
     pub began_ns: i64,
@@ -86,6 +86,16 @@ pub struct Origin<'a> {
     /// Bytes of it that a client writes anew each time that it sends the call: they do not tell it from
     /// another.
     pub renewed: Option<Range<usize>>,
+}
+
+/// Another connection between the same hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct Sibling {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// Of calls with a lower number that were answered there, the client had the reply when this connection
+    /// began: it has no reason to send them again.
+    pub received: u64,
 }
 
 /// What a call turned out to be.
@@ -244,6 +254,11 @@ impl Pairing {
     /// Calls and replies of which only the beginning was kept, because so much was waiting.
     pub fn shortened(&self) -> u64 {
         self.waiting.shortened
+    }
+
+    /// The number of the next call that is answered or given up.
+    pub fn next_call(&self) -> u64 {
+        self.calls
     }
 
     /// Whether a call with this xid from the other side waits on the connection.
@@ -580,10 +595,12 @@ impl Pairing {
 
     /// The same call on another connection: taken from there while it waits, its number if it was answered.
     fn find_on_sibling(&mut self, key: Key, origin: &Origin<'_>, digest: u64) -> Option<Found> {
-        for &connection in origin.siblings {
+        for &Sibling { connection, received } in origin.siblings {
             let there = key.on(connection);
             let moved = |_: &Request| State::Moved(key.connection());
-            let same = |state: &State| state.holds(digest) && !state.sent_after(origin.began_ns);
+            let over = |state: &State| matches!(state, State::Answered { call, .. } if *call < received);
+            let same =
+                |state: &State| state.holds(digest) && !state.sent_after(origin.began_ns) && !over(state);
             let found = self.entries.leave(there, same, moved);
             if let Some(Found::Request(mut request)) = found {
                 self.waiting.end(&request);

@@ -33,14 +33,19 @@ fn record_at(bytes: &[u8], stamp: Stamp) -> Record<'_> {
     }
 }
 
-fn call(pairing: &mut Pairing, connection: ConnectionId, siblings: &[ConnectionId], xid: u32) -> CallOutcome {
+/// Other connections, of whose replies nothing tells that they were received.
+fn beside<const COUNT: usize>(connections: [ConnectionId; COUNT]) -> [Sibling; COUNT] {
+    connections.map(|connection| Sibling { connection, received: 0 })
+}
+
+fn call(pairing: &mut Pairing, connection: ConnectionId, siblings: &[Sibling], xid: u32) -> CallOutcome {
     call_at(pairing, connection, siblings, xid, Stamp::default())
 }
 
 fn call_at(
     pairing: &mut Pairing,
     connection: ConnectionId,
-    siblings: &[ConnectionId],
+    siblings: &[Sibling],
     xid: u32,
     stamp: Stamp,
 ) -> CallOutcome {
@@ -114,7 +119,7 @@ fn a_question_to_the_portmapper_that_was_answered_elsewhere_is_another_call() {
         .iter()
         .flat_map(|word: &u32| word.to_be_bytes())
         .collect();
-    let ask = |pairing: &mut Pairing, connection, siblings: &[ConnectionId]| {
+    let ask = |pairing: &mut Pairing, connection, siblings: &[Sibling]| {
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Head::parse(&mut c, 1).unwrap();
@@ -124,10 +129,10 @@ fn a_question_to_the_portmapper_that_was_answered_elsewhere_is_another_call() {
     let mut pairing = Pairing::default();
     assert!(matches!(ask(&mut pairing, 1, &[]), CallOutcome::New));
     assert!(matches!(reply(&mut pairing, 1, 1), ReplyOutcome::Answers { .. }));
-    assert!(matches!(ask(&mut pairing, 2, &[1]), CallOutcome::New));
+    assert!(matches!(ask(&mut pairing, 2, &beside([1])), CallOutcome::New));
     assert!(matches!(reply(&mut pairing, 2, 1), ReplyOutcome::Answers { .. }));
     // On its own connection it is the same.
-    assert!(matches!(ask(&mut pairing, 2, &[1]), CallOutcome::Late { .. }));
+    assert!(matches!(ask(&mut pairing, 2, &beside([1])), CallOutcome::Late { .. }));
 }
 
 /// NFS-Ganesha pings each new connection for callbacks with xid 1.
@@ -136,12 +141,12 @@ fn null_with_an_xid_that_was_answered_elsewhere_is_another_call() {
     let mut pairing = Pairing::default();
     assert!(matches!(call(&mut pairing, 1, &[], 1), CallOutcome::New));
     assert!(matches!(reply(&mut pairing, 1, 1), ReplyOutcome::Answers { .. }));
-    assert!(matches!(call(&mut pairing, 2, &[1], 1), CallOutcome::New));
+    assert!(matches!(call(&mut pairing, 2, &beside([1]), 1), CallOutcome::New));
     assert!(matches!(reply(&mut pairing, 2, 1), ReplyOutcome::Answers { .. }));
     // On its own connection, and while it waits, it is the same.
-    assert!(matches!(call(&mut pairing, 2, &[1], 1), CallOutcome::Late { .. }));
-    assert!(matches!(call(&mut pairing, 3, &[2], 7), CallOutcome::New));
-    assert!(matches!(call(&mut pairing, 4, &[3], 7), CallOutcome::Again));
+    assert!(matches!(call(&mut pairing, 2, &beside([1]), 1), CallOutcome::Late { .. }));
+    assert!(matches!(call(&mut pairing, 3, &beside([2]), 7), CallOutcome::New));
+    assert!(matches!(call(&mut pairing, 4, &beside([3]), 7), CallOutcome::Again));
 }
 
 #[test]
@@ -149,7 +154,7 @@ fn what_moved_to_another_connection_leaves_nothing_behind() {
     let mut pairing = Pairing::default();
     for xid in 0..u32::try_from(6 * GENERATION_LIMIT).unwrap() {
         assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
-        assert!(matches!(call(&mut pairing, 2, &[1], xid), CallOutcome::Again));
+        assert!(matches!(call(&mut pairing, 2, &beside([1]), xid), CallOutcome::Again));
         assert!(matches!(reply(&mut pairing, 1, xid), ReplyOutcome::Answers { .. }), "by the old way");
         assert!(matches!(reply(&mut pairing, 2, xid), ReplyOutcome::Again { .. }));
     }
@@ -163,7 +168,7 @@ fn what_moved_after_it_had_waited_for_long_leaves_nothing_behind() {
     for xid in 0..8 * generation {
         assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
         let Some(late) = xid.checked_sub(3 * generation) else { continue };
-        assert!(matches!(call(&mut pairing, 2, &[1], late), CallOutcome::Again));
+        assert!(matches!(call(&mut pairing, 2, &beside([1]), late), CallOutcome::Again));
         // Every other one is answered where it was sent first, and the rest never.
         if late % 2 == 0 {
             assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Answers { .. }), "by the old way");
@@ -199,10 +204,35 @@ fn calls_without_reply_end_in_the_order_in_which_they_were_sent() {
     assert_eq!(expected.next(), None);
 }
 
+/// Who makes the same call at each connection, as who begins to count anew, did not send it again.
+#[test]
+fn a_call_whose_reply_was_received_elsewhere_is_another_one() {
+    let mut pairing = Pairing::default();
+    let mut bytes = null_call(7);
+    bytes[23] = 1;
+    let head = Head::of_call(&bytes).unwrap();
+    let ask = |pairing: &mut Pairing, connection, siblings: &[Sibling]| {
+        let origin = Origin { connection, siblings, ..FIRST };
+        pairing.call(&origin, &record(&bytes), &head, || None).0
+    };
+    assert!(matches!(ask(&mut pairing, 1, &[]), CallOutcome::New));
+    let before = pairing.next_call();
+    assert!(matches!(reply(&mut pairing, 1, 7), ReplyOutcome::Answers { .. }));
+    for (connection, received, again) in [(2, 0, true), (3, before, true), (4, pairing.next_call(), false)] {
+        let outcome = ask(&mut pairing, connection, &[Sibling { connection: 1, received }]);
+        assert_eq!(matches!(outcome, CallOutcome::Late { .. }), again, "{outcome:?}");
+        assert_eq!(matches!(outcome, CallOutcome::New), !again, "{outcome:?}");
+    }
+    // One that was not answered is sent again there, whatever else was received.
+    let waiting = Sibling { connection: 4, received: u64::MAX };
+    assert!(matches!(ask(&mut pairing, 5, &[waiting]), CallOutcome::Again));
+    assert!(matches!(reply(&mut pairing, 5, 7), ReplyOutcome::Answers { .. }));
+}
+
 #[test]
 fn a_call_that_was_written_anew_is_the_same_but_for_what_changes_each_time() {
     let mut pairing = Pairing::default();
-    let mut call = |connection, siblings: &[ConnectionId], last: u8, renewed| {
+    let mut call = |connection, siblings: &[Sibling], last: u8, renewed| {
         let mut bytes = null_call(7);
         bytes.extend([1, 2, last, 4]);
         let head = Head::of_call(&bytes).unwrap();
@@ -212,8 +242,8 @@ fn a_call_that_was_written_anew_is_the_same_but_for_what_changes_each_time() {
     let length = null_call(7).len();
     let part = Some(length + 2..length + 3);
     assert!(matches!(call(1, &[], 3, part.clone()), CallOutcome::New));
-    assert!(matches!(call(2, &[1], 9, part.clone()), CallOutcome::Again));
-    assert!(matches!(call(3, &[2], 9, Some(length..length + 1)), CallOutcome::New));
+    assert!(matches!(call(2, &beside([1]), 9, part.clone()), CallOutcome::Again));
+    assert!(matches!(call(3, &beside([2]), 9, Some(length..length + 1)), CallOutcome::New));
 }
 
 #[test]
@@ -251,7 +281,8 @@ proptest! {
                     let mut bytes = null_call(xid);
                     bytes[23] = procedure as u8;
                     let head = Head::of_call(&bytes).unwrap();
-                    let others: Vec<ConnectionId> = (0..3).filter(|other| *other != connection).collect();
+                    let others = [0, 1, 2].map(|other| if other == connection { 3 } else { other });
+                    let others = beside(others);
                     let newer = knows && highest[connection as usize].is_some_and(|highest| xid > highest);
                     let origin = Origin { connection, siblings: &others, newer, ..FIRST };
                     format!("{:?}", pairing.call(&origin, &record(&bytes), &head, || None))
@@ -398,7 +429,7 @@ fn what_was_sent_after_a_connection_began_was_not_sent_again_there() {
             if answered {
                 assert!(matches!(reply_at(&mut pairing, 7, 2 * SECOND_NS), ReplyOutcome::Answers { .. }));
             }
-            let origin = Origin { connection: 2, siblings: &[1], began_ns, ..FIRST };
+            let origin = Origin { connection: 2, siblings: &beside([1]), began_ns, ..FIRST };
             let outcome = pairing.call(&origin, &record_at(&bytes, at(4 * SECOND_NS)), &head, || None).0;
             let expected = match (again, answered) {
                 (false, _) => matches!(outcome, CallOutcome::New),

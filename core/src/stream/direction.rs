@@ -202,6 +202,11 @@ impl Direction {
         self.acknowledged.is_some() && self.acknowledged == self.assembler.next()
     }
 
+    /// The same, and maybe FIN, which counts as one more.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.acknowledged.zip(self.assembler.next()).is_some_and(|(until, next)| until.ahead_of(next) >= 0)
+    }
+
     /// The byte at `sequence` is sent for the first time: where nothing else is under way, the sender's timer
     /// starts.
     #[inline]

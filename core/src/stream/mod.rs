@@ -140,6 +140,11 @@ impl Connections {
         }
     }
 
+    /// Whether both sides of a connection have all that was sent.
+    pub fn is_received(&self, id: ConnectionId) -> bool {
+        self.states.get(id).is_some_and(State::is_received)
+    }
+
     /// Takes a segment that goes on where its direction was, on a connection that waits for nothing: which
     /// connection, and which side sent it. `None`: it is another, and was not taken.
     ///

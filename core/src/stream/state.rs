@@ -324,6 +324,11 @@ impl State {
         self.calm = self.is_calm();
     }
 
+    /// Whether both sides have all that was sent.
+    pub(super) fn is_received(&self) -> bool {
+        self.directions.low.has_arrived() && self.directions.high.has_arrived()
+    }
+
     /// Whether a direction waits for bytes that were sent.
     pub(super) fn waits(&self) -> bool {
         self.directions.low.waits() || self.directions.high.waits()

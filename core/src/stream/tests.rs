@@ -659,6 +659,22 @@ fn what_the_other_side_never_acknowledged_is_told_at_the_end() {
 }
 
 #[test]
+fn both_sides_have_all_once_each_has_acknowledged_the_other() {
+    let received = |wire: &Wire| wire.connections.is_received(wire.id);
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    assert!(!received(&wire));
+    wire.send(240, 'S', ACK, 1, 101, 50);
+    assert!(!received(&wire));
+    wire.send(600, 'C', FIN_ACK, 101, 51, 0);
+    assert!(received(&wire));
+    wire.send(700, 'S', ACK, 51, 102, 0);
+    assert!(received(&wire), "FIN counts as one more");
+    wire.send(800, 'S', ACK, 51, 102, 10);
+    assert!(!received(&wire));
+}
+
+#[test]
 fn what_was_sent_and_never_came_is_told_by_the_number_of_an_ack() {
     let lost = |wire: &mut Wire| {
         wire.connections.flush(|_, _, _, _| ());
@@ -699,22 +715,6 @@ fn after_a_reset_sequence_numbers_elsewhere_are_another_connection() {
     assert_ne!(wire.id, second);
 }
 
-#[test]
-fn a_syn_behind_what_answers_it_opens_no_other_connection() {
-    let answered = |wire: &mut Wire| {
-        wire.send(0, 'S', SYN_ACK, 5_000, 101, 0);
-        wire.send(200, 'S', ACK, 5_001, 201, 50);
-        wire.send(400, 'S', ACK, 5_051, 301, 50);
-        wire.id
-    };
-    let mut wire = Wire::default();
-    let first = answered(&mut wire);
-    wire.send(1_000_000, 'C', SYN, 100, 0, 0);
-    wire.send(1_000_100, 'C', ACK, 101, 5_001, 100);
-    assert_eq!(wire.id, first);
-    assert_eq!(wire.connection().counts.low.segments, 1);
-    for another in [300_u32, 0x8000_0000, u32::MAX - 3_000_000] {
-        let mut wire = Wire::default();
 /// A connection whose numbers go on to 10,001 and 20,001, and which ends with this.
 fn ended(reset: bool) -> Wire {
     let mut wire = Wire::default();
@@ -781,6 +781,22 @@ fn numbers_beside_those_of_a_connection_are_not_another_one_while_it_may_go_on()
     assert_eq!(wire.id, first);
 }
 
+#[test]
+fn a_syn_behind_what_answers_it_opens_no_other_connection() {
+    let answered = |wire: &mut Wire| {
+        wire.send(0, 'S', SYN_ACK, 5_000, 101, 0);
+        wire.send(200, 'S', ACK, 5_001, 201, 50);
+        wire.send(400, 'S', ACK, 5_051, 301, 50);
+        wire.id
+    };
+    let mut wire = Wire::default();
+    let first = answered(&mut wire);
+    wire.send(1_000_000, 'C', SYN, 100, 0, 0);
+    wire.send(1_000_100, 'C', ACK, 101, 5_001, 100);
+    assert_eq!(wire.id, first);
+    assert_eq!(wire.connection().counts.low.segments, 1);
+    for another in [300_u32, 0x8000_0000, u32::MAX - 3_000_000] {
+        let mut wire = Wire::default();
         let first = answered(&mut wire);
         wire.send(1_000_000, 'C', SYN, another.wrapping_add(301), 0, 0);
         assert_ne!(wire.id, first);

@@ -350,3 +350,34 @@ def test_calls_of_any_flavor_are_decoded(
     trace = _only(talk.capture(), tmp_path)
     row = trace.sql("select op, flavor, uid, status_name, undecoded from calls").fetchall()
     assert row == [("REMOVE", name, None, "NFS3_OK", None)]
+
+
+@pytest.mark.parametrize("service", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("kept", "flavor"), [(24, "unknown"), (28, "RPCSEC_GSS"), (40, "RPCSEC_GSS"), (48, None)]
+)
+def test_results_are_read_where_the_service_is_known(
+    kept: int, flavor: str | None, service: int, tmp_path: Path
+) -> None:
+    """A call that was cut within its credential does not say how its reply is wrapped, if that is
+    there: one that fails with 60 or 128 is the length of what is wrapped."""
+    status = b"\0\0\0\x02" + bytes(100)
+    body = {1: status, 2: rpc.gss_integrity(7, status), 3: rpc.gss_privacy(status)}[service]
+    credential, verifier = rpc.auth_gss(7, service), rpc.gss_verifier()
+    conversation = Conversation().open(0)
+    conversation.call(
+        1, _MS, *nfs3.getattr_(_HANDLE), credential=credential, verifier=verifier
+    ).reply(1, 2 * _MS, body, verifier=verifier)
+    *opening, call, reply = conversation.frames
+    cut = snap(Built([call]), _HEADERS + 4 + kept).frames
+    path = Built([*opening, *cut, reply]).write(tmp_path / "cut.pcap")
+    with pcapnfs.open(path) as trace:
+        known = flavor is None
+        assert trace.rows("SELECT rpc_status, flavor, status, status IS NULL FROM calls") == [
+            (
+                "SUCCESS",
+                flavor or f"RPCSEC_GSS/{_SERVICES[str(service)]}",
+                2 if known and service < 3 else None,
+                not known or service == 3,
+            )
+        ]

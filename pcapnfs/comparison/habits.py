@@ -61,8 +61,8 @@ PROBES = ("NULL", "STARTTLS")
 """Calls that only ask who is there: the second, for TLS, has a flavor of its own (RFC 9289 section
 4.1)."""
 
-UNKNOWN = "unknown"
-"""What the table calls says of a flavor that was cut off."""
+UNTOLD = ("unknown", "RPCSEC_GSS")
+"""What the table calls says of a flavor that was cut off, or of which the service was."""
 
 CONTEXTS = ("RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT", "RPCSEC_GSS_DESTROY")
 """Calls that begin and end a security context. Linux has a program of its own begin it (rpc.gssd),
@@ -383,7 +383,7 @@ def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
         found = answer.setdefault(client, ({}, {}, {}))
         for place, kind in enumerate(kinds):
             name = text(kind)
-            if name is not None and name != UNKNOWN:
+            if name is not None and name not in UNTOLD:
                 found[place][name] = found[place].get(name, 0) + integer(count)
     return answer
 

@@ -17,7 +17,9 @@ use crate::names::{Names, Placed, ServerId};
 use crate::nfs::v4::highest_slot_within;
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
-use crate::rpc::message::{AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, xid_of_reply};
+use crate::rpc::message::{
+    AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, unwrap_results, xid_of_reply,
+};
 use crate::rpc::pairing::{CallOutcome, Kept, Origin, Pairing, ReplyOutcome, Request};
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
@@ -431,7 +433,7 @@ impl<'a> Answer<'a> {
         match ReplyStatus::of_message(&mut c) {
             Err(stop) => Self { results: Some(Err(stop)), ..Self::default() },
             Ok(status @ ReplyStatus::Accepted(AcceptStatus::SUCCESS)) => {
-                let results = Some(unwrap_body(&mut c, credential, Layer::Reply));
+                let results = Some(unwrap_results(&mut c, credential, reply.bytes));
                 Self { status: Some(status), results, refusal_stop: None }
             }
             // Refused is refused, however the reply ends: the outcome is known.

@@ -18,7 +18,7 @@ use crate::cursor::{Behind, Cursor, Kind, Recorder, Span};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Shape, Walk, protocol};
 use crate::packet::Segment;
-use crate::rpc::message::{AcceptStatus, Call, Credential, Flavor, ReplyStatus, unwrap_body};
+use crate::rpc::message::{AcceptStatus, Call, Credential, Flavor, ReplyStatus, unwrap_body, unwrap_results};
 use crate::rpc::record::{Fragment, Record};
 use crate::rpc::tls;
 use crate::stream::assembler::Piece;
@@ -251,7 +251,7 @@ impl Redactor {
             (Ok(xid), Ok(1)) => {
                 let key = Key { connection: id, caller: side.other(), xid };
                 match self.calls.get(&key) {
-                    Some(called) => called.results(&mut c, &recorder),
+                    Some(called) => called.results(&mut c, &bytes, &recorder),
                     None if ReplyStatus::parse(&mut c).is_ok() => {
                         let bytes = bytes.to_vec();
                         let standing = Standing { stream: standing.stream, parts: standing.parts.clone() };
@@ -277,7 +277,7 @@ impl Redactor {
         if let (Ok(xid), Ok(1)) = (c.u32(), c.u32())
             && let Some(called) = self.calls.get(&Key { connection: id, caller, xid })
         {
-            called.results(&mut c, &recorder);
+            called.results(&mut c, &early.bytes, &recorder);
         }
         self.spans = recorder.into_spans();
         self.tell(&early.bytes, &early.standing);
@@ -368,6 +368,7 @@ impl Called {
             Credential::Gss { procedure, service } => Credential::Gss { procedure, service },
             Credential::Sys { .. } => Credential::Other(Flavor::AUTH_SYS),
             Credential::Other(flavor) => Credential::Other(flavor),
+            Credential::Cut(flavor) => Credential::Cut(flavor),
         };
         let Call { program, version, procedure, .. } = *call;
         Self { program, version, procedure, credential, control: call.control().is_some() }
@@ -385,11 +386,12 @@ impl Called {
         self.end_of_body(c);
     }
 
-    fn results(&self, c: &mut Cursor<'_>, recorder: &Recorder<'_>) {
+    /// Reads a reply, which is `message`, behind its xid and type.
+    fn results(&self, c: &mut Cursor<'_>, message: &[u8], recorder: &Recorder<'_>) {
         match ReplyStatus::parse(c) {
             Ok(ReplyStatus::Accepted(AcceptStatus::SUCCESS)) => {
                 c.body();
-                let results = unwrap_body(c, &self.credential, Layer::Reply);
+                let results = unwrap_results(c, &self.credential, message);
                 // The call was read before; here it would only be recorded with the reply.
                 let call = Err(c.stop(Reason::Missing));
                 let walk = Walk::of(Vec::new(), self.shape(), self.procedure, call, Some(results));

@@ -136,6 +136,8 @@ pub enum Credential<'a> {
     },
     /// Any other flavor.
     Other(Flavor),
+    /// It breaks off, or is malformed; `None`: before its flavor, or so that this says nothing.
+    Cut(Option<Flavor>),
 }
 
 impl Credential<'_> {
@@ -147,7 +149,8 @@ impl Credential<'_> {
             Self::Gss { service: 2, .. } => "RPCSEC_GSS/krb5i",
             Self::Gss { service: 3, .. } => "RPCSEC_GSS/krb5p",
             Self::Gss { .. } => "RPCSEC_GSS",
-            Self::Other(flavor) => flavor.name().unwrap_or("unknown"),
+            Self::Other(flavor) | Self::Cut(Some(flavor)) => flavor.name().unwrap_or("unknown"),
+            Self::Cut(None) => "unknown",
         }
     }
 }
@@ -280,16 +283,15 @@ impl<'a> Call<'a> {
     /// Parses a call after its xid and message type. The cursor is left at the arguments, or the
     /// second value says why they cannot be reached though the header was read.
     pub fn parse(c: &mut Cursor<'a>, xid: u32) -> Result<(Self, Option<DecodeError>)> {
-        let Head { xid, program, version, procedure, .. } = Head::parse(c, xid)?;
-        let mut call =
-            Self { xid, program, version, procedure, credential: Credential::Other(Flavor(u32::MAX)) };
-        let stop = credential(c)
-            .and_then(|credential| {
-                call.credential = credential;
-                verifier(c)
-            })
-            .err();
-        Ok((call, stop))
+        let Head { xid, program, version, procedure, flavor } = Head::parse(c, xid)?;
+        let of = |credential| Self { xid, program, version, procedure, credential };
+        Ok(match credential(c) {
+            Ok(credential) => (of(credential), verifier(c).err()),
+            Err(stop) => {
+                let told = flavor.filter(|_| stop.reason != Reason::Malformed);
+                (of(Credential::Cut(told)), Some(stop))
+            }
+        })
     }
 }
 
@@ -367,6 +369,31 @@ pub fn unwrap_body<'a>(c: &mut Cursor<'a>, credential: &Credential<'_>, layer: L
         Credential::Gss { procedure: 0, service: service @ (2 | 3) } => unseal_body(c, *service, layer),
         _ => Ok(c.enter(layer)),
     }
+}
+
+/// The same of a successful reply, which is `message`. Where its call was cut before it says which service of
+/// RPCSEC_GSS wraps the results, nobody knows where they begin.
+#[inline]
+pub fn unwrap_results<'a>(
+    c: &mut Cursor<'a>,
+    credential: &Credential<'_>,
+    message: &[u8],
+) -> Result<Cursor<'a>> {
+    match credential {
+        Credential::Cut(flavor) if is_under_gss(*flavor, message) => Err(c.stop(Reason::Truncated)),
+        _ => unwrap_body(c, credential, Layer::Reply),
+    }
+}
+
+/// Whether a reply is under RPCSEC_GSS, as its call is (RFC 2203 section 5.3.3.2), of which the flavor is known, or
+/// by its verifier.
+#[cold]
+fn is_under_gss(of_call: Option<Flavor>, reply: &[u8]) -> bool {
+    let verifier = match reply.as_chunks::<4>().0 {
+        [_xid, [0, 0, 0, 1], [0, 0, 0, 0], flavor, ..] => Some(Flavor(u32::from_be_bytes(*flavor))),
+        _ => None,
+    };
+    of_call.or(verifier) == Some(Flavor::RPCSEC_GSS)
 }
 
 #[inline(never)]
@@ -531,6 +558,45 @@ mod tests {
         assert_eq!(call(Credential::Other(Flavor::AUTH_TLS), 0), Some("STARTTLS"));
         assert_eq!(call(Credential::Other(Flavor::AUTH_TLS), 1), None);
         assert_eq!(call(Credential::Other(Flavor::AUTH_NONE), 0), None);
+    }
+
+    #[test]
+    fn a_credential_that_is_cut_tells_its_flavor_once_that_is_there() {
+        for (flavor, length, name) in
+            [(1, 12, "AUTH_SYS"), (6, 20, "RPCSEC_GSS"), (7, 4, "AUTH_TLS"), (99, 4, "unknown")]
+        {
+            let call = message(&[7, 0, 2, program::NFS, 3, 1, flavor, length]);
+            let told = |there: usize| {
+                let limit = Reason::Truncated;
+                let mut c = Cursor::of_prefix(&call[..there], call.len() + 40, limit, Layer::Rpc);
+                Call::of_message(&mut c).map(|(call, stop)| (call.credential.flavor_name(), stop.is_some()))
+            };
+            assert_eq!(told(CALL_HEADER), Ok(("unknown", true)));
+            assert_eq!(told(CALL_HEADER + 3), Ok(("unknown", true)));
+            assert_eq!(told(CALL_HEADER + 4), Ok((name, true)));
+            assert_eq!(told(call.len()), Ok((name, true)));
+        }
+        let malformed = message(&[7, 0, 2, program::NFS, 3, 1, 1, 500, 0]);
+        let (call, _stop) = Call::of_message(&mut Cursor::new(&malformed, Layer::Rpc)).unwrap();
+        assert_eq!(call.credential, Credential::Cut(None));
+    }
+
+    #[test]
+    fn where_a_wrapper_is_not_known_nothing_is_read_of_it() {
+        let reads = |credential: Credential<'_>, verifier: u32| {
+            let reply = message(&[7, 1, 0, verifier, 0, 0, 5]);
+            let mut c = Cursor::new(&reply, Layer::Rpc);
+            let accepted = ReplyStatus::of_message(&mut c);
+            assert_eq!(accepted, Ok(ReplyStatus::Accepted(AcceptStatus::SUCCESS)));
+            let body = unwrap_results(&mut c, &credential, &reply);
+            body.map_or(None, |mut body| body.u32().ok())
+        };
+        let (sys, gss) = (Flavor::AUTH_SYS, Flavor::RPCSEC_GSS);
+        assert_eq!(reads(Credential::Cut(Some(gss)), 6), None);
+        assert_eq!(reads(Credential::Cut(None), 6), None, "its verifier tells");
+        assert_eq!(reads(Credential::Cut(None), 0), Some(5));
+        assert_eq!(reads(Credential::Cut(Some(sys)), 0), Some(5));
+        assert_eq!(reads(Credential::Gss { procedure: 0, service: 1 }, 6), Some(5));
     }
 
     #[test]

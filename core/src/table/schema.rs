@@ -294,7 +294,7 @@ table! { CALLS CallsBatch "calls" "An RPC call with its reply. A call that was s
         rpc_status       Name seldom ""    "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
         status           U32  seldom ""    "Status of the procedure; of a compound, that of its last executed operation."
         status_name      Name seldom ""    "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY, NLM4_BLOCKED …"
-        flavor           Name false ""      "Security flavor of the call: AUTH_SYS, RPCSEC_GSS/krb5i …"
+        flavor           Name false ""      "Security flavor of the call: AUTH_SYS, RPCSEC_GSS/krb5i …; RPCSEC_GSS or unknown where the call was cut before it says more."
         uid              U32  seldom ""    "AUTH_SYS user."
         gid              U32  seldom ""    "AUTH_SYS group."
         machine          Word seldom ""    "AUTH_SYS machine name."

@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::cursor::{Behind, Cursor, OPEN_END};
 use crate::error::{Layer, Reason};
 use crate::rpc::message::{Recognised, recognise};
-use crate::rpc::search::{Mark, begins_message, continues, may_restart};
+use crate::rpc::search::{EMPTY_LIMIT, Mark, begins_message, continues, leads_on, may_restart};
 pub use crate::rpc::search::{Peer, SEEN};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::seq::SeqNumber;
@@ -178,6 +178,8 @@ pub struct RecordReader {
     state: State,
     /// Bytes of a mark that is split over segments, and how many there are.
     mark: ([u8; 4], u8),
+    /// Marks of empty fragments, in a row up to here.
+    empty: u8,
     /// A call that may have begun inside the message.
     inner: Inner,
     buffer: Vec<u8>,
@@ -214,6 +216,7 @@ impl RecordReader {
         Self {
             state: State::Searching,
             mark: ([0; 4], 0),
+            empty: 0,
             inner: Inner::NONE,
             buffer: Vec::new(),
             length: 0,
@@ -387,7 +390,7 @@ impl RecordReader {
     /// is told with what stands behind it, in which a header is searched for.
     fn take_mark<'p>(&mut self, piece: &mut Piece<'p>, peer: &dyn Peer) -> Step<'p> {
         let Piece { bytes, length, stamp, ready, .. } = *piece;
-        self.read_mark(piece);
+        self.read_mark(piece, peer);
         if self.state == State::Searching {
             if self.length > 0 && self.is_known(piece.ready.frame, peer) {
                 self.take_rest(piece);
@@ -398,6 +401,31 @@ impl RecordReader {
             if wrong {
                 let limit = Reason::Missing;
                 return Step::Lent(Lent { bytes, length, limit, first: stamp, last: ready });
+            }
+        }
+        if let State::Fragment { rest: 0, .. } = self.state {
+            return self.end_with_mark(piece);
+        }
+        Step::On
+    }
+
+    /// Takes the mark of an empty last fragment for the end of its message: nothing else comes of it, maybe for long.
+    #[cold]
+    fn end_with_mark<'p>(&mut self, piece: &Piece<'_>) -> Step<'p> {
+        self.advance(0, 0, true, piece.ready);
+        self.end_message(piece)
+    }
+
+    /// The message in the buffer is complete, and this is what is left of its piece.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "once a message")]
+    fn end_message<'p>(&mut self, piece: &Piece<'_>) -> Step<'p> {
+        match self.doubt {
+            Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
+            Doubt::Found if !continues(piece.bytes) => self.distrust(),
+            _ => {
+                self.inside = piece.length > 0;
+                return Step::Kept;
             }
         }
         Step::On
@@ -442,15 +470,7 @@ impl RecordReader {
             }
             return Step::On;
         }
-        match self.doubt {
-            Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
-            Doubt::Found if !continues(piece.bytes) => self.distrust(),
-            _ => {
-                self.inside = piece.length > 0;
-                return Step::Kept;
-            }
-        }
-        Step::On
+        self.end_message(piece)
     }
 
     /// Takes a piece that goes on with a message, and does not complete it, where that asks for no more
@@ -518,7 +538,7 @@ impl RecordReader {
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "once a message; it is short but for what seldom happens")]
-    fn read_mark(&mut self, piece: &mut Piece<'_>) {
+    fn read_mark(&mut self, piece: &mut Piece<'_>, peer: &dyn Peer) {
         let (mark, have) = &mut self.mark;
         if let (0, Some(whole)) = (*have, piece.bytes.first_chunk()) {
             (*mark, *have) = (*whole, 4);
@@ -546,17 +566,26 @@ impl RecordReader {
         self.mark.1 = 0;
         if self.length == 0 {
             self.fragment = fragment;
-        } else if self.fragments.len() < FRAGMENTS_LIMIT {
+        } else if self.fragments.len() < FRAGMENTS_LIMIT && !mark.is_empty() {
             if self.fragments.is_empty() {
                 self.fragments.push(self.fragment);
             }
             self.fragments.push(fragment);
         }
         if mark.believable(self.length == 0) {
+            self.empty = 0;
             self.state = State::Fragment { rest: mark.length, last: mark.last };
-        } else {
+        } else if !(mark.is_empty() && self.passes_empty(piece.bytes, peer)) {
             self.distrust();
         }
+    }
+
+    /// Whether the mark of an empty fragment is one: other marks follow in these bytes, as far as they go. Its place
+    /// need not be known: what is not written of a stream is 0, as it is.
+    #[cold]
+    fn passes_empty(&mut self, behind: &[u8], peer: &dyn Peer) -> bool {
+        self.empty += 1;
+        usize::from(self.empty) <= EMPTY_LIMIT && leads_on(behind, self.length == 0, peer)
     }
 
     /// Takes the rest of a piece for that of a message whose end is not known: none of it was captured.

@@ -124,6 +124,67 @@ fn a_reply_in_short_fragments_is_believed_where_its_call_waits_or_the_port_tells
     }
 }
 
+/// A record whose message is in fragments of these sizes, the last one of what they leave.
+fn in_sizes(record: &[u8], sizes: &[usize]) -> Vec<u8> {
+    let (mut bytes, mut rest) = (Vec::new(), &record[4..]);
+    for size in sizes {
+        let (part, behind) = rest.split_at(*size);
+        bytes.extend((*size as u32).to_be_bytes());
+        bytes.extend(part);
+        rest = behind;
+    }
+    bytes.extend((LAST | rest.len() as u32).to_be_bytes());
+    bytes.extend(rest);
+    bytes
+}
+
+#[test]
+fn empty_fragments_are_passed_over_wherever_they_are() {
+    let (call, message) = (null_call(1), &null_call(1)[4..]);
+    let shapes = [&[0][..], &[40], &[0, 40], &[28, 0], &[0, 0, 28, 0, 0, 0, 8, 0], &[28, 0, 12, 0, 0]];
+    for shape in shapes {
+        let record = in_sizes(&call, shape);
+        assert_eq!(
+            records(&mut RecordReader::new(true), &[&record]).len(),
+            1,
+            "{shape:?}: the first message"
+        );
+        let stream = [&record[..], &record, &record].concat();
+        for at in 1..stream.len() {
+            let (begun, rest) = stream.split_at(at);
+            let mut reader = RecordReader::new(true);
+            records(&mut reader, &[&call]);
+            let found = records(&mut reader, &[begun, rest]);
+            assert!(found.iter().all(|(bytes, ..)| bytes == message), "{shape:?} {at}");
+            let last: Vec<_> = found.iter().map(|(_, _, last)| *last).collect();
+            let expected = (1..=3).map(|number| 1 + u64::from(number * record.len() > at));
+            assert_eq!(last, expected.collect::<Vec<_>>(), "{shape:?} {at}");
+        }
+    }
+    let in_pieces = in_sizes(&call, &[0, 0, 4, 0, 0, 0, 20, 0]);
+    assert_eq!(records(&mut RecordReader::new(true), &[&call, &in_pieces, &in_pieces]).len(), 3);
+}
+
+#[test]
+fn a_message_that_an_empty_fragment_ends_is_told_with_it() {
+    let record = in_sizes(&null_call(1), &[40]);
+    let (message, mark) = record.split_at(44);
+    assert_eq!(mark, [0x80, 0, 0, 0]);
+    let found = records(&mut RecordReader::new(true), &[message, mark]);
+    assert_eq!(found, [(message[4..].to_vec(), 1, 2)], "and not when the next one comes");
+}
+
+#[test]
+fn more_empty_fragments_than_anybody_sends_are_none() {
+    let call = null_call(1);
+    for (count, passed) in [(EMPTY_LIMIT, true), (EMPTY_LIMIT + 1, false)] {
+        let mut reader = RecordReader::new(true);
+        records(&mut reader, &[&call]);
+        let told = records(&mut reader, &[&vec![0; 4 * count]]);
+        assert_eq!(told.is_empty() && reader.state == State::Mark, passed, "{count}");
+    }
+}
+
 #[test]
 fn fragments_that_lead_nowhere_are_no_message() {
     let mut bytes = in_fragments(&null_call(1), 4);

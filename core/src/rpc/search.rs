@@ -20,6 +20,10 @@ pub(super) const SHORTEST_MESSAGE: usize = 20;
 /// Bytes of mark and header of a call.
 pub(super) const HEAD: usize = 4 + CALL_HEADER;
 
+/// Marks of empty fragments in a row that are passed over. RFC 5531 allows any number; bytes that are 0 look like
+/// them, and nobody sends many.
+pub(super) const EMPTY_LIMIT: usize = 64;
+
 /// First bytes of a message by which it is recognised, and told from another.
 pub const SEEN: usize = 512;
 
@@ -59,11 +63,16 @@ impl Mark {
         Self { length: (word & !LAST_FRAGMENT) as usize, last: word & LAST_FRAGMENT != 0 }
     }
 
-    /// Whether a fragment can be so long; `begins`: it is the first of its message.
+    /// Whether the fragment has no bytes, and others follow.
+    pub(super) fn is_empty(self) -> bool {
+        self.length == 0 && !self.last
+    }
+
+    /// Whether a fragment with bytes can be so long; `begins`: it is the first of its message.
     pub(super) fn believable(self, begins: bool) -> bool {
         self.length <= FRAGMENT_LIMIT
             && (!begins || !self.last || self.length >= SHORTEST_MESSAGE)
-            && (self.last || self.length > 0)
+            && !self.is_empty()
     }
 }
 
@@ -136,7 +145,8 @@ fn begins_record(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -
         _ if 4 + mark.length == length => Some(!origin.segment),
         Some(after) if mark.last => continues(after).then_some(false),
         Some(after) => {
-            let next = after.first_chunk::<4>().is_none_or(|mark| Mark::of(*mark).believable(false));
+            let next = behind_empty(after).first_chunk();
+            let next = next.is_none_or(|mark| Mark::of(*mark).believable(false));
             next.then_some(!origin.segment)
         }
         // A long message of a trusted connection may lose its end as well.
@@ -157,7 +167,7 @@ fn begins_in_pieces(bytes: &[u8], origin: Origin, peer: &dyn Peer) -> bool {
         && let Some((mark, fragment)) = rest.split_first_chunk::<4>()
     {
         let mark = Mark::of(*mark);
-        if !mark.believable(false) {
+        if !mark.believable(false) && !mark.is_empty() {
             return false;
         }
         let (part, behind) = fragment.split_at_checked(mark.length).unwrap_or((fragment, &[]));
@@ -190,13 +200,39 @@ pub fn is_call(payload: Payload<'_>) -> bool {
 ///
 /// Few bytes prove little: then the mark must be an ordinary one, of a message in one fragment.
 pub(super) fn continues(bytes: &[u8]) -> bool {
-    match bytes.split_first_chunk::<4>() {
+    match behind_empty(bytes).split_first_chunk::<4>() {
         Some((mark, message)) => {
             let mark = Mark::of(*mark);
             mark.believable(true) && begins_message(message) && (mark.last || message.len() >= 8)
         }
         None => bytes.first().is_none_or(|byte| *byte == ORDINARY),
     }
+}
+
+/// Whether `bytes`, which follow the mark of an empty fragment, lead on to marks that can be, as far as they go.
+/// `begins`: nothing of the message came before.
+pub(super) fn leads_on(bytes: &[u8], begins: bool, peer: &dyn Peer) -> bool {
+    let Some((mark, behind)) = behind_empty(bytes).split_first_chunk::<4>() else { return true };
+    let mark = Mark::of(*mark);
+    if mark.is_empty() || !begins {
+        return mark.is_empty() || mark.believable(false);
+    }
+    // A message begins with its xid and type.
+    if mark.length < 8 && behind.len() >= 8 {
+        return begins_in_pieces(bytes, Origin { segment: false, trusted: true }, peer);
+    }
+    mark.believable(true) && begins_message(behind)
+}
+
+/// What stands behind the marks of empty fragments; the last of them, if nothing does.
+fn behind_empty(mut bytes: &[u8]) -> &[u8] {
+    for _ in 0..EMPTY_LIMIT {
+        match bytes {
+            [0, 0, 0, 0, rest @ ..] if !rest.is_empty() => bytes = rest,
+            _ => break,
+        }
+    }
+    bytes
 }
 
 /// Whether `bytes` can be the beginning of a message, as far as they go: a call of RPC version 2, or

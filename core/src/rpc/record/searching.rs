@@ -145,7 +145,7 @@ impl RecordReader {
         self.state = State::Mark;
         while begun.length > 0 && self.state != State::Searching {
             let State::Fragment { rest, last } = self.state else {
-                self.read_mark(&mut begun);
+                self.read_mark(&mut begun, peer);
                 continue;
             };
             let taken = begun.length.min(rest);

@@ -13,7 +13,7 @@ import typer
 from pcapnfs import placement, units
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError, WriteError, said
-from pcapnfs.text import escape
+from pcapnfs.text import argument, escape
 
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
 """How the capture may be called."""
@@ -191,9 +191,9 @@ def synth(
     span = (capture.frames[-1].time_ns - capture.frames[0].time_ns) / NS
     output.write(
         [
-            f"{escape(str(out))}: {units.counted(len(capture), 'packet')}, "
+            f"{escape(argument(str(out)))}: {units.counted(len(capture), 'packet')}, "
             f"{units.counted(len(truth.calls), 'call')} in {units.duration(span)}\n"
-            f"{escape(str(told))}: what is in it, by file and call\n"
+            f"{escape(argument(str(told)))}: what is in it, by file and call\n"
         ]
     )
 

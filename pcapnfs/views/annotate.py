@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import argument, escape
 from pcapnfs.views import parts
 from pcapnfs.views.prose import Prose
 
@@ -27,7 +27,7 @@ def screen(result: Annotation, name: str) -> RenderableType:
     """How many comments there are, and of what."""
     lines: list[RenderableType] = [
         Prose(
-            f"{escape(name)}: {units.counted(result.packets, 'packet')}, "
+            f"{escape(argument(name))}: {units.counted(result.packets, 'packet')}, "
             f"{units.counted(result.comments, 'comment')} at "
             f"{units.counted(result.frames, 'frame')}"
         )

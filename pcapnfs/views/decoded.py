@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import argument, escape
 from pcapnfs.views import trust
 from pcapnfs.views.prose import Prose
 
@@ -23,7 +23,7 @@ def screen(result: Decoded) -> Text:
     parts = f" in {units.count(result.parts)} independent parts" if result.parts > 1 else ""
     forgotten = trust.forgotten(result.forgotten_files)
     return Prose(
-        f"{escape(result.trace)}: {units.counted(result.calls, 'call')} of "
+        f"{escape(argument(result.trace))}: {units.counted(result.calls, 'call')} of "
         f"{units.counted(result.packets, 'packet')}{parts}, {units.size(result.bytes)}"
         + (f". {forgotten}" if forgotten else "")
     )

@@ -137,6 +137,27 @@ def test_captures_are_told_apart_whose_names_read_alike(tmp_path: Path) -> None:
             assert [file.path for file in trace.meta.files] == [shown, shown]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["decode", "CAPTURE", "-o", "caf\udce9.nfstrace"],
+        ["annotate", "CAPTURE", "caf\udce9.pcapng"],
+        ["redact", "CAPTURE", "caf\udce9.pcap"],
+        ["synth", "tar", "--files", "1", "-o", "caf\udce9.pcap"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_was_written_is_named_by_its_bytes(
+    words: list[str], tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tar = str(ROOT / "samples" / "published-v3-tar.pcap")
+    assert run([tar if word == "CAPTURE" else word for word in words]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("caf\\xe9.")
+    assert "udce9" not in told
+
+
 @pytest.mark.parametrize("command", ["summarize", "decode", "export", "report", "verify", "sql"])
 @pytest.mark.parametrize("what", ["File name too long", "Permission denied"])
 def test_a_capture_that_cannot_be_looked_at_is_a_sentence(

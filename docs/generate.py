@@ -267,7 +267,8 @@ def tables() -> str:
         "What `pcapnfs sql` and `Trace.sql` can ask; what would change something is refused before "
         "it is carried out. NULL always means unknown or not applicable. Times with a time zone "
         "(`to_timestamp(call_time / 1e9)`) are told in UTC; `Trace.sql` gives them as times "
-        "without a zone.",
+        "without a zone. `pcapnfs sql` writes all times and dates as the database does: with as "
+        "many decimals as they need, and `infinity` as such.",
         sections,
     )
 

@@ -7,7 +7,8 @@ no file, extension, setting or Python variable can be accessed, and that a refus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from pcapnfs import database
@@ -27,6 +28,16 @@ EXPLAIN_TOKENS = 16
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
 """A type, or part of one."""
+
+TIMES = (ZONED, "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE")
+"""Types with values that Python has none for: infinity, which it is given the last day of the year
+9999 for; years beyond that; nanoseconds."""
+
+_TYPE = re.compile(
+    rf"""(?x) "(?:[^"]|"")*" | '(?:[^']|'')*'  # Names of fields, and what an ENUM has.
+    | \b(?:{"|".join(map(re.escape, TIMES))})(?=[],)[]|$)  # A name of a field has a type behind it.
+    """
+)
 
 ROWS_AT_A_TIME = 10_000
 """Rows fetched together, so that a long answer does not have to fit in memory."""
@@ -64,7 +75,7 @@ def select(trace: Trace, query: str) -> Answer:
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
         if not drawn:
-            query = unzoned(cursor, query, "VARCHAR")
+            query = _in_words(cursor, query)
         found: Fetched = cursor
         if not drawn and _may_wait_for_itself(cursor, query):
             found = cursor.sql(query).execute()
@@ -119,14 +130,13 @@ def in_utc(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
     DuckDB makes Python's values of the former with pytz alone. The session's zone is UTC.
     """
-    columns = _cast(relation, "TIMESTAMP")
+    columns = _cast(relation, (ZONED,), "TIMESTAMP")
     return relation.project(columns) if columns else relation
 
 
-def unzoned(cursor: duckdb.DuckDBPyConnection, query: str, kind: str) -> str:
-    """A query for the same rows, with times that have a time zone as another type, in UTC."""
-    columns = _cast(cursor.sql(query), kind)
-    return f"select {columns} from (\n{_bare(query)}\n)" if columns else query
+def unzoned(cursor: duckdb.DuckDBPyConnection, query: str) -> str:
+    """A query for the same rows, with times that have a time zone as times without one, in UTC."""
+    return _of(query, _cast(cursor.sql(query), (ZONED,), "TIMESTAMP"))
 
 
 def zoned(found: Fetched) -> bool:
@@ -134,17 +144,34 @@ def zoned(found: Fetched) -> bool:
     return any(ZONED in str(kind) for _, kind, *_ in found.description or ())
 
 
-def _cast(relation: duckdb.DuckDBPyRelation, kind: str) -> str:
-    """All columns of a relation, times with a time zone as something else; empty without such."""
-    if not any(ZONED in str(column) for column in relation.types):
+def _in_words(cursor: duckdb.DuckDBPyConnection, query: str) -> str:
+    """A query for the same rows, with all times as the database writes them, in UTC."""
+    return _of(query, _cast(cursor.sql(query), TIMES, "VARCHAR"))
+
+
+def _of(query: str, columns: str) -> str:
+    """A query for these columns of another one; that itself if there are none."""
+    return f"select {columns} from (\n{_bare(query)}\n)" if columns else query
+
+
+def _cast(relation: duckdb.DuckDBPyRelation, kinds: Collection[str], other: str) -> str:
+    """All columns of a relation, those of some types as of another; empty without such.
+
+    Args:
+        relation: The relation.
+        kinds: Types, as columns are or hold them.
+        other: What stands for them.
+    """
+
+    def instead(found: re.Match[str]) -> str:
+        return other if found[0] in kinds else found[0]
+
+    types = [(str(column), _TYPE.sub(instead, str(column))) for column in relation.types]
+    if all(now == then for now, then in types):
         return ""
     return ", ".join(
-        f"#{place}::{str(column).replace(ZONED, kind)} as {_quoted(name)}"
-        if ZONED in str(column)
-        else f"#{place} as {_quoted(name)}"
-        for place, (name, column) in enumerate(
-            zip(relation.columns, relation.types, strict=True), 1
-        )
+        f"#{place}{'' if now == then else f'::{then}'} as {_quoted(name)}"
+        for place, (name, (now, then)) in enumerate(zip(relation.columns, types, strict=True), 1)
     )
 
 

@@ -282,7 +282,7 @@ class Trace:
         """
         with contextlib.closing(self.cursor()) as cursor:
             if zoned(cursor.execute(reading(cursor, query))):
-                cursor.execute(unzoned(cursor, query, "TIMESTAMP"))
+                cursor.execute(unzoned(cursor, query))
             while rows := cursor.fetchmany(ROWS_HELD):
                 yield from rows
 

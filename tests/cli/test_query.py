@@ -176,6 +176,27 @@ def test_times_with_a_time_zone_are_told_in_utc(
     ]
 
 
+def test_times_that_python_has_none_for_are_told_as_they_are(trace: Trace) -> None:
+    times = ("'infinity'", "'-infinity'", "'2024-02-29 01:02:03.5'", "'12024-02-29 01:02:03'")
+    kinds = ("timestamptz", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "date")
+    (told,) = select(trace, "select " + ", ".join(f"timestamptz {time}" for time in times)).rows
+    assert told == (
+        "infinity",
+        "-infinity",
+        "2024-02-29 01:02:03.5+00",
+        "12024-02-29 01:02:03+00",
+    )
+    for kind in kinds:
+        asked = ", ".join(f"{kind} {time}" for time in times[:2])
+        (row,) = select(
+            trace, f"select {asked}, [{kind} 'infinity'], {{'DATE': {kind} 'infinity'}}"
+        ).rows
+        assert row == ("infinity", "-infinity", ["infinity"], {"DATE": "infinity"}), kind
+    exact = "timestamp_ns '2024-02-29 01:02:03.123456789', date '12024-02-29', 'DATE'::enum('DATE')"
+    (row,) = select(trace, f"select {exact}").rows
+    assert row == ("2024-02-29 01:02:03.123456789", "12024-02-29", "DATE")
+
+
 def test_also_where_the_database_has_all_rows_worked_out_first(trace: Trace) -> None:
     answer = select(trace, "select to_timestamp(1) as at union all select to_timestamp(1)")
     assert list(answer.rows) == [("1970-01-01 00:00:01+00",)] * 2

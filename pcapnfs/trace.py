@@ -169,6 +169,10 @@ class Trace:
             chosen = ",".join(sorted(known.intersection(spared)))
             connection.execute(f"set disabled_optimizers = '{chosen}'")
         self._locked = False
+        # Walks of several threads: what each leaves to the database, and what it had before them.
+        self._leaving = threading.Lock()
+        self._sizes: list[int] = []
+        self._whole: str | None = None
         self._cursors = weakref.WeakSet([connection])
         with _CURSORS:
             _OPEN.add(self)
@@ -237,16 +241,38 @@ class Trace:
             return
         if self._demanded:
             self._demand_for(self._limit, together)
-        size = limits.beside_rows(self._limit, held, together)
+        with self._left(limits.beside_rows(self._limit, held, together)):
+            yield
+
+    @contextlib.contextmanager
+    def _left(self, size: int) -> Iterator[None]:
+        """Let the database take no more than that, bytes, nor than others want it to meanwhile."""
+        with self._leaving:
+            if self._whole is None:
+                ((self._whole,),) = self.rows("select current_setting('memory_limit')")
+            self._sizes.append(size)
+        try:
+            with self._leaving:
+                self._allow_least()  # It fails where the database holds more already.
+            yield
+        finally:
+            with self._leaving:
+                self._sizes.remove(size)
+                self._allow_least()
+                if not self._sizes:
+                    self._whole = None
+
+    def _allow_least(self) -> None:
+        """Let the database take the least that is wanted; all again where nothing is."""
+        if self._locked:
+            return
         with contextlib.closing(self.cursor()) as cursor:
-            ((before, more),) = cursor.execute(_SET_HIGHER, [size]).fetchall()
-            if more and not self._locked:
-                cursor.execute("set global memory_limit = ?", [f"{size}B"])
-            try:
-                yield
-            finally:
-                if more and not self._locked:
-                    cursor.execute("set global memory_limit = ?", [before])
+            least = self._whole
+            if self._sizes:
+                query, size = _LOWER, min(self._sizes)
+                ((lower,),) = cursor.execute(query, [size, self._whole]).fetchall()
+                least = f"{size}B" if lower else self._whole
+            cursor.execute("set global memory_limit = ?", [least])
 
     @staticmethod
     def _demand_for(limit: int, rows: int) -> None:
@@ -513,10 +539,7 @@ def let_go(holds: Sequence[Hold]) -> None:
         held.let_go(placement.sweep)
 
 
-_SET_HIGHER = """
-    select current_setting('memory_limit'),
-           parse_formatted_bytes(current_setting('memory_limit')) > ?
-"""
+_LOWER = "select ? < parse_formatted_bytes(?)"
 
 _OPTIMIZERS = "select name from duckdb_optimizers()"
 

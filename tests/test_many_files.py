@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -150,6 +151,27 @@ def test_the_database_leaves_room_for_the_calls_of_a_file_and_gets_it_back(fewer
     fewer.cursor().execute("set global memory_limit = '200MiB'")
     with fewer.room_for(100_000):
         assert fewer.rows(ALLOWED) == [("64.0 MiB",)]
+    assert fewer.rows(ALLOWED) == [("200.0 MiB",)]
+
+
+def test_of_walks_at_the_same_time_the_one_that_needs_most_is_left_room(fewer: Trace) -> None:
+    """Whichever of them ends first, the database gets back what it had before both."""
+    fewer.cursor().execute("set global memory_limit = '200MiB'")
+    entered, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with fewer.room_for(rows=100_000):
+            entered.set()
+            assert leave.wait(60)
+
+    thread = threading.Thread(target=other)
+    with fewer.room_for(rows=100):
+        thread.start()
+        assert entered.wait(60)
+        assert fewer.rows(ALLOWED) == [("64.0 MiB",)]
+    assert fewer.rows(ALLOWED) == [("64.0 MiB",)]
+    leave.set()
+    thread.join(60)
     assert fewer.rows(ALLOWED) == [("200.0 MiB",)]
 
 

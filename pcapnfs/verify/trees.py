@@ -1,10 +1,10 @@
-"""Wireshark's dissection of chosen packets as trees, which pyshark cuts out of tshark's output.
+"""Wireshark's dissection of chosen packets as trees, one after the other as tshark writes them.
 
 Takes a file and a display filter; gives a packet at a time with its frame number and its tree of
-protocols and fields. pyshark's own packet objects put all fields of one name together, so that the
-operations of a compound could not be told apart: the tree is kept instead. Nor does pyshark run
-tshark: it waits in an event loop, and an interrupt there leaves what it goes on to wait for ever
-for. Promises that tshark has ended when the packets have, however they do.
+protocols and fields. pyshark reads tshark's output, too, but its packet objects put all fields of
+one name together, so that the operations of a compound could not be told apart; and it waits in an
+event loop, where an interrupt leaves what it goes on to wait for ever for. Promises that tshark has
+ended when the packets have, however they do.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _BAD = dict.fromkeys(
 
 CUT_SHORT = "cut short"
 """tshark's words for a file that breaks off, which is no failure: it reads what is before."""
+
+_BEGIN, _END = b"<packet", b"</packet>"
+"""What stands around a packet in PDML."""
 
 _BATCH = 65_536
 """Bytes that are read of tshark's output at a time."""
@@ -89,19 +92,17 @@ def complaint(process: subprocess.Popen[bytes], told: IO[bytes]) -> str | None:
 
 
 def _cut(output: IO[bytes]) -> Generator[Packet]:
-    """The packets in tshark's output, while it writes them."""
-    from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser  # It takes long.
+    """The packets in tshark's output, while it writes them.
 
-    parser = TsharkXmlParser()
+    In what packets hold, tshark writes `&lt;` for the character that begins these marks.
+    """
     data = b""
     # Not `read`, which waits until it has all of that.
     while more := output.read1(_BATCH):  # type: ignore[attr-defined]  # IO does not tell of it.
         data += more
-        while True:
-            text, data = parser._extract_packet_from_data(data)
-            if not text:
-                break
-            yield _packet(text)
+        *whole, data = data.split(_END)
+        for text in whole:
+            yield _packet(text[text.find(_BEGIN) :] + _END)
 
 
 def _packet(xml: bytes) -> Packet:

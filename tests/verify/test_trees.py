@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pcapnfs.errors import CaptureError
+from pcapnfs.verify.messages import messages
 from pcapnfs.verify.trees import packets
 from tests.oracles.tshark import require_tshark
 from tests.unit.rows import ROOT
@@ -114,6 +115,63 @@ def test_what_it_said_last_is_why_it_gave_up(
     monkeypatch.setenv("PATH", faked(tmp_path, textwrap.dedent(program)))
     with pytest.raises(CaptureError, match="gave up: no such field"):
         list(packets(Path(os.__file__), "rpc", ()))
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("<packet><proto name='frame'></packet>", "wrote what cannot be read: mismatched tag"),
+        ("</packet>", "wrote what cannot be read"),
+        ("<packet><proto name='frame'/></packet>", "wrote a packet without its number"),
+    ],
+)
+def test_what_cannot_be_read_of_its_packets_is_told(
+    written: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = PACKET.format(1)
+    monkeypatch.setenv("PATH", faked(tmp_path, f'#!/bin/sh\necho "{whole}{written}"\n'))
+    found = packets(Path(os.__file__), "rpc", ())
+    assert next(found).frame == 1
+    with pytest.raises(CaptureError, match=why):
+        next(found)
+
+
+def test_packets_are_cut_apart_wherever_the_output_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = f"""\
+        #!{sys.executable}
+        import sys, time
+        text = "<?xml version='1.0'?>\\n<!-- packets -->\\n<pdml>\\n"
+        text += "\\n".join({PACKET!r}.format(number) for number in range(1, 4)) + "\\n</pdml>\\n"
+        for place in range(0, len(text), 7):
+            sys.stdout.write(text[place:place + 7])
+            sys.stdout.flush()
+            time.sleep(0.001)
+        """
+    monkeypatch.setenv("PATH", faked(tmp_path, textwrap.dedent(program)))
+    assert [each.frame for each in packets(Path(os.__file__), "rpc", ())] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("frames", [(), (4,), (4, 6)])
+def test_a_frame_that_it_reads_in_two_ways_is_told(
+    frames: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Several messages by its fields, of which its trees know nothing."""
+    program = f"""\
+        #!{sys.executable}
+        import sys
+        if "pdml" in sys.argv:
+            for number in {frames}:
+                print({PACKET!r}.format(number))
+        else:
+            values = {{"frame.number": "5", "rpc.msgtyp": "0,0", "rpc.xid": "1,2"}}
+            fields = [after for name, after in zip(sys.argv, sys.argv[1:]) if name == "-e"]
+            print("\\t".join(values.get(field, "") for field in fields))
+        """
+    monkeypatch.setenv("PATH", faked(tmp_path, textwrap.dedent(program)))
+    with pytest.raises(CaptureError, match="reads frame 5 in two ways"):
+        list(messages(Path(os.__file__), ()))
 
 
 def test_the_users_settings_of_wireshark_change_nothing(

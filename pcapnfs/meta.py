@@ -85,6 +85,14 @@ class CaptureFile(Record):
     """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""
     passed_bytes: int = 0
     """Bytes of the file, or of what it unpacks to, that were passed over as damage; 0 likewise."""
+    trailing_bytes: int = 0
+    """Bytes behind the compressed data that begin no more of it, unless they are zeros; 0
+    likewise."""
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the file is compressed."""
+        return ", " in self.format
 
 
 class Stream(Record):

@@ -518,8 +518,8 @@ def _sound(told: meta.Meta) -> meta.Meta:
     for file in told.files:
         numbers.append(file.packets)
         counts += [file.bytes, file.truncated_packets, file.untimed_packets]
-        counts += [file.followers, file.passed_bytes, file.late_packets]
-        counts += [file.mistimed_packets, file.set_back, file.set_back_ns]
+        counts += [file.followers, file.passed_bytes, file.trailing_bytes]
+        counts += [file.late_packets, file.mistimed_packets, file.set_back, file.set_back_ns]
         counts += [file.set_forward, file.set_forward_ns, file.untold_pause_ns]
         frames = (
             file.first_frame,

@@ -179,6 +179,24 @@ def test_captures_one_after_the_other_in_a_file_are_those_of_a_rotation(tmp_path
     assert json.loads(document.stdout)["capture"]["followers"] == 2
 
 
+def test_what_stands_behind_compressed_data_is_told_and_is_no_damage(tmp_path: Path) -> None:
+    path, stored = tmp_path / "a.pcap.gz", tmp_path / "a.nfstrace"
+    path.write_bytes(gzip.compress(PCAP.read_bytes()) + bytes(5) + b"appended\n")
+    pcapnfs.decode(path, stored)
+    for source in (path, stored):
+        with pcapnfs.open(source) as one, pcapnfs.open(PCAP) as whole:
+            (file,) = one.meta.files
+            assert (file.trailing_bytes, file.damage, file.compressed) == (14, None, True)
+            for table in tables():
+                query = f"from {table.name}"
+                assert one.sql(query).fetchall() == whole.sql(query).fetchall(), table.name
+    asked = [sys.executable, "-m", "pcapnfs", "summarize", str(path)]
+    told = subprocess.run(asked, capture_output=True, check=True, text=True)
+    assert "14 bytes behind compressed data were passed over: no more of it begins" in told.stdout
+    assert "damaged" not in told.stdout
+    assert told.stderr == ""
+
+
 @pytest.mark.parametrize("length", [97, 110, 150, 200])
 def test_calls_in_several_fragments_are_found_though_marks_were_cut_off(
     length: int, tmp_path: Path

@@ -220,6 +220,7 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "untold_pause_frame": file.untold_pause_frame,
         "followers": file.followers,
         "passed_bytes": file.passed_bytes,
+        "trailing_bytes": file.trailing_bytes,
         "dropped_packets": file.dropped_packets,
         "damage": file.damage,
     })

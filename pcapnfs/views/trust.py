@@ -52,13 +52,14 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
         trust.set_back, trust.set_forward, trust.clock_tick_s, capture.limits_hit,
-        capture.followers, trust.untold_pause_s, trust.late_packets,
+        capture.followers, capture.trailing_bytes, trust.untold_pause_s, trust.late_packets,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
     candidates = [
         *_damaged(capture),
         _followers(capture),
+        _trailing(capture),
         one_way(trust),
         *clock_sentences(trust, capture),
         _matched(trust),
@@ -240,6 +241,17 @@ def _followers(capture: Capture) -> str:
         f"{follow} another in the same file, and {was} read too; Wireshark reads the first alone: "
         "mergecap puts captures together for both."
     )
+
+
+def _trailing(capture: Capture) -> str:
+    if not capture.trailing_bytes:
+        return ""
+    passed = units.counted(
+        capture.trailing_bytes,
+        "byte behind compressed data was passed over",
+        "bytes behind compressed data were passed over",
+    )
+    return f"{passed}: no more of it begins there."
 
 
 def also_damaged(damage: Sequence[str]) -> str:

@@ -18,12 +18,14 @@ def test_every_misfortune_has_its_sentence() -> None:
         cut_to=96,
         damage=("a.pcap: breaks off at byte 9",),
         followers=2,
+        trailing_bytes=15,
         limits_hit={"record_limit": 2},
     )
     assert trust_sentences(samples.poor_trust(), capture) == [
         "a.pcap: breaks off at byte 9.",
         "2 captures follow another in the same file, and were read too; Wireshark reads the first "
         "alone: mergecap puts captures together for both.",
+        "15 bytes behind compressed data were passed over: no more of it begins there.",
         "90.0 % of the calls have their reply; 1\u2009000 of 10\u2009000 have none, "
         "2 of them sent as the capture ended.",
         "5 replies without call, 1 of them as the capture began.",

@@ -12,10 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bzip2::bufread::MultiBzDecoder;
-
+use super::packed::{Packed, Trailing};
 use super::window::{Fault, Window};
-use super::{gzip, lz4, xz};
+use super::{bzip2, gzip, lz4, xz, zstd};
 use crate::error::ReadError;
 
 /// How a capture file is compressed.
@@ -48,23 +47,42 @@ impl fmt::Display for Compression {
     }
 }
 
+/// What a file, and each of its members, begins with: the least and the greatest that each byte may be.
+const BEGINS: &[(Compression, &[(u8, u8)])] = &[
+    (Compression::Gzip, &[only(0x1f), only(0x8b)]),
+    (Compression::Zstd, &[only(0x28), only(0xb5), only(0x2f), only(0xfd)]),
+    // A skippable frame (RFC 8878 section 3.1.2) may stand first: pzstd writes one.
+    (Compression::Zstd, &[(0x50, 0x5f), only(0x2a), only(0x4d), only(0x18)]),
+    (Compression::Lz4, &[only(0x04), only(0x22), only(0x4d), only(0x18)]),
+    (Compression::Lz4, &[only(0x02), only(0x21), only(0x4c), only(0x18)]),
+    (Compression::Xz, &[only(0xfd), only(b'7'), only(b'z'), only(b'X'), only(b'Z'), only(0)]),
+    (Compression::Bzip2, &[only(b'B'), only(b'Z'), only(b'h'), (b'1', b'9'), only(0x31), only(0x41)]),
+    // An empty file has no block, only the end.
+    (Compression::Bzip2, &[only(b'B'), only(b'Z'), only(b'h'), (b'1', b'9'), only(0x17), only(0x72)]),
+];
+
+const fn only(byte: u8) -> (u8, u8) {
+    (byte, byte)
+}
+
 impl Compression {
     /// Bytes at the start of a file that tell how it is compressed.
-    const MAGIC_LENGTH: usize = 6;
+    pub(super) const MAGIC_LENGTH: usize = 6;
 
     fn of_magic(start: &[u8]) -> Self {
-        match start {
-            [0x1f, 0x8b, ..] => Self::Gzip,
-            // A skippable frame (RFC 8878 section 3.1.2) may stand first: pzstd writes one.
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
-            [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Self::Lz4,
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..]
-            // An empty file has no block, only the end.
-            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, ..] => Self::Bzip2,
-            _ => Self::None,
-        }
+        let found = BEGINS.iter().find(|(_, begin)| start.len() >= begin.len() && agree(start, begin));
+        found.map_or(Self::None, |(compression, _)| *compression)
     }
+
+    /// Whether a member begins so, which may break off before these bytes are told from others.
+    pub(super) fn begins(self, start: &[u8]) -> bool {
+        BEGINS.iter().any(|(compression, begin)| *compression == self && agree(start, begin))
+    }
+}
+
+/// Whether bytes are such, as far as there are any.
+fn agree(start: &[u8], begin: &[(u8, u8)]) -> bool {
+    start.iter().zip(begin).all(|(byte, (least, greatest))| (least..=greatest).contains(&byte))
 }
 
 /// Most memory, as a power of two, that a stream may ask for: what `zstd --long` makes, twice what
@@ -77,9 +95,6 @@ const XZ_MEMORY_KIB: u32 = (1 << (MEMORY_LOG - 10)) + 1024;
 
 /// What to say of filters that the decompressor does not take.
 const XZ_FILTERS: &str = "an xz file with several filters before LZMA2; decompress it first: unxz FILE";
-
-/// Bytes read at once from a compressed file.
-const PACKED_READ: usize = 64 << 10;
 
 /// Bytes that were read from a file so far.
 #[derive(Clone)]
@@ -136,13 +151,15 @@ impl Source {
         self.counter.clone()
     }
 
-    /// A window over the file's contents, unpacked if the first bytes say that it is compressed.
-    pub(super) fn decompressed(self) -> Result<(Window, Compression), Fault> {
+    /// A window over the file's contents, unpacked if the first bytes say that it is compressed, and what
+    /// will stand behind the compressed data.
+    pub(super) fn decompressed(self) -> Result<(Window, Compression, Trailing), Fault> {
         let mut plain = Window::plain(self.bytes);
         plain.ensure(Compression::MAGIC_LENGTH)?;
         let compression = Compression::of_magic(plain.ahead());
+        let trailing = Trailing::default();
         if compression == Compression::None {
-            return Ok((plain, compression));
+            return Ok((plain, compression, trailing));
         }
         if compression == Compression::Xz {
             plain.ensure(xz::HEAD)?;
@@ -151,18 +168,14 @@ impl Source {
             }
         }
         let (first, rest) = plain.into_parts();
-        let packed = io::BufReader::with_capacity(PACKED_READ, Cursor::new(first).chain(rest));
+        let packed = Packed::new(compression, Cursor::new(first).chain(rest), trailing.clone());
         let unpacked: Box<dyn Read + Send> = match compression {
             Compression::Gzip => Box::new(gzip::Members::new(packed)),
             Compression::Lz4 => Box::new(lz4::Frames::new(packed)),
             Compression::Xz => Box::new(xz::Streams::new(packed, XZ_MEMORY_KIB)),
-            Compression::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
-            Compression::Zstd | Compression::None => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
-                decoder.window_log_max(MEMORY_LOG)?;
-                Box::new(decoder)
-            }
+            Compression::Bzip2 => Box::new(bzip2::Streams::new(packed)),
+            Compression::Zstd | Compression::None => Box::new(zstd::Frames::new(packed, MEMORY_LOG)?),
         };
-        Ok((Window::unpacked(unpacked), compression))
+        Ok((Window::unpacked(unpacked), compression, trailing))
     }
 }

@@ -1,22 +1,23 @@
-//! gzip members (RFC 1952), one after the other. Zeros behind the last one are padding, as tapes and block
-//! devices leave it: gzip passes them over, too.
+//! gzip members (RFC 1952), one after the other.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 use flate2::bufread::GzDecoder;
 
-pub(super) struct Members<R> {
+use super::packed::Packed;
+
+pub(super) struct Members {
     /// The member that is being unpacked; none behind the last one.
-    member: Option<GzDecoder<R>>,
+    member: Option<GzDecoder<Packed>>,
 }
 
-impl<R: BufRead> Members<R> {
-    pub(super) fn new(packed: R) -> Self {
+impl Members {
+    pub(super) fn new(packed: Packed) -> Self {
         Self { member: Some(GzDecoder::new(packed)) }
     }
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl Read for Members {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = &mut self.member {
             let unpacked = member.read(buffer)?;
@@ -24,22 +25,10 @@ impl<R: BufRead> Read for Members<R> {
                 return Ok(unpacked);
             }
             let Some(mut packed) = self.member.take().map(GzDecoder::into_inner) else { break };
-            if more_than_zeros(&mut packed)? {
+            if packed.goes_on()? {
                 self.member = Some(GzDecoder::new(packed));
             }
         }
         Ok(0)
-    }
-}
-
-/// Passes over zeros; whether anything comes behind them.
-fn more_than_zeros(packed: &mut impl BufRead) -> io::Result<bool> {
-    loop {
-        let ahead = packed.fill_buf()?;
-        let (length, zeros) = (ahead.len(), ahead.iter().take_while(|byte| **byte == 0).count());
-        packed.consume(zeros);
-        if length == 0 || zeros < length {
-            return Ok(length > 0);
-        }
     }
 }

@@ -3,9 +3,11 @@
 //! The library gives whole blocks, of up to 8 MiB. Where the file ends within one, the sequences that are
 //! there are unpacked here (lz4's block format); no checksum can be held against them.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
+
+use super::packed::Packed;
 
 /// How far back a match may lie.
 const HISTORY: usize = 64 << 10;
@@ -13,8 +15,8 @@ const HISTORY: usize = 64 << 10;
 const LEGACY: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 
 /// Each frame has a decoder of its own: the buffers of one depend on its frame.
-pub(super) struct Frames<R: BufRead> {
-    frame: Option<FrameDecoder<Kept<R>>>,
+pub(super) struct Frames {
+    frame: Option<FrameDecoder<Kept>>,
     /// What the frame says of itself, once it was read.
     header: Option<Header>,
     /// The last bytes that the frame unpacked to, if its blocks refer to those before.
@@ -23,8 +25,8 @@ pub(super) struct Frames<R: BufRead> {
     rest: Option<io::Cursor<Vec<u8>>>,
 }
 
-impl<R: BufRead> Frames<R> {
-    pub(super) fn new(packed: R) -> Self {
+impl Frames {
+    pub(super) fn new(packed: Packed) -> Self {
         Self { frame: Some(begun(packed)), header: None, history: Vec::new(), rest: None }
     }
 
@@ -53,7 +55,7 @@ impl<R: BufRead> Frames<R> {
         if !whole {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        if packed.inner.fill_buf()?.is_empty() {
+        if !packed.inner.goes_on()? {
             return Ok(false);
         }
         self.frame = Some(begun(packed.inner));
@@ -85,7 +87,7 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
-impl<R: BufRead> Read for Frames<R> {
+impl Read for Frames {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -118,17 +120,17 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-fn begun<R: BufRead>(packed: R) -> FrameDecoder<Kept<R>> {
+fn begun(packed: Packed) -> FrameDecoder<Kept> {
     FrameDecoder::new(Kept { inner: packed, kept: Vec::new() })
 }
 
 /// Keeps the bytes that are read from it: those of one block.
-struct Kept<R> {
-    inner: R,
+struct Kept {
+    inner: Packed,
     kept: Vec<u8>,
 }
 
-impl<R: Read> Read for Kept<R> {
+impl Read for Kept {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.kept.extend_from_slice(buffer.get(..read).unwrap_or_default());
@@ -224,6 +226,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::capture::Compression;
+    use crate::capture::packed::Trailing;
 
     fn packed(bytes: &[u8], info: FrameInfo) -> Vec<u8> {
         let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
@@ -233,7 +237,8 @@ mod tests {
 
     /// What comes before the end or an error, and whether it was the end.
     fn read(packed: &[u8]) -> (Vec<u8>, bool) {
-        let mut frames = Frames::new(packed);
+        let source = io::Cursor::new(packed.to_vec());
+        let mut frames = Frames::new(Packed::new(Compression::Lz4, source, Trailing::default()));
         let mut unpacked = Vec::new();
         let ended = frames.read_to_end(&mut unpacked).is_ok();
         (unpacked, ended)

@@ -13,6 +13,8 @@
 
 mod ahead;
 
+mod bzip2;
+
 mod clock;
 
 mod compression;
@@ -24,6 +26,8 @@ mod lz4;
 pub mod merge;
 
 pub mod output;
+
+mod packed;
 
 mod parser;
 
@@ -46,6 +50,8 @@ pub mod timestamps;
 mod window;
 
 mod xz;
+
+mod zstd;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -5,6 +5,8 @@ use std::io::{self, BufRead, Read};
 
 use lzma_rust2::{Action, Status, XzStream};
 
+use super::packed::Packed;
+
 /// Bytes of a file that tell how many filters its first block has.
 pub(super) const HEAD: usize = 14;
 
@@ -14,41 +16,51 @@ pub(super) fn takes(head: &[u8]) -> bool {
     !matches!(head.get(..HEAD), Some([.., size, flags]) if *size > 0 && flags & 3 > 1)
 }
 
-pub(super) struct Streams<R: BufRead> {
-    packed: R,
-    stream: XzStream,
+pub(super) struct Streams {
+    packed: Packed,
+    /// The stream that is being unpacked; none behind the last one.
+    stream: Option<XzStream>,
+    memory_kib: u32,
     /// What was wrong behind the bytes that were given.
     failure: Option<io::Error>,
 }
 
-impl<R: BufRead> Streams<R> {
+impl Streams {
     /// Streams whose decompressor may take this much memory.
-    pub(super) fn new(packed: R, memory_kib: u32) -> Self {
-        Self { packed, stream: XzStream::new_mem_limit(true, memory_kib), failure: None }
+    pub(super) fn new(packed: Packed, memory_kib: u32) -> Self {
+        Self { packed, stream: Some(begun(memory_kib)), memory_kib, failure: None }
     }
 }
 
-impl<R: BufRead> Read for Streams<R> {
+fn begun(memory_kib: u32) -> XzStream {
+    XzStream::new_mem_limit(false, memory_kib)
+}
+
+impl Read for Streams {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        while !buffer.is_empty() {
+        while !buffer.is_empty()
+            && let Some(stream) = &mut self.stream
+        {
             let input = self.packed.fill_buf()?;
             let action = if input.is_empty() { Action::Finish } else { Action::Run };
-            let before = self.stream.total_out();
-            match self.stream.process(input, buffer, action) {
+            let before = stream.total_out();
+            match stream.process(input, buffer, action) {
                 Ok(done) => {
                     self.packed.consume(done.bytes_consumed);
-                    if done.bytes_produced > 0 || done.status == Status::StreamEnd {
-                        return Ok(done.bytes_produced);
-                    }
-                    if done.bytes_consumed == 0 {
+                    if done.status == Status::StreamEnd {
+                        self.stream = self.packed.goes_on()?.then(|| begun(self.memory_kib));
+                    } else if done.bytes_consumed == 0 && done.bytes_produced == 0 {
                         return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                    if done.bytes_produced > 0 {
+                        return Ok(done.bytes_produced);
                     }
                 }
                 Err(failure) => {
-                    let unpacked = self.stream.total_out().saturating_sub(before);
+                    let unpacked = stream.total_out().saturating_sub(before);
                     if unpacked == 0 {
                         return Err(failure);
                     }

@@ -70,6 +70,8 @@ pub struct FileSummary {
     pub followers: u64,
     /// Bytes of the file, or of what it unpacks to, that were passed over as damage.
     pub passed_bytes: u64,
+    /// Bytes behind the compressed data that begin no more of it, unless they are zeros.
+    pub trailing_bytes: u64,
     /// Packets that the capturing system dropped, where the file tells.
     pub dropped_packets: Option<u64>,
     /// Where the file breaks off or contradicts itself, if it does, and what was read all the same.
@@ -102,6 +104,7 @@ impl FileSummary {
         self.mistimed_packets = reader.mistimed();
         self.note(reader.set_back(), reader.set_forward(), reader.untold());
         self.followers = reader.followers();
+        self.trailing_bytes = reader.trailing_bytes();
         if self.untimed_packets == self.packets {
             (self.start_ns, self.end_ns) = (None, None);
         }

@@ -66,6 +66,8 @@ class Capture(Record):
     followers: int
     """Captures that follow the first one in the same file, as `cat` puts them there; Wireshark
     reads the first alone."""
+    trailing_bytes: int
+    """Bytes behind the compressed data of files that begin no more of it; zeros do not count."""
     vlan_tags: int
     """The most VLAN tags (IEEE 802.1Q) that a packet of NFS's own ports had; 0 as a rule."""
     hidden: bool
@@ -121,6 +123,7 @@ def capture(trace: Trace) -> Capture:
             f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None
         ),
         followers=sum(file.followers for file in meta.files),
+        trailing_bytes=sum(file.trailing_bytes for file in meta.files),
         vlan_tags=meta.vlan_tags,
         hidden=meta.hidden,
         copies_apart=meta.copies_apart,

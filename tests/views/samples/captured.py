@@ -34,6 +34,7 @@ def capture() -> Capture:
         dropped_packets=None,
         damage=(),
         followers=0,
+        trailing_bytes=0,
         vlan_tags=0,
         hidden=False,
         copies_apart=0,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::clock::{Clock, Set, Untold};
 use super::compression::{self, Compression, Source};
 use super::output::Interface;
+use super::packed::Trailing;
 use super::parser::{Parser, Record};
 use super::resume;
 use super::timestamps::{self, Timestamps};
@@ -22,6 +23,7 @@ pub struct Reader {
     parser: Parser,
     compression: Compression,
     counter: compression::Counter,
+    trailing: Trailing,
     packets: u64,
     clock: Clock,
     /// The clocks of those that are captured, if they are asked.
@@ -57,7 +59,7 @@ impl Reader {
     fn of_source(path: &Path, source: Source) -> Result<Self, ReadError> {
         let report = |fault: Fault| fault.at(path, 0);
         let counter = source.counter();
-        let (mut window, compression) = source.decompressed().map_err(report)?;
+        let (mut window, compression, trailing) = source.decompressed().map_err(report)?;
         let parser = Parser::open(&mut window, compression).map_err(report)?;
         let (path, begun) = (path.to_owned(), parser.begun());
         Ok(Self {
@@ -66,6 +68,7 @@ impl Reader {
             parser,
             compression,
             counter,
+            trailing,
             packets: 0,
             clock: Clock::new(),
             timestamps: None,
@@ -318,6 +321,12 @@ impl Reader {
     /// are none: they belong there.
     pub fn followers(&self) -> u64 {
         self.parser.followers()
+    }
+
+    /// Bytes behind the compressed data that begin no more of it, unless they are zeros. Complete after the
+    /// last packet.
+    pub fn trailing_bytes(&self) -> u64 {
+        self.trailing.bytes()
     }
 
     /// How often the file was taken up again, behind damage or with another capture: there, what comes

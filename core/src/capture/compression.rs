@@ -87,7 +87,7 @@ fn agree(start: &[u8], begin: &[(u8, u8)]) -> bool {
 
 /// Most memory, as a power of two, that a stream may ask for: what `zstd --long` makes, twice what
 /// `xz -9` does. Beyond it the stream counts as damaged, since the decompressor would have to
-/// allocate it. gzip, lz4 and bzip2 need less than 20 MB by their formats.
+/// allocate it. By their formats, gzip and lz4 need less than 20 MB, and bzip2 some 50 MB.
 const MEMORY_LOG: u32 = 27;
 
 /// The same in KiB, with what xz needs beside its dictionary.

@@ -470,6 +470,51 @@ fn a_compressed_file_that_breaks_off_gives_what_it_held() {
     }
 }
 
+/// One wrong byte of a block scrambles all of it: nothing of it may be taken for packets.
+#[test]
+fn of_a_block_of_bzip2_that_is_damaged_nothing_is_given() {
+    let mut state = 1_u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let many: Vec<Expected> =
+        (0..2_000).map(|n| (n * 1_000_000, 500, (0..500).map(|_| noise()).collect())).collect();
+    let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &many);
+    let packed = bzip2(&plain); // Eleven blocks, none of which is more than 100,000 bytes.
+    let mut before = 0;
+    for twentieth in 1..20 {
+        let mut spoilt = packed.clone();
+        let place = packed.len() * twentieth / 20;
+        spoilt[place] ^= 0x10;
+        let (found, error) = read(spoilt);
+        let Some(ReadError::Damaged { what, offset, unpacked, .. }) = error else { panic!("{error:?}") };
+        assert_eq!((what, unpacked), ("the compressed data is damaged", true));
+        assert!(many.starts_with(&found), "{twentieth}");
+        assert!(
+            found.len() >= before && found.len() as u64 == offset.saturating_sub(24) / 516,
+            "{twentieth}: {offset}"
+        );
+        let behind = (plain.len() * twentieth / 20) as u64;
+        assert!(offset < behind + 1_000 && behind < offset + 101_000, "{twentieth}: {offset}");
+        before = found.len();
+    }
+}
+
+/// Of a run of a byte bzip2 keeps five of 259 bytes, so that a block may be a file of any length.
+#[test]
+fn a_block_of_bzip2_is_given_whole_however_long_it_is() {
+    let long: Vec<Expected> = (0..40).map(|n| (n * 1_000, 300_000, vec![7; 300_000])).collect();
+    let packed = bzip2(&pcap(Order::Little, 0xa1b2_c3d4, 400_000, &long));
+    assert!(packed.len() < 10_000);
+    let (found, error) = read(packed.clone());
+    assert!(found == long && error.is_none(), "{error:?}");
+    let mut spoilt = packed;
+    let last = spoilt.len() / 2;
+    spoilt[last] ^= 1;
+    assert!(long.starts_with(&read(spoilt).0));
+}
+
 /// What compresses well lies in few blocks, of which the last may be all.
 #[test]
 fn of_a_block_that_is_cut_all_is_read_that_is_there() {

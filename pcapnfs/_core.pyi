@@ -28,6 +28,7 @@ __all__ = [
     "equal_shares",
     "held",
     "in_order",
+    "is_capture",
     "joined",
     "learned",
     "levels",
@@ -242,6 +243,11 @@ def under_way(
 def levels(rows: _Rows, groups: dict[int, int], most: int, latest: int) -> dict[int, list[int]]: ...
 def joined(batches: list[Batch]) -> Batch:
     """Batches of one table as one; ValueError where there are none, or of several tables."""
+
+def is_capture(path: str) -> bool | None:
+    """Whether a file is a capture by its first bytes, unpacked where it is compressed: of a format
+    that is read, or of another program's. None where it cannot be unpacked so far; ReadError where
+    it cannot be opened."""
 
 def schema() -> str:
     """The tables and their columns, as JSON (`pcapnfs/schema.py`)."""

@@ -22,6 +22,7 @@ from pcapnfs import (
     digests,
     holding,
     meta,
+    naming,
     numbering,
     schema,
     store,
@@ -60,9 +61,6 @@ of 58 MB with short messages did not fit into 64 MB."""
 BRIEF_BYTES = 32 << 30
 """Captures up to which the files that stand for tables are not compressed: they take an eighth of
 the capture then, and a summary of 10 GB took 92 s of the processor's time instead of 120."""
-
-COMPRESSED_SUFFIXES = (".gz", ".zst", ".lz4", ".xz", ".bz2")
-"""Files whose size says nothing about what is in them."""
 
 TEXT_BYTES = 16 << 20
 """Bytes of texts that are put into a database in memory together, though they are not as many rows
@@ -349,7 +347,7 @@ def _plain_bytes(paths: Sequence[str]) -> float:
         path = Path(name)
         if (
             name == meta.STANDARD_INPUT
-            or path.suffix in COMPRESSED_SUFFIXES
+            or path.suffix in naming.COMPRESSIONS  # Its size says nothing about what is in it.
             or not os.path.isfile(path)
         ):
             return math.inf

@@ -11,26 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pcapnfs import placement, usage
+from pcapnfs import naming, placement, usage
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
 from pcapnfs.usage import PathLike
-
-CAPTURES = frozenset({".pcap", ".pcapng", ".cap", ".snoop"})
-"""File name extensions of captures; that of a compression may follow."""
-
-MAGICS = frozenset(
-    number.to_bytes(4, order)
-    for number in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A)
-    for order in ("big", "little")
-) | {b"snoo", b"iptr"}
-"""The first bytes of captures: pcap, with nanoseconds, modified; pcapng (draft-ietf-opsawg); snoop
-(RFC 1761) and iptrace."""
-
-PACKINGS = {".gz": "gzip", ".zst": "zstd"}
-"""Compression of a capture by the extension of its name."""
-
-UNWRITTEN = (".lz4", ".xz", ".bz2")
-"""Extensions of compressions that can be read but not written."""
 
 
 def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
@@ -48,7 +31,8 @@ def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
 
 def packing(target: Path) -> str:
     """How the target is to be compressed, as the core calls it."""
-    return PACKINGS.get(target.suffix, "none")
+    kind = naming.COMPRESSIONS.get(target.suffix)
+    return kind if kind in naming.WRITTEN else "none"
 
 
 def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
@@ -61,8 +45,11 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
     usage.demand_files(sources)
     if str(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a capture is written into a file; name one")
-    if target.suffix in UNWRITTEN:
-        kinds = " and ".join(PACKINGS)
+    kind = naming.COMPRESSIONS.get(target.suffix)
+    if kind is not None and kind not in naming.WRITTEN:
+        kinds = " and ".join(
+            suffix for suffix, kind in naming.COMPRESSIONS.items() if kind in naming.WRITTEN
+        )
         raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")
     if os.path.isdir(target):
         raise UsageError(f"{target} is a directory")
@@ -97,15 +84,22 @@ def demand_no_capture(target: Path) -> None:
     """Refuse to write over a capture: there may be no other copy, and its name is soon mistyped.
 
     Raises:
-        UsageError: The target is one, by its name or by its first bytes.
+        UsageError: The target is one by its name or by its first bytes, or may be one: it is
+            compressed, and cannot be unpacked so far.
     """
+    if str(target) == placement.STANDARD_OUTPUT:
+        return
     if not os.path.isfile(target) or placement.only_written_to(target):
         return
-    begins = b""
-    with contextlib.suppress(OSError), target.open("rb") as stream:  # What nobody may read is none.
-        begins = stream.read(4)
-    if begins in MAGICS or not CAPTURES.isdisjoint(target.suffixes):
-        raise UsageError(f"{target} is a capture, and is not written over; choose another name")
+    from pcapnfs import _core
+
+    found: bool | None = naming.capture(target) is not None
+    if not found:
+        with contextlib.suppress(_core.ReadError):  # What nobody may read is none.
+            found = _core.is_capture(str(target))
+    if found is not False:
+        what = "is a capture" if found else "may be a compressed capture"
+        raise UsageError(f"{target} {what}, and is not written over; choose another name")
 
 
 def reporter(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import json
+import lzma
 import os
 import resource
 import subprocess
@@ -306,6 +309,13 @@ def test_a_part_of_a_trace_is_never_written_over(tmp_path: Path) -> None:
     [
         ("other.pcap", b""),
         ("other.pcapng.gz", b"\x1f\x8b"),
+        ("other.pcap0.bz2", b""),
+        ("other.dmp", b""),
+        ("other.trc", b""),
+        ("gz", gzip.compress(CAPTURE.read_bytes())),
+        ("bz2", bz2.compress(CAPTURE.read_bytes())),
+        ("xz", lzma.compress(CAPTURE.read_bytes())),
+        ("netmon", b"GMBU" + bytes(12)),
         ("calls.csv", CAPTURE.read_bytes()),
         ("calls.parquet", b"\x0a\x0d\x0d\x0a"),
     ],
@@ -319,8 +329,18 @@ def test_another_capture_is_never_written_over(tmp_path: Path, name: str, conten
     assert target.read_bytes() == content
 
 
-def test_what_an_export_wrote_is_written_again(tmp_path: Path) -> None:
-    target = tmp_path / "calls.csv"
+def test_what_may_be_a_capture_is_not_written_over(tmp_path: Path) -> None:
+    target = tmp_path / "broken"
+    target.write_bytes(bz2.compress(CAPTURE.read_bytes())[:100])
+    done = run("export", str(CAPTURE), "-o", str(target), stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert f"{target} may be a compressed capture, and is not" in done.stderr.decode()
+    assert target.stat().st_size == 100
+
+
+@pytest.mark.parametrize("name", ["calls.csv", "slow.pcap.csv"])
+def test_what_an_export_wrote_is_written_again(name: str, tmp_path: Path) -> None:
+    target = tmp_path / name
     target.write_text("old")
     for _ in range(2):
         assert run("export", str(CAPTURE), "-o", str(target)).returncode == 0

@@ -226,6 +226,13 @@ pub(crate) fn file(file: &FileSummary) -> Value {
     })
 }
 
+/// Whether a file is a capture by its first bytes.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
+fn is_capture(py: Python<'_>, path: PathBuf) -> PyResult<Option<bool>> {
+    py.detach(|| pcapnfs_core::capture::is_capture(&path)).map_err(|error| read_error(&error))
+}
+
 /// The tables and their columns, as JSON.
 #[pyfunction]
 fn schema() -> String {
@@ -327,6 +334,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ReadError", module.py().get_type::<ReadError>())?;
     module.add("RowsError", module.py().get_type::<RowsError>())?;
     module.add_function(wrap_pyfunction!(joined, module)?)?;
+    module.add_function(wrap_pyfunction!(is_capture, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(operations, module)?)?;
     module.add_function(wrap_pyfunction!(attributes, module)?)?;

@@ -17,8 +17,7 @@ def annotate(
         list[Path],
         typer.Argument(
             metavar="IN...",
-            help="Capture files that belong together (pcap, pcapng, snoop or iptrace, may be "
-            "compressed), or their trace.",
+            help=f"Capture files that belong together ({options.READ}), or their trace.",
             show_default=False,
             readable=False,
         ),

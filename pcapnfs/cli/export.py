@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pcapnfs import columns
+from pcapnfs import columns, naming
 from pcapnfs.cli import options, output, without_nfs
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pcapnfs.cli import last
     from pcapnfs.meta import Meta
 
-OTHERS = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".xls", ".xlsx", ".ods")
+OTHERS = (*naming.COMPRESSIONS, ".zip", ".xls", ".xlsx", ".ods")
 """Endings that promise a compressed file, or a spreadsheet's own."""
 
 

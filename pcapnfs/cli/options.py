@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 NAMED = 4
 """Captures that are named; the rest is counted."""
 
+READ = "pcap, pcapng, snoop or iptrace, may be compressed"
+"""What captures may be."""
+
 Captures = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help="Capture files that belong together: pcap, pcapng, snoop or iptrace, may be "
-        "compressed; - is standard input.",
+        help=f"Capture files that belong together: {READ}; - is standard input.",
         show_default=False,
         readable=False,
     ),

@@ -16,8 +16,7 @@ def redact(
         list[Path],
         typer.Argument(
             metavar="IN...",
-            help="Capture files that belong together: pcap, pcapng, snoop or iptrace, may be "
-            "compressed.",
+            help=f"Capture files that belong together: {options.READ}.",
             show_default=False,
             readable=False,
         ),

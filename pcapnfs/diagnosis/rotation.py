@@ -6,17 +6,12 @@ name (none behind the first without -W), dumpcap and Wireshark one before the ti
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 
-_BEHIND = re.compile(
-    r"(?P<stem>.+\.(?:pcap|pcapng|cap|dmp|dump|tcpdump|trc|snoop))(?P<number>\d{0,9})"
-)
-"""Behind an ending that captures have: `run.v3` and `run.v42` are two mounts."""
+from pcapnfs import naming
 
 _BEFORE_TIME = re.compile(r"(?P<stem>.+)_(?P<number>\d{5,9})_\d{14}(?:\.\w+)?")
-_COMPRESSION = re.compile(r"\.(?:gz|zst|lz4|xz|bz2)$")
 
 
 def not_given(files: Iterable[str]) -> tuple[tuple[int, int], ...]:
@@ -27,16 +22,21 @@ def not_given(files: Iterable[str]) -> tuple[tuple[int, int], ...]:
     latest: dict[str, int] = {}
     gaps: list[tuple[int, int]] = []
     for path in files:
-        name = _COMPRESSION.sub("", os.fspath(path))
-        found = _BEFORE_TIME.fullmatch(name) or _BEHIND.fullmatch(name)
-        if found is None:
+        name = _numbered(path)
+        if name is None:
             continue
-        number = int(found["number"] or 0)
-        before = latest.get(found["stem"], number)
+        number = int(name.number or 0)
+        before = latest.get(name.stem, number)
         if number > before + 1:
             gaps.append((before + 1, number - 1))
-        latest[found["stem"]] = number
+        latest[name.stem] = number
     return tuple(gaps)
+
+
+def _numbered(path: str) -> naming.Named | None:
+    """The name of a file that may be of a rotation."""
+    timed = _BEFORE_TIME.fullmatch(naming.unpacked(path))
+    return naming.capture(path) if timed is None else naming.Named(timed["stem"], timed["number"])
 
 
 def told(files: Iterable[str]) -> str:

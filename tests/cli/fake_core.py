@@ -163,6 +163,7 @@ def install() -> None:
         **{name: getattr(real, name) for name in WALKS},
         schema=lambda: json.dumps(declared),
         operations=real.operations,
+        is_capture=real.is_capture,
     )
     sys.modules["pcapnfs._core"] = module
     setattr(pcapnfs, "_core", module)  # noqa: B010 (the stub says that it cannot be assigned)

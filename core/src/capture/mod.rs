@@ -60,7 +60,7 @@ use crate::wire_enum::wire_enum;
 
 pub use clock::{Set, Untold};
 pub use compression::Compression;
-pub use reader::Reader;
+pub use reader::{Reader, is_capture};
 
 use pcapng::Fields;
 

@@ -46,7 +46,38 @@ pub(super) fn magic(ahead: &[u8]) -> Option<Magic> {
     pcap.or_else(|| records::Kind::of_magic(ahead).map(Magic::Records))
 }
 
-/// Formats with a magic number, and what to tell who wanted one read.
+/// Whether the window is at the start of a capture, of a format that is read or of another program's; `None`
+/// where that cannot be told, since it cannot be unpacked so far.
+pub(super) fn is_capture(window: &mut Window) -> Result<Option<bool>, Fault> {
+    if window.ensure(records::LONGEST_MAGIC)? || window.broken().is_none() {
+        let ahead = window.ahead();
+        return Ok(Some(
+            magic(ahead).is_some() || CAPTURES.iter().any(|(magic, ..)| ahead.starts_with(magic)),
+        ));
+    }
+    Ok(None)
+}
+
+const CONVERT: &str = "; convert it first: editcap -F pcap IN OUT";
+
+/// Captures that are not read: what they are, and what to tell who wanted one read.
+const CAPTURES: &[(&[u8], &str, &str)] = &[
+    (b"RTSS", "a Microsoft Network Monitor 1 file", CONVERT),
+    (b"GMBU", "a Microsoft Network Monitor 2 file", CONVERT),
+    (b"TRSNIFF data", "a DOS Sniffer file", CONVERT),
+    (b"XCP\0", "a Windows Sniffer (NetXRay) file", CONVERT),
+    (b"iptrace ", "an AIX iptrace file, not of version 2.0", CONVERT),
+    (b"\x54\x52\x00\x64\x00", "an HP-UX nettl file", CONVERT),
+    (b"\x7fver", "an OmniPeek file", CONVERT),
+    (b"\x05VNF", "a Visual Networks file", CONVERT),
+    (b"\xac\x01\x00\x1c", "an IXIA capture", CONVERT),
+    (b"\x1c\x00\x01\xac", "an IXIA capture", CONVERT),
+    (b"\xab\x01\x00\x1c", "an IXIA capture", CONVERT),
+    (b"\x1c\x00\x01\xab", "an IXIA capture", CONVERT),
+    (b"btsnoop\0", "a Bluetooth capture (btsnoop)", ", which holds no NFS"),
+];
+
+/// Other formats with a magic number, and what to tell who wanted one read.
 const KNOWN: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file; decompress it first: gunzip FILE"),
     (b"\x28\xb5\x2f\xfd", "a zstd file; decompress it first: unzstd FILE"),
@@ -56,19 +87,6 @@ const KNOWN: &[(&[u8], &str)] = &[
     (b"\x1f\x9d", "a file packed by compress; decompress it first: uncompress FILE"),
     (b"PK\x03\x04", "a zip archive; unpack it first: unzip FILE"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first: 7z x FILE"),
-    (b"RTSS", "a Microsoft Network Monitor 1 file; convert it first: editcap -F pcap IN OUT"),
-    (b"GMBU", "a Microsoft Network Monitor 2 file; convert it first: editcap -F pcap IN OUT"),
-    (b"TRSNIFF data", "a DOS Sniffer file; convert it first: editcap -F pcap IN OUT"),
-    (b"XCP\0", "a Windows Sniffer (NetXRay) file; convert it first: editcap -F pcap IN OUT"),
-    (b"iptrace ", "an AIX iptrace file, not of version 2.0; convert it first: editcap -F pcap IN OUT"),
-    (b"\x54\x52\x00\x64\x00", "an HP-UX nettl file; convert it first: editcap -F pcap IN OUT"),
-    (b"\x7fver", "an OmniPeek file; convert it first: editcap -F pcap IN OUT"),
-    (b"\x05VNF", "a Visual Networks file; convert it first: editcap -F pcap IN OUT"),
-    (b"\xac\x01\x00\x1c", "an IXIA capture; convert it first: editcap -F pcap IN OUT"),
-    (b"\x1c\x00\x01\xac", "an IXIA capture; convert it first: editcap -F pcap IN OUT"),
-    (b"\xab\x01\x00\x1c", "an IXIA capture; convert it first: editcap -F pcap IN OUT"),
-    (b"\x1c\x00\x01\xab", "an IXIA capture; convert it first: editcap -F pcap IN OUT"),
-    (b"btsnoop\0", "a Bluetooth capture (btsnoop), which holds no NFS"),
     (b"PAR1", "a Parquet table; name the directory of the trace it belongs to"),
     (b"\x7fELF", "a program, not a capture"),
     (b"version https://git-lfs", "a Git LFS pointer; fetch the capture itself first: git lfs pull"),
@@ -78,6 +96,9 @@ const KNOWN: &[(&[u8], &str)] = &[
 fn advice(start: &[u8]) -> String {
     if start.is_empty() {
         return "an empty file; did the capture run, and with the rights to capture?".to_owned();
+    }
+    if let Some((_, what, to_do)) = CAPTURES.iter().find(|(magic, ..)| start.starts_with(magic)) {
+        return format!("{what}{to_do}");
     }
     if let Some((_, words)) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
         return (*words).to_owned();

@@ -1157,6 +1157,37 @@ fn what_is_no_capture_is_named() {
 }
 
 #[test]
+fn a_capture_is_known_whatever_it_is_in() {
+    let told = |name: &str, bytes: &[u8]| {
+        let path = std::env::temp_dir().join(format!("pcapnfs-known-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        let told = is_capture(&path);
+        std::fs::remove_file(&path).unwrap();
+        told.unwrap()
+    };
+    let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..1]);
+    for capture in [&plain, &pcapng(Order::Big, &[]), &snoop(&[]), &iptrace(6, &[])] {
+        assert_eq!(told("plain", capture), Some(true));
+        // Behind the first bytes it may be as it is.
+        assert_eq!(told("cut", &capture[..11]), Some(true));
+        for packed in compressed(capture) {
+            assert_eq!(told("packed", &packed), Some(true));
+        }
+    }
+    assert_eq!(told("other", b"GMBU\0\0\0\0"), Some(true));
+    for other in [&b""[..], b"\xd4", b"call,client\n", b"PAR1\x15\x04\x15\x80", b"PK\x03\x04\x14\0"] {
+        assert_eq!(told("no", other), Some(false));
+        for packed in compressed(other) {
+            assert_eq!(told("no-packed", &packed), Some(false));
+        }
+    }
+    for packed in compressed(&plain) {
+        assert_eq!(told("broken", &packed[..8]), None);
+    }
+    assert!(matches!(is_capture(Path::new("no such file")), Err(ReadError::Io { .. })));
+}
+
+#[test]
 fn a_directory_and_a_missing_file_are_told_apart() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Err(ReadError::Format { what, .. }) = Reader::open(directory) else { panic!("opened a directory") };

@@ -11,10 +11,24 @@ use super::output::Interface;
 use super::packed::Trailing;
 use super::parser::{Parser, Record};
 use super::resume;
+use super::sniff;
 use super::timestamps::{self, Timestamps};
 use super::window::{Fault, Window};
 use super::{Details, Format, Glimpse, LinkType, Packet};
 use crate::error::{ReadError, Resumed};
+
+/// Whether a file is a capture by its first bytes, unpacked where it is compressed: of a format that is read, or
+/// of another program's. `None` where that cannot be told, since it cannot be unpacked so far.
+///
+/// Errors: [`ReadError::Io`] where the operating system refuses, [`ReadError::Format`] of a directory.
+pub fn is_capture(path: &Path) -> Result<Option<bool>, ReadError> {
+    let found = match Source::open(path)?.decompressed() {
+        Ok((mut window, ..)) => sniff::is_capture(&mut window),
+        Err(Fault::Format(_)) => Ok(None),
+        Err(fault) => Err(fault),
+    };
+    found.map_err(|fault| fault.at(path, 0))
+}
 
 /// One capture file that is being read.
 pub struct Reader {

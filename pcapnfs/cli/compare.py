@@ -64,7 +64,9 @@ def compare(
             readable=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file, but no capture.")
+    ] = False,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,

@@ -1,6 +1,7 @@
 """Results that go into a file of the user's choice.
 
-Takes a path and text; writes the file whole or not at all, and never over another one unasked.
+Takes a path and text; writes the file whole or not at all, over another one only where that is
+asked for, and never over a capture.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ def refuse(path: Path, *, force: bool) -> None:
     """Say early that a file cannot be written, before the work is done for it.
 
     Raises:
-        UsageError: The file exists and `force` is not given, or a directory is there.
+        UsageError: The file exists and `force` is not given, or it is a capture; or a directory is
+            there.
         WriteError: Its directory does not exist, or it is a link that is not followed.
     """
+    from pcapnfs import rewriting
+
     if str(path) == placement.STANDARD_OUTPUT or placement.only_written_to(path):
         return
     if os.path.isdir(path):
@@ -30,6 +34,7 @@ def refuse(path: Path, *, force: bool) -> None:
         raise WriteError(f"{path} cannot be written: {said(error)}") from error
     if not os.path.isdir(directory):
         raise WriteError(f"there is no directory {directory}")
+    rewriting.demand_no_capture(path)
     if os.path.exists(path) and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
 

@@ -52,7 +52,9 @@ def report(
     key: options.Key = None,
     strict: options.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file, but no capture.")
+    ] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:

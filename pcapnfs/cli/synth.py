@@ -141,6 +141,7 @@ def synth(
 
     Example: pcapnfs synth tar -o tar.pcap --files 200 --persist 5ms
     """
+    from pcapnfs import rewriting
     from pcapnfs.synth.simulation.options import Options
     from pcapnfs.synth.simulation.run import Simulation
     from pcapnfs.views import document
@@ -180,6 +181,7 @@ def synth(
     )
     for path in (out, told):
         _demand_free(path, force=force)
+    rewriting.demand_no_capture(told)
     capture, truth = Simulation(wanted).run()
     rest = {"configured": truth.configured, "operations": truth.operations, "files": truth.files}
     pieces = list(document.pieces("calls", truth.calls, rest))

@@ -65,7 +65,9 @@ def test_a_capture_is_never_written_over(tmp_path: Path, capsys: Printed) -> Non
     after = tmp_path / "after.pcap"
     after.write_bytes(Path(AFTER).read_bytes())
     assert run(["compare", BEFORE, str(after), "-o", str(after), "--force"]) == 2
-    assert "after.pcap is the capture itself" in capsys.readouterr().err
+    assert "after.pcap is a capture, and is not written over" in capsys.readouterr().err
+    assert run(["compare", BEFORE, BEFORE, "-o", str(after), "--force"]) == 2
+    assert "after.pcap is a capture, and is not written over" in capsys.readouterr().err
     assert after.read_bytes() == Path(AFTER).read_bytes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import stat
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pcapnfs.cli.app import run
+from tests.unit.rows import ROOT
 
 
 def test_a_page_is_written_where_it_was_asked_for(
@@ -46,12 +48,24 @@ def test_a_capture_is_never_written_over(
     named = tmp_path / "named.pcap"
     named.write_bytes(capture.read_bytes())
     assert run(["report", str(named), "-o", str(named), "--force"]) == 2
-    assert "named.pcap is the capture itself" in capsys.readouterr().err
+    assert "named.pcap is a capture, and is not written over" in capsys.readouterr().err
     # Also where it is that of the previous command.
     assert run(["summarize", str(named), "--json"]) == 0
     assert run(["report", "-o", str(named), "--force"]) == 2
-    assert "named.pcap is the capture itself" in capsys.readouterr().err
+    assert "named.pcap is a capture, and is not written over" in capsys.readouterr().err
     assert named.read_bytes() == capture.read_bytes()
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+def test_another_capture_is_not_written_over_either(
+    capture: Path, tmp_path: Path, force: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(bz2.compress((ROOT / "samples" / "published-v3-tar.pcap").read_bytes()))
+    before = other.read_bytes()
+    assert run(["report", str(capture), "-o", str(other), *force]) == 2
+    assert f"{other} is a capture, and is not written over" in capsys.readouterr().err
+    assert other.read_bytes() == before
 
 
 @pytest.mark.parametrize(

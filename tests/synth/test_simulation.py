@@ -461,6 +461,19 @@ def test_capture_and_truth_are_there_whole_or_not_at_all(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tar.json", "tar.pcap"]
 
 
+def test_the_truth_is_written_over_no_capture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, told = tmp_path / "tar.pcap", tmp_path / "tar.json"
+    for path in (out, told):
+        path.write_bytes(b"\x0a\x0d\x0d\x0a")
+    command = ["synth", "tar", "--files", "1", "-o", str(out), "--force"]
+    assert run(command) == 2
+    assert f"{told} is a capture, and is not written over" in capsys.readouterr().err
+    told.unlink()
+    assert run(command) == 0  # A capture by a capture.
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -2,8 +2,9 @@
 
 Takes paths as the user named them; gives a path. Promises that frames are numbered as pcapnfs
 numbers them: `mergecap` puts several files into one in order of time. tshark reads gzip, zstd and
-lz4 by itself, but neither bzip2 nor xz, which are unpacked into a temporary file first. Where
-pcapnfs goes on behind damage, and tshark would not, it gets the packets that were found.
+lz4 by itself, but neither bzip2 nor xz, which are unpacked into a temporary file first. It gets the
+packets that were found where it would find others: pcapnfs goes on behind damage, and of a
+compressed file that is damaged every program unpacks as much as it likes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def one_file(paths: Sequence[str], files: Sequence[CaptureFile]) -> Iterator[Pat
     """
     usage.demand_files(paths)
     with temporary.scratch() as scratch:
-        if any(file.passed_bytes or file.followers for file in files):
+        if any(map(_read_otherwise, files)):
             whole = scratch / "whole.pcapng"
             rewriting.copy([Path(path) for path in paths], whole)
             yield whole
@@ -54,6 +55,13 @@ def one_file(paths: Sequence[str], files: Sequence[CaptureFile]) -> Iterator[Pat
         yield merged
 
 
+def _read_otherwise(file: CaptureFile) -> bool:
+    """Whether other programs find other packets in a capture."""
+    if file.compressed and file.damage is not None:
+        return True
+    return bool(file.passed_bytes or file.followers or file.trailing_bytes)
+
+
 def _unpacked(path: Path, scratch: Path, place: int) -> Path:
     """The file itself, or what it unpacks to where tshark does not do that."""
     try:
@@ -63,9 +71,11 @@ def _unpacked(path: Path, scratch: Path, place: int) -> Path:
             return path
         target = scratch / f"{place}.pcap"
         with opener(path) as packed, target.open("wb") as plain:
-            _copy_until_it_breaks(packed, plain)
+            shutil.copyfileobj(packed, plain)
     except OSError as error:
         raise CaptureError(f"{path}: {said(error)}") from error
+    except (EOFError, lzma.LZMAError) as error:
+        raise CaptureError(f"{path}: it cannot be unpacked: {error}") from error
     return target
 
 
@@ -74,11 +84,3 @@ def _opener(begin: bytes) -> Callable[[Path], IO[bytes]] | None:
     if begin.startswith(b"BZh"):
         return bz2.open
     return lzma.open if begin.startswith(b"\xfd7zXZ\0") else None
-
-
-def _copy_until_it_breaks(packed: IO[bytes], plain: IO[bytes]) -> None:
-    """A file that breaks off gives what is before the break, as the decoder takes it."""
-    try:
-        shutil.copyfileobj(packed, plain)
-    except (EOFError, lzma.LZMAError):
-        return

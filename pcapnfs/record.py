@@ -51,6 +51,13 @@ def names(record: Record | type[Record]) -> tuple[str, ...]:
     return found
 
 
+def defaults(kind: type[Record]) -> dict[str, Any]:
+    """The values that its fields have where none is given, by their names, in their order."""
+    fields, given = kind.__struct_fields__, kind.__struct_defaults__  # type: ignore[attr-defined]
+    found = zip(fields[len(fields) - len(given) :], given, strict=True)
+    return {name: value for name, value in found if value is not NODEFAULT}
+
+
 def plain(record: Record) -> dict[str, Any]:
     """Its values by the names of their fields; a field that is a record likewise."""
     values = structs.asdict(record)  # type: ignore[arg-type]  # a Struct, when it runs

@@ -5,7 +5,7 @@ Takes a trace; gives a `Material`. A rule reads it and nothing else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.equal_shares import equal_shares
@@ -83,155 +83,195 @@ from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses.wire import uneven_connections as _uneven_connections
 from pcapnfs.analyses.wire import vain_connections as _vain_connections
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
-from pcapnfs.record import Record
+from pcapnfs.record import Record, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from pcapnfs.analyses.asking.side_by_side import Asking
     from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.analyses.mounts.mounts_apart import Division
     from pcapnfs.analyses.times.outstanding import Outstanding
+    from pcapnfs.columns import Columns
     from pcapnfs.trace import Trace
 
-READS = columns.together(
-    _acl_queries.READS,
-    _attribute_calls.READS,
-    _beginnings.READS,
-    _bottleneck.READS,
-    _cache.READS,
-    _caps.READS,
-    _capture.READS,
-    _commits.READS,
-    _cut_off.READS,
-    _data_rates.READS,
-    _directory_order.READS,
-    _exclusive_creates.READS,
-    _exports.READS,
-    _failures.READS,
-    _filter_ports.READS,
-    _full_windows.READS,
-    _held_segments.READS,
-    _late_connections.READS,
-    _journals.READS,
-    _layouts.READS,
-    _listing_costs.READS,
-    _in_turn.READS,
-    _load.READS,
-    _lock_calls.READS,
-    _lock_files.READS,
-    _lock_waits.READS,
-    _loss_rate.READS,
-    _mount_outcomes.READS,
-    _not_found.READS,
-    _open_order.READS,
-    _own_ways.READS,
-    _passed_on.READS,
-    _preliminaries.READS,
-    _questions.READS,
-    _rdma_losses.READS,
-    _recalls.READS,
-    _refusals.READS,
-    _rejections.READS,
-    _repeated_access.READS,
-    _resent_calls.READS,
-    _restarts.READS,
-    _returned_at_once.READS,
-    _round_trip.READS,
-    _server_times.READS,
-    _shared_files.READS,
-    _shared_names.READS,
-    _silly_renames.READS,
-    _slower_path.READS,
-    _small_pages.READS,
-    _software.READS,
-    _stale_handles.READS,
-    _stalled_calls.READS,
-    _tcp_stalls.READS,
-    _time_budget.READS,
-    _transfer_runs.READS,
-    _trust.READS,
-    _unanswered.READS,
-    _uneven_connections.READS,
-    _vain_connections.READS,
-    _voided_names.READS,
-    _warm_calls.READS,
-    _write_shapes.READS,
-)
-"""The columns that all of these read."""
+Answer = TypeVar("Answer")
+
+
+class Question(Record):
+    """What is asked of a trace and needs nothing else."""
+
+    function: Callable[[Trace], Any]
+    """The analysis."""
+    reads: Columns
+    """The columns that it reads."""
+
+
+def _asked(function: Callable[[Trace], Answer], reads: Columns) -> Answer:
+    """Say of a field of `Material` which analysis fills it; type checkers hold both together."""
+    return cast("Answer", Question(function, reads))
 
 
 class Material(Record):
-    """Results of analyses, by the name of their analysis."""
+    """Results of analyses, by the name of their analysis.
 
-    acl_queries: tuple[_acl_queries.AclQueries, ...]
+    Those that take nothing but the trace are asked for where they stand.
+    """
+
     asked_again: tuple[_asked_again.AskedAgain, ...]
-    attribute_calls: tuple[_attribute_calls.AttributeCalls, ...]
-    beginnings: tuple[_beginnings.Beginning, ...]
     bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
-    caps: _caps.Caps
-    capture: _capture.Capture
-    commits: tuple[_commits.Commits, ...]
-    cut_off: tuple[_cut_off.CutOff, ...]
-    data_rates: tuple[_data_rates.DataRate, ...]
-    directory_order: tuple[_directory_order.DirectoryOrder, ...]
-    exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
-    exports: _exports.Exports
-    failures: tuple[_failures.Failures, ...]
-    filter_ports: tuple[int, ...]
-    full_windows: tuple[_full_windows.FullWindow, ...]
-    held_segments: tuple[_held_segments.HeldSegments, ...]
-    late_connections: tuple[_late_connections.LateConnections, ...]
-    journals: tuple[_journals.Journals, ...]
-    layouts: tuple[_layouts.Layouts, ...]
-    listing_costs: tuple[_listing_costs.ListingCosts, ...]
     in_turn: tuple[_in_turn.InTurn, ...]
-    load: tuple[_load.Load, ...]
-    lock_calls: tuple[_lock_calls.LockCalls, ...]
-    lock_files: tuple[_lock_files.LockFiles, ...]
-    lock_waits: tuple[_lock_waits.LockWaits, ...]
-    loss_rates: tuple[_loss_rate.LossRate, ...]
-    mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...]
     names_again: tuple[_names_again.NamesAgain, ...]
-    not_found: tuple[_not_found.NotFound, ...]
-    open_order: tuple[_open_order.OpenOrder, ...]
-    own_ways: tuple[_own_ways.OwnWay, ...]
-    passed_on: tuple[_passed_on.PassedOn, ...]
-    preliminaries: tuple[_preliminaries.Preliminaries, ...]
     questions: tuple[_questions.Questions, ...]
-    rdma_losses: tuple[_rdma_losses.RdmaLosses, ...]
-    recalls: tuple[_recalls.Recalls, ...]
-    refusals: tuple[_refusals.Refusals, ...]
-    rejections: tuple[_rejections.Rejections, ...]
-    repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
-    resent_calls: tuple[_resent_calls.ResentCalls, ...]
-    restarts: tuple[_restarts.Restart, ...]
-    returned_at_once: tuple[_returned_at_once.ReturnedAtOnce, ...]
-    round_trips: _round_trip.RoundTrips
     server_times: tuple[_server_times.ServerTime, ...]
-    shared_files: tuple[_shared_files.SharedFiles, ...]
-    shared_names: tuple[_shared_names.SharedName, ...]
-    silly_renames: tuple[_silly_renames.SillyRenames, ...]
-    slower_paths: tuple[_slower_path.SlowerPath, ...]
-    small_pages: tuple[_small_pages.SmallPages, ...]
-    software: _software.Software
-    stale_handles: tuple[_stale_handles.StaleHandles, ...]
-    stalled_calls: tuple[_stalled_calls.StalledCalls, ...]
-    tcp_stalls: tuple[_tcp_stalls.TcpStalls, ...]
     time_budget: _time_budget.TimeBudget
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
-    trust: _trust.Trust
-    unanswered: tuple[_unanswered.Unanswered, ...]
-    uneven_connections: tuple[_uneven_connections.UnevenConnections, ...]
-    vain_connections: tuple[_vain_connections.VainConnections, ...]
     voided_names: tuple[_voided_names.VoidedNames, ...]
     warm_calls: tuple[_warm_calls.WarmCalls, ...]
-    write_shapes: tuple[_write_shapes.WriteShapes, ...]
+
+    acl_queries: tuple[_acl_queries.AclQueries, ...] = _asked(
+        _acl_queries.acl_queries, _acl_queries.READS
+    )
+    attribute_calls: tuple[_attribute_calls.AttributeCalls, ...] = _asked(
+        _attribute_calls.attribute_calls, _attribute_calls.READS
+    )
+    beginnings: tuple[_beginnings.Beginning, ...] = _asked(
+        _beginnings.beginnings, _beginnings.READS
+    )
+    caps: _caps.Caps = _asked(_caps.caps, _caps.READS)
+    capture: _capture.Capture = _asked(_capture.capture, _capture.READS)
+    commits: tuple[_commits.Commits, ...] = _asked(_commits.commits, _commits.READS)
+    cut_off: tuple[_cut_off.CutOff, ...] = _asked(_cut_off.cut_off, _cut_off.READS)
+    data_rates: tuple[_data_rates.DataRate, ...] = _asked(_data_rates.data_rates, _data_rates.READS)
+    directory_order: tuple[_directory_order.DirectoryOrder, ...] = _asked(
+        _directory_order.directory_order, _directory_order.READS
+    )
+    exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...] = _asked(
+        _exclusive_creates.exclusive_creates, _exclusive_creates.READS
+    )
+    exports: _exports.Exports = _asked(_exports.exports, _exports.READS)
+    failures: tuple[_failures.Failures, ...] = _asked(_failures.failures, _failures.READS)
+    filter_ports: tuple[int, ...] = _asked(_filter_ports.filter_ports, _filter_ports.READS)
+    full_windows: tuple[_full_windows.FullWindow, ...] = _asked(
+        _full_windows.full_windows, _full_windows.READS
+    )
+    held_segments: tuple[_held_segments.HeldSegments, ...] = _asked(
+        _held_segments.held_segments, _held_segments.READS
+    )
+    journals: tuple[_journals.Journals, ...] = _asked(_journals.journals, _journals.READS)
+    late_connections: tuple[_late_connections.LateConnections, ...] = _asked(
+        _late_connections.late_connections, _late_connections.READS
+    )
+    layouts: tuple[_layouts.Layouts, ...] = _asked(_layouts.layouts, _layouts.READS)
+    listing_costs: tuple[_listing_costs.ListingCosts, ...] = _asked(
+        _listing_costs.listing_costs, _listing_costs.READS
+    )
+    load: tuple[_load.Load, ...] = _asked(_load.load, _load.READS)
+    lock_calls: tuple[_lock_calls.LockCalls, ...] = _asked(
+        _lock_calls.lock_calls, _lock_calls.READS
+    )
+    lock_files: tuple[_lock_files.LockFiles, ...] = _asked(
+        _lock_files.lock_files, _lock_files.READS
+    )
+    lock_waits: tuple[_lock_waits.LockWaits, ...] = _asked(
+        _lock_waits.lock_waits, _lock_waits.READS
+    )
+    loss_rates: tuple[_loss_rate.LossRate, ...] = _asked(_loss_rate.loss_rates, _loss_rate.READS)
+    mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...] = _asked(
+        _mount_outcomes.mount_outcomes, _mount_outcomes.READS
+    )
+    not_found: tuple[_not_found.NotFound, ...] = _asked(_not_found.not_found, _not_found.READS)
+    open_order: tuple[_open_order.OpenOrder, ...] = _asked(
+        _open_order.open_order, _open_order.READS
+    )
+    own_ways: tuple[_own_ways.OwnWay, ...] = _asked(_own_ways.own_ways, _own_ways.READS)
+    passed_on: tuple[_passed_on.PassedOn, ...] = _asked(_passed_on.passed_on, _passed_on.READS)
+    preliminaries: tuple[_preliminaries.Preliminaries, ...] = _asked(
+        _preliminaries.preliminaries, _preliminaries.READS
+    )
+    rdma_losses: tuple[_rdma_losses.RdmaLosses, ...] = _asked(
+        _rdma_losses.rdma_losses, _rdma_losses.READS
+    )
+    recalls: tuple[_recalls.Recalls, ...] = _asked(_recalls.recalls, _recalls.READS)
+    refusals: tuple[_refusals.Refusals, ...] = _asked(_refusals.refusals, _refusals.READS)
+    rejections: tuple[_rejections.Rejections, ...] = _asked(
+        _rejections.rejections, _rejections.READS
+    )
+    repeated_access: tuple[_repeated_access.RepeatedAccess, ...] = _asked(
+        _repeated_access.repeated_access, _repeated_access.READS
+    )
+    resent_calls: tuple[_resent_calls.ResentCalls, ...] = _asked(
+        _resent_calls.resent_calls, _resent_calls.READS
+    )
+    restarts: tuple[_restarts.Restart, ...] = _asked(_restarts.restarts, _restarts.READS)
+    returned_at_once: tuple[_returned_at_once.ReturnedAtOnce, ...] = _asked(
+        _returned_at_once.returned_at_once, _returned_at_once.READS
+    )
+    round_trips: _round_trip.RoundTrips = _asked(_round_trip.round_trips, _round_trip.READS)
+    shared_files: tuple[_shared_files.SharedFiles, ...] = _asked(
+        _shared_files.shared_files, _shared_files.READS
+    )
+    shared_names: tuple[_shared_names.SharedName, ...] = _asked(
+        _shared_names.shared_names, _shared_names.READS
+    )
+    silly_renames: tuple[_silly_renames.SillyRenames, ...] = _asked(
+        _silly_renames.silly_renames, _silly_renames.READS
+    )
+    slower_paths: tuple[_slower_path.SlowerPath, ...] = _asked(
+        _slower_path.slower_paths, _slower_path.READS
+    )
+    small_pages: tuple[_small_pages.SmallPages, ...] = _asked(
+        _small_pages.small_pages, _small_pages.READS
+    )
+    software: _software.Software = _asked(_software.software, _software.READS)
+    stale_handles: tuple[_stale_handles.StaleHandles, ...] = _asked(
+        _stale_handles.stale_handles, _stale_handles.READS
+    )
+    stalled_calls: tuple[_stalled_calls.StalledCalls, ...] = _asked(
+        _stalled_calls.stalled_calls, _stalled_calls.READS
+    )
+    tcp_stalls: tuple[_tcp_stalls.TcpStalls, ...] = _asked(
+        _tcp_stalls.tcp_stalls, _tcp_stalls.READS
+    )
+    trust: _trust.Trust = _asked(_trust.trust, _trust.READS)
+    unanswered: tuple[_unanswered.Unanswered, ...] = _asked(
+        _unanswered.unanswered, _unanswered.READS
+    )
+    uneven_connections: tuple[_uneven_connections.UnevenConnections, ...] = _asked(
+        _uneven_connections.uneven_connections, _uneven_connections.READS
+    )
+    vain_connections: tuple[_vain_connections.VainConnections, ...] = _asked(
+        _vain_connections.vain_connections, _vain_connections.READS
+    )
+    write_shapes: tuple[_write_shapes.WriteShapes, ...] = _asked(
+        _write_shapes.write_shapes, _write_shapes.READS
+    )
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
         return {name: time_s for name, time_s, _ in self.time_budget.total.shares()}
+
+
+QUESTIONS = {
+    name: asked for name, asked in defaults(Material).items() if isinstance(asked, Question)
+}
+"""What is asked of the trace alone, by the field that the answer goes to."""
+
+READS = columns.together(
+    _bottleneck.READS,
+    _cache.READS,
+    _in_turn.READS,
+    _questions.READS,
+    _server_times.READS,
+    _time_budget.READS,
+    _transfer_runs.READS,
+    _voided_names.READS,
+    _warm_calls.READS,
+    *(asked.reads for asked in QUESTIONS.values()),
+)
+"""The columns that all of these read."""
 
 
 class Learned(Record):
@@ -320,132 +360,27 @@ def complete(
         time_budget: Where the clock went.
     """
     ask = asking.ask
-    acl_queries = ask(_acl_queries.acl_queries)
-    attribute_calls = ask(_attribute_calls.attribute_calls)
-    beginnings = ask(_beginnings.beginnings)
     bottleneck = ask(_bottleneck.bottleneck, measured)
-    caps = ask(_caps.caps)
-    capture = ask(_capture.capture)
-    commits = ask(_commits.commits)
-    cut_off = ask(_cut_off.cut_off)
-    data_rates = ask(_data_rates.data_rates)
-    directory_order = ask(_directory_order.directory_order)
-    exclusive_creates = ask(_exclusive_creates.exclusive_creates)
-    exports = ask(_exports.exports)
-    failures = ask(_failures.failures)
-    filter_ports = ask(_filter_ports.filter_ports)
-    full_windows = ask(_full_windows.full_windows)
-    held_segments = ask(_held_segments.held_segments)
-    late_connections = ask(_late_connections.late_connections)
-    journals = ask(_journals.journals)
-    layouts = ask(_layouts.layouts)
-    listing_costs = ask(_listing_costs.listing_costs)
-    load = ask(_load.load)
-    lock_calls = ask(_lock_calls.lock_calls)
-    lock_files = ask(_lock_files.lock_files)
-    lock_waits = ask(_lock_waits.lock_waits)
-    loss_rates = ask(_loss_rate.loss_rates)
-    mount_outcomes = ask(_mount_outcomes.mount_outcomes)
-    not_found = ask(_not_found.not_found)
-    open_order = ask(_open_order.open_order)
-    own_ways = ask(_own_ways.own_ways)
-    passed_on = ask(_passed_on.passed_on)
-    preliminaries = ask(_preliminaries.preliminaries)
-    rdma_losses = ask(_rdma_losses.rdma_losses)
-    recalls = ask(_recalls.recalls)
-    refusals = ask(_refusals.refusals)
-    rejections = ask(_rejections.rejections)
-    repeated_access = ask(_repeated_access.repeated_access)
-    resent_calls = ask(_resent_calls.resent_calls)
-    restarts = ask(_restarts.restarts)
-    returned_at_once = ask(_returned_at_once.returned_at_once)
-    round_trips = ask(_round_trip.round_trips)
-    server_times = ask(_server_times.server_times)
-    shared_files = ask(_shared_files.shared_files)
-    shared_names = ask(_shared_names.shared_names)
-    silly_renames = ask(_silly_renames.silly_renames)
-    slower_paths = ask(_slower_path.slower_paths)
-    small_pages = ask(_small_pages.small_pages)
-    software = ask(_software.software)
-    stale_handles = ask(_stale_handles.stale_handles)
-    stalled_calls = ask(_stalled_calls.stalled_calls)
-    tcp_stalls = ask(_tcp_stalls.tcp_stalls)
-    transfer_runs = ask(_transfer_runs.transfer_runs)
-    trust = ask(_trust.trust)
-    unanswered = ask(_unanswered.unanswered)
-    uneven_connections = ask(_uneven_connections.uneven_connections)
-    vain_connections = ask(_vain_connections.vain_connections)
-    write_shapes = ask(_write_shapes.write_shapes)
+    answers = {name: ask(asked.function) for name, asked in QUESTIONS.items()}
+    server_times, transfer_runs = ask(_server_times.server_times), ask(_transfer_runs.transfer_runs)
     of_servers = server_times()
-    one_by_one = ask(_in_turn.in_turn, of_servers)
+    in_turn = ask(_in_turn.in_turn, of_servers)
     warm_calls = ask(_warm_calls.warm_calls, of_servers)
     of_files = learned()
     of_transfers = transfer_runs()
     if of_files.division is not None:
         of_transfers = ask(_transfer_runs.transfer_runs, of_files.division)()
     return Material(
-        acl_queries=acl_queries(),
         asked_again=of_files.asked_again,
-        attribute_calls=attribute_calls(),
-        beginnings=beginnings(),
         bottleneck=bottleneck(),
         cache=of_files.cache,
-        caps=caps(),
-        capture=capture(),
-        commits=commits(),
-        cut_off=cut_off(),
-        data_rates=data_rates(),
-        directory_order=directory_order(),
-        exclusive_creates=exclusive_creates(),
-        exports=exports(),
-        failures=failures(),
-        filter_ports=filter_ports(),
-        full_windows=full_windows(),
-        held_segments=held_segments(),
-        late_connections=late_connections(),
-        journals=journals(),
-        layouts=layouts(),
-        listing_costs=listing_costs(),
-        in_turn=one_by_one(),
-        load=load(),
-        lock_calls=lock_calls(),
-        lock_files=lock_files(),
-        lock_waits=lock_waits(),
-        loss_rates=loss_rates(),
-        mount_outcomes=mount_outcomes(),
+        in_turn=in_turn(),
         names_again=of_files.names_again,
-        not_found=not_found(),
-        open_order=open_order(),
-        own_ways=own_ways(),
-        passed_on=passed_on(),
-        preliminaries=preliminaries(),
         questions=of_files.questions,
-        rdma_losses=rdma_losses(),
-        recalls=recalls(),
-        refusals=refusals(),
-        rejections=rejections(),
-        repeated_access=repeated_access(),
-        resent_calls=resent_calls(),
-        restarts=restarts(),
-        returned_at_once=returned_at_once(),
-        round_trips=round_trips(),
         server_times=of_servers,
-        shared_files=shared_files(),
-        shared_names=shared_names(),
-        silly_renames=silly_renames(),
-        slower_paths=slower_paths(),
-        small_pages=small_pages(),
-        software=software(),
-        stale_handles=stale_handles(),
-        stalled_calls=stalled_calls(),
-        tcp_stalls=tcp_stalls(),
         time_budget=time_budget,
         transfer_runs=of_transfers,
-        trust=trust(),
-        unanswered=unanswered(),
-        uneven_connections=uneven_connections(),
-        vain_connections=vain_connections(),
         voided_names=of_files.voided_names,
         warm_calls=warm_calls(),
-        write_shapes=write_shapes(),
+        **{name: answer() for name, answer in answers.items()},
     )

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.times.call_times import (
+    Bounding,
+    bounded,
     data_median_s,
     nearly_all,
     round_trip,
     shows_storage,
     stable_median_s,
 )
-from pcapnfs.analyses.wire.network_path import Way
+from pcapnfs.analyses.wire.network_path import NOTHING, Way
+from pcapnfs.record import replace
 
 
 def says(
@@ -60,6 +63,43 @@ def test_where_tcp_tells_no_network_it_is_all_there_is(rtt: float | None, source
 def test_the_quickest_are_such_where_nearly_all_are(some: int, calls: int, told: bool) -> None:
     """A bound by the 5th percentile is one of these then; of no calls there is none."""
     assert nearly_all(some, calls) is told
+
+
+BY_ANSWERS = Way(rtt_s=0.005, floor_s=0.005, source="gaps", by_answers=True)
+
+
+def of_ten(**some: float) -> Bounding:
+    """Ten calls, outstanding for a second without transfer."""
+    none = Bounding(calls=10, known=10, stable=0, from_disk=0, unmoved_s=1.0)
+    return replace(none, **some)  # type: ignore[arg-type]  # counts are whole
+
+
+@pytest.mark.parametrize(
+    ("way", "calls", "rtt_s", "undivided"),
+    [
+        (BY_ANSWERS, of_ten(), 0.005, False),
+        (BY_ANSWERS, of_ten(stable=2, from_disk=8), 0.005, True),
+        # What moved meanwhile is in no round trip.
+        (BY_ANSWERS, of_ten(unmoved_s=0.02), 0.002, False),
+        # What no answers tell is the network's, whatever the calls are.
+        (replace(BY_ANSWERS, by_answers=False), of_ten(stable=10), 0.005, False),
+    ],
+)
+def test_a_bound_is_held_against_the_calls(
+    way: Way, calls: Bounding, rtt_s: float, undivided: bool
+) -> None:
+    found = bounded(np.zeros(0), way, None, calls)
+    assert found[0] == pytest.approx(rtt_s)
+    assert found[1:] == ("gaps", replace(way, rtt_s=found[0], undivided=undivided))
+
+
+def test_what_nearly_all_stable_calls_took_at_least_is_no_round_trip() -> None:
+    assert bounded(np.zeros(0), BY_ANSWERS, None, of_ten(stable=10)) == (None, "none", NOTHING)
+
+
+def test_a_bound_beside_calls_that_show_it_stays() -> None:
+    small = np.array([0.004])
+    assert bounded(small, BY_ANSWERS, None, of_ten(stable=10)) == (0.004, "gaps", BY_ANSWERS)
 
 
 def test_what_stores_data_has_a_median_of_its_own() -> None:

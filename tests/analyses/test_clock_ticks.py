@@ -8,6 +8,7 @@ import pytest
 
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.diagnosis.judging import findings
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
@@ -78,6 +79,9 @@ def test_else_nothing_is_said_of_it(packets: int, rows: list[Row]) -> None:
 def test_a_clock_by_which_no_call_takes_any_time_tells_none(sent_ns: list[int]) -> None:
     with trace_of(meta(packets=120), calls=calls(sent_ns)) as trace:
         told, found, judged = trust(trace), model(trace), findings(trace)
+        alone = measure(trace, each=True).alone
+    assert alone is not None
+    assert alone.rtt_s is None
     assert (told.clock_stands, told.times_untold, told.complete) == (True, True, False)
     assert found.missing == ("clocks",)
     assert (found.rtt_s, found.verdict) == (None, None)

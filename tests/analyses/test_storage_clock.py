@@ -54,6 +54,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "lock_gaps": (),
         "unanswered_last": no[:1],
         "apart_s": np.zeros(1),
+        "unmoved_s": np.zeros(1),
         "idle_s": gaps,
         "alone": yes,
     }

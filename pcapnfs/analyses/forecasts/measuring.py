@@ -47,12 +47,11 @@ from pcapnfs.analyses.times import storage_clock
 from pcapnfs.analyses.times import timeline as _timeline
 from pcapnfs.analyses.times.budget import book
 from pcapnfs.analyses.times.call_times import (
-    BOUND,
     MEANS,
+    Bounding,
+    bounded,
     data_median_s,
     kinds_of_stable,
-    nearly_all,
-    round_trip,
     shows_storage,
     stable_median_s,
 )
@@ -69,7 +68,7 @@ from pcapnfs.analyses.wire import unreached as _unreached
 from pcapnfs.analyses.wire.full_windows import full_windows, full_windows_by_client
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
-from pcapnfs.analyses.wire.network_path import NOTHING, NetworkPath, Way, network_path
+from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
 from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import arrivals, lost_by_client, together
 from pcapnfs.analyses.wire.unreached import in_vain_s, unreached_s
@@ -137,15 +136,21 @@ def measure(
     # Times that nobody took are all alike, and their difference shows nothing.
     apart = times_untold(trace)
     untimed = trace.meta.start_ns is None or apart
-    rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
-    if rtt is not None and source == BOUND and not len(small):
-        stable, known_calls = int(calls.stable.sum()), int(calls.known.sum())
-        if network.way.by_answers and nearly_all(stable, known_calls):
-            rtt, source, network = None, "none", replace(network, way=NOTHING)
-        else:
-            rtt, network = _less_moving(rtt, network, calls)
-            if nearly_all(stable + int(calls.from_disk.sum()), known_calls):
-                network = replace(network, way=_undivided(network.way))
+    rtt, source = None, "none"
+    if not untimed:
+        rtt, source, way = bounded(
+            small,
+            network.way,
+            calls.small_enough,
+            Bounding(
+                calls=int(calls.counted.sum()),
+                known=int(calls.known.sum()),
+                stable=int(calls.stable.sum()),
+                from_disk=int(calls.from_disk.sum()),
+                unmoved_s=float(calls.unmoved_s.sum()),
+            ),
+        )
+        network = replace(network, way=way)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     known = _by_client(trace, network, calls, queued=source in MEANS)
@@ -162,6 +167,7 @@ def measure(
             rtt_s=rtt,
             queue_s=queue,
             lacking=trust(trace).lacks_much,
+            untimed=untimed,
         )
         network = _undivided_by_client(network, clocks)
     return Measurement(
@@ -289,29 +295,12 @@ def _at_once(found: Outstanding, calls: Timeline) -> int:
     return often_at_once(found.intervals.begin, found.intervals.end, OFTEN)
 
 
-def _less_moving(
-    bound_s: float, network: NetworkPath, calls: Timeline
-) -> tuple[float, NetworkPath]:
-    """A round trip of which only replies tell how long it is at most, without what moved meanwhile.
-
-    Replies that come behind the bytes of others are late for these: a full link is no longer one.
-    """
-    moved_s = calls.transfer_s + calls.postponed_s
-    left_s = max(0.0, calls.waited_s - moved_s) / max(1, int(calls.counted.sum()))
-    rtt = min(bound_s, left_s)
-    return rtt, replace(network, way=replace(network.way, rtt_s=rtt))
-
-
-def _undivided(way: Way) -> Way:
-    """A way of which only answers tell that may all have waited for storage."""
-    return replace(way, undivided=way.by_answers)
-
-
 def _undivided_by_client(network: NetworkPath, clocks: ClientClocks) -> NetworkPath:
-    """The network, with the ways of clients of which nothing else tells, likewise."""
+    """The network, with the ways of clients of which only answers tell, undivided."""
     found = {each.client for each in clocks.each if each.undivided}
     ways = {
-        client: _undivided(way) if client in found else way for client, way in network.ways.items()
+        client: replace(way, undivided=True) if client in found else way
+        for client, way in network.ways.items()
     }
     return replace(network, ways=ways) if found else network
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from pcapnfs.analyses.asking.arrays import median
 from pcapnfs.analyses.times.showing import LEAST_CALLS
-from pcapnfs.record import Record
+from pcapnfs.analyses.wire.network_path import NOTHING
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,6 +91,47 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
         most = max(network.rtt_s, median(small)) if len(small) else network.rtt_s
         return min(network.rtt_s + base, most), network.source
     return (float(small.mean()), "few_calls") if len(small) else (None, "none")
+
+
+class Bounding(Record):
+    """The calls of whose round trip nothing but a bound may be known."""
+
+    calls: int
+    """How many they are, answered or not."""
+    known: int
+    """Those of which it is known whether they were stable."""
+    stable: int
+    """Those of these that were."""
+    from_disk: int
+    """Those of the others that may have waited for a disk all the same (`FROM_DISK`)."""
+    unmoved_s: float
+    """For how long they were outstanding without transfer and postponement, added up, seconds."""
+
+
+def bounded(
+    small: Floats, network: Way, enough: bool | None, calls: Bounding
+) -> tuple[float | None, str, Way]:
+    """The same, held against the calls where it is but a bound by them; and the way, likewise.
+
+    What nearly all stable calls took at least is no round trip. Of others it is one without what
+    moved meanwhile: replies that come behind the bytes of others are late for these, and a full
+    link is no longer one. Where nearly all may have waited for storage, it is undivided.
+
+    Args:
+        small: Service times of the calls that show it, seconds.
+        network: What TCP tells.
+        enough: That of `round_trip`.
+        calls: All calls.
+    """
+    rtt_s, source = round_trip(small, network, enough)
+    if rtt_s is None or source != BOUND or len(small):
+        return rtt_s, source, network
+    by_answers = network.by_answers
+    if by_answers and nearly_all(calls.stable, calls.known):
+        return None, "none", NOTHING
+    rtt_s = min(rtt_s, calls.unmoved_s / max(1, calls.calls))
+    undivided = by_answers and nearly_all(calls.stable + calls.from_disk, calls.known)
+    return rtt_s, source, replace(network, rtt_s=rtt_s, undivided=undivided)
 
 
 def nearly_all(some: int, calls: int) -> bool:

@@ -23,13 +23,13 @@ from pcapnfs.analyses.times.budget import ROWS, Booked, Budget, budgets
 from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
+    Bounding,
     KindOfStable,
+    bounded,
     data_median_s,
     kinds_of_stable,
     mostly_resent,
-    nearly_all,
     persistence,
-    round_trip,
     shows_storage,
     stable_median_s,
 )
@@ -359,6 +359,7 @@ def client_clocks(
     rtt_s: float | None,
     queue_s: float,
     lacking: bool,
+    untimed: bool,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -370,6 +371,7 @@ def client_clocks(
         rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
         queue_s: What of it a call waited until its server was done with others, seconds.
         lacking: The capture lacks so much that calls may have been under way where none is.
+        untimed: It does not tell what calls took, and so no round trip.
     """
     total, own = budgets(calls, booked, top=CLIENTS)
     # Under TLS, time without any call that is seen is not the client's own.
@@ -393,16 +395,22 @@ def client_clocks(
         service = line.service_s[timed]
         shows = shows_storage(line.operation[timed], line.operations)
         way = known.ways.get(client, NOTHING)
-        rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
-        undivided = False
-        if source == BOUND and not len(small) and way.by_answers:
-            known_calls = int(line.known[mine].sum())
-            if nearly_all(stable, known_calls):
-                rtt, source, way = None, "none", NOTHING
-            else:
-                waiting = stable + int(line.from_disk[mine].sum())
-                undivided = nearly_all(waiting, known_calls)
+        if untimed:
+            rtt, source = None, "none"
+        else:
+            rtt, source, way = bounded(
+                small,
+                way,
+                bool(line.own_enough[place]),
+                Bounding(
+                    calls=counted,
+                    known=int(line.known[mine].sum()),
+                    stable=stable,
+                    from_disk=int(line.from_disk[mine].sum()),
+                    unmoved_s=float(line.unmoved_s[place]),
+                ),
+            )
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s
@@ -425,7 +433,7 @@ def client_clocks(
                 network_rtt_s=way.rtt_s,
                 network_most_s=None if source == BOUND else way.most_s,
                 bounded=source == BOUND,
-                undivided=undivided,
+                undivided=way.undivided,
                 small_median_s=median(small) if len(small) else None,
                 usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,
@@ -458,7 +466,7 @@ def client_clocks(
                     service,
                     behind[timed],
                     line.operation[timed],
-                    int(line.stable[mine].sum()),
+                    stable,
                     known.more_operations.get(client, 0),
                     shows,
                     rtt_s=rtt,

@@ -160,13 +160,12 @@ def whole(intervals: Intervals, which: Flags) -> float:
 
 def whole_by_client(intervals: Intervals, which: Flags) -> Floats:
     """The same of each client's, ns."""
-    own, of = np.flatnonzero(which), np.flatnonzero(which[intervals.part_of])
-    whole = np.bincount(
-        intervals.group[own], intervals.end[own] - intervals.begin[own], intervals.groups
-    )
-    inner = np.bincount(
-        intervals.group[intervals.part_of[of]],
-        intervals.part_end[of] - intervals.part_begin[of],
-        intervals.groups,
-    )
-    return np.asarray(whole - inner, np.float64)
+    found = np.zeros(intervals.groups)
+    for piece in pieces(len(which)):
+        lasted = (intervals.end[piece] - intervals.begin[piece]) * which[piece]
+        found += np.bincount(intervals.group[piece], lasted, intervals.groups)
+    for piece in pieces(len(intervals.part_of)):
+        of = intervals.part_of[piece]
+        inner = (intervals.part_end[piece] - intervals.part_begin[piece]) * which[of]
+        found -= np.bincount(intervals.group[of], inner, intervals.groups)
+    return found

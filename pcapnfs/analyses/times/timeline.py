@@ -224,6 +224,9 @@ class Timeline(Record):
     apart_s: Floats
     """By client, how long the other calls, which mount and unmount, were outstanding, added up,
     seconds."""
+    unmoved_s: Floats
+    """By client, how long its calls were outstanding without transfer and postponement, added up,
+    seconds."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -258,6 +261,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     unsure_calls = sums.lengths(intervals, outcome)
     del outcome
     apart = sums.whole_by_client(intervals, ~chosen)
+    unmoved = sums.whole_by_client(intervals, chosen & ~refused)
     pairs, longer = _pairs(trace, added_ns)
     pair, service = pairs[facts.pop("connection")], facts.pop("srt")
     answered = service >= 0
@@ -368,6 +372,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         lock_gaps=_lock_gaps.added_up(waited_for),
         unanswered_last=unanswered_last,
         apart_s=apart / NANOSECONDS,
+        unmoved_s=unmoved / NANOSECONDS,
     )
 
 

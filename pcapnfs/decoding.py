@@ -104,7 +104,7 @@ def decode(
         progress: Called now and then with bytes consumed and bytes in all (0: unknown).
 
     Raises:
-        CaptureError: A file cannot be opened, or is no capture.
+        CaptureError: A file cannot be opened or read, or is no capture.
         UsageError: Something else, or a trace without `force`, has the target's name, or that is
             `-`; no capture was named, or a trace; a port is none; of independent captures, one is
             a copy of another.
@@ -112,44 +112,23 @@ def decode(
     """
     captures = usage.named(paths)
     usage.demand_ports(ports)
-    if stored := next(filter(store.is_trace, captures), None):
-        raise UsageError(f"{stored} is a trace; it is named beside others as it is")
-    if os.fspath(target) == placement.STANDARD_OUTPUT:
-        raise UsageError("-: a trace is a directory; name one")
-    place = Path(target)
-    usage.demand_outside(place)
-    demand_free(place, force=force)
-    tool = f"pcapnfs {pcapnfs.__version__}"
+    _demand_captures(captures)
+    _demand_target(target, force=force)
     limit = memory.chosen(limit)
     try:
-        with placement.placed(place, replace=force) as directory:
+        with placement.placed(Path(target), replace=force) as directory:
             if independent and len(captures) > 1:
-                streams = [[path] for path in captures]
-                parts = write_each(
-                    streams,
-                    directory,
-                    jobs=jobs,
-                    ports=ports,
-                    digest=True,
-                    limit=limit,
-                    progress=progress,
+                parts = _write_parts(
+                    captures, directory, ports=ports, jobs=jobs, limit=limit, progress=progress
                 )
-                parts = numbering.in_order(parts)
-                if (same := store.held_twice(parts)) is not None:
-                    first, again = same
-                    raise UsageError(
-                        f"{again}: that is a copy of {first}; everything in it would count double"
-                    )
-                store.write_parts(directory, [part.directory.name for part in parts], tool=tool)
             else:
-                files_bytes = memory.of_files(limit)
                 parts = [
                     write(
                         captures,
                         directory,
                         ports=ports,
                         digest=True,
-                        files_bytes=files_bytes,
+                        files_bytes=memory.of_files(limit),
                         progress=progress,
                     )
                 ]
@@ -158,6 +137,48 @@ def decode(
             size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
+    return _decoded(target, parts, size)
+
+
+def _demand_captures(captures: Sequence[str]) -> None:
+    """Refuse a trace that is named in place of a capture."""
+    if stored := next(filter(store.is_trace, captures), None):
+        raise UsageError(f"{stored} is a trace; it is named beside others as it is")
+
+
+def _demand_target(target: PathLike, *, force: bool) -> None:
+    """Refuse a target that is no name of a trace, or that of something else."""
+    if os.fspath(target) == placement.STANDARD_OUTPUT:
+        raise UsageError("-: a trace is a directory; name one")
+    place = Path(target)
+    usage.demand_outside(place)
+    demand_free(place, force=force)
+
+
+def _write_parts(
+    captures: Sequence[str],
+    directory: Path,
+    *,
+    ports: Sequence[int],
+    jobs: int | None,
+    limit: int | None,
+    progress: Progress | None,
+) -> list[store.Stored]:
+    """Decode independent captures into a trace of as many parts, in order of time."""
+    streams = [[path] for path in captures]
+    parts = numbering.in_order(
+        write_each(streams, directory, jobs=jobs, ports=ports, limit=limit, progress=progress)
+    )
+    if (same := store.held_twice(parts)) is not None:
+        first, again = same
+        raise UsageError(f"{again}: that is a copy of {first}; everything in it would count double")
+    names = [part.directory.name for part in parts]
+    store.write_parts(directory, names, tool=f"pcapnfs {pcapnfs.__version__}")
+    return parts
+
+
+def _decoded(target: PathLike, parts: Sequence[store.Stored], size: int) -> Decoded:
+    """What is told of a trace that was written, of so many bytes."""
     known = numbering.together(parts)
     return Decoded(
         trace=str(target),
@@ -241,7 +262,7 @@ def write(
         over: Once it is set, the work is given up.
 
     Raises:
-        CaptureError: A file cannot be opened, or is no capture.
+        CaptureError: A file cannot be opened or read, or is no capture.
         OSError: The disk is full, or does not take it for another reason.
     """
     from pcapnfs import _core
@@ -365,8 +386,6 @@ def write_each(
     *,
     jobs: int | None = None,
     ports: Sequence[int] = (),
-    columns: Columns | None = None,
-    digest: bool = False,
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> list[store.Stored]:
@@ -379,13 +398,11 @@ def write_each(
         directory: Where each gets a directory.
         jobs: As of `decode`.
         ports: As of `decode`.
-        columns: As of `write`.
-        digest: As of `write`.
         limit: As of `decode`; None: 1 GiB for what each knows of files.
         progress: As of `decode`, for all streams together.
 
     Raises:
-        CaptureError: A file cannot be opened, or is no capture.
+        CaptureError: A file cannot be opened or read, or is no capture.
         OSError: The disk is full, or does not take it for another reason.
     """
     workers = min(jobs or _jobs(limit), len(streams))
@@ -401,8 +418,7 @@ def write_each(
             streams[number],
             place,
             ports=ports,
-            columns=columns,
-            digest=digest,
+            digest=True,
             files_bytes=files_bytes,
             progress=report,
             over=over,
@@ -466,7 +482,12 @@ def _source(path: str, before: os.stat_result | None, *, digest: bool) -> store.
     """A capture that was decoded; `before` is the file that had its name when that began."""
     if path == meta.STANDARD_INPUT:
         return store.Source(path, None)
-    known = digests.of(path) if digest else None
+    try:
+        known = digests.of(path) if digest else None
+    except FileNotFoundError:
+        known = None  # It went just now.
+    except OSError as error:
+        raise CaptureError(f"{path}: {said(error)}") from error
     now = None if before is None else _file(path)
     # A ring of captures (tcpdump -W) takes the name away, gives it to others, or begins anew.
     gone = before is not None and (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -86,3 +89,31 @@ def test_a_trace_is_no_stream(
     assert app.run(["decode", OTHER, "-o", "-"]) == 2
     assert capsys.readouterr().err == "pcapnfs: -: a trace is a directory; name one\n"
     assert not (tmp_path / "-").exists()
+
+
+def test_a_capture_that_cannot_be_read_again_is_named_and_not_the_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO)))
+    monkeypatch.setattr("pcapnfs.digests.of", failed)
+    assert app.run(["decode", CAPTURE, "-o", str(tmp_path / "a.nfstrace")]) == 1
+    told = capsys.readouterr().err
+    assert f"{CAPTURE}: {os.strerror(errno.EIO)}" in told
+    assert "a.nfstrace" not in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_capture_that_went_while_it_was_recognised_is_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(Path(CAPTURE).read_bytes())
+
+    def take_away(path: str) -> None:
+        Path(path).unlink()
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr("pcapnfs.digests.of", take_away)
+    target = str(tmp_path / "a.nfstrace")
+    assert app.run(["decode", str(capture), "-o", target, "--json"]) == 0
+    assert "it was gone when the trace was written" in capsys.readouterr().out

@@ -22,7 +22,8 @@ REFUSED = Failures(
 
 def of_kind(rule: Rule, kind: str, **changes: object) -> list[Observed]:
     """What a rule says of twelve calls that were refused so."""
-    changes.setdefault("statuses", KINDS[kind][-1:])
+    # No room for a session has the status of no room for a file.
+    changes.setdefault("statuses", KINDS["space" if kind == "session" else kind][-1:])
     changed = replace(REFUSED, kind=kind, **changes)  # type: ignore[arg-type]
     return seen_by(rule, nothing(failures=(changed,)))
 

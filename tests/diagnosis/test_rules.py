@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pcapnfs.analyses.servers.failures import KINDS
 from pcapnfs.diagnosis import rules
 from pcapnfs.diagnosis.finding import Rule
 from pcapnfs.diagnosis.rules import RULES
+from tests.diagnosis.refused import of_kind
 
 FILES = sorted(
     path.stem for path in Path(rules.__file__).parent.glob("*.py") if path.stem != "__init__"
@@ -34,6 +36,12 @@ def test_a_rule_is_named_like_its_file_and_its_thresholds_like_it(rule: Rule) ->
         assert threshold.unit
         assert threshold.meaning
         assert threshold.origin
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "session"])
+def test_every_kind_of_refusal_is_told_by_one_rule(kind: str) -> None:
+    told = [rule.id for rule in RULES if of_kind(rule, kind)]
+    assert len(told) == 1
 
 
 def test_no_two_thresholds_share_a_name() -> None:

@@ -29,18 +29,10 @@ where nothing may be made in the directory."""
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and reason."""
     for pair in material.failures:
-        if pair.kind == "permission" and pair.calls >= values[LEAST.name]:
-            yield _permission(pair)
-        elif pair.kind == "owner":
-            yield _owner(pair)
-        elif pair.kind == "read_only":
-            yield _read_only(pair)
-        elif pair.kind == "mount":
-            yield _mount(pair)
-        elif pair.kind == "export":
-            yield _export(pair)
-        elif pair.kind == "credential":
-            yield _credential(pair)
+        # Other kinds are for other rules.
+        tell = _TOLD.get(pair.kind)
+        if tell is not None and (pair.kind != "permission" or pair.calls >= values[LEAST.name]):
+            yield tell(pair)
 
 
 def _permission(pair: Failures) -> Observed:
@@ -196,6 +188,16 @@ def _credential(pair: Failures) -> Observed:
         severity="warning",
     )
 
+
+_TOLD = {
+    "permission": _permission,
+    "owner": _owner,
+    "read_only": _read_only,
+    "mount": _mount,
+    "export": _export,
+    "credential": _credential,
+}
+"""What is told of each kind of refusal (`failures.KINDS`)."""
 
 RULE = Rule(
     id="access_denied",

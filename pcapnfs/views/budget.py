@@ -184,36 +184,15 @@ def remarks(
         if any(path.time_s.get(row) for path in paths)
     }
     if longer:
-        # Between calls nothing was under way: what the way to a client took delayed the next call.
-        happened = [
-            words
-            for words, rows in (
-                ("took longer", longer.keys() - {"client"}),
-                ("came later", longer.keys() & {"client"}),
-            )
-            if rows
-        ]
         full = all(path.full_bytes_per_s for path in paths if any(path.time_s.values()))
-        why = "a link was full" if full else "the path was longer"
+        why = "because a link was full" if full else "because the path was longer"
         told.append(
-            f"This includes {units.duration(sum(longer.values()))} by which calls "
-            f"{' or '.join(happened)} because {why} for a while: {_by_row(longer)}."
+            _within(longer, "by which calls", "took longer", "came later", f"{why} for a while")
         )
     stood = {row: still[row] for row in TITLES if still and still.get(row)}
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:
-        # Between calls nothing was under way: what was lost there kept the next call back.
-        happened = [
-            words
-            for words, rows in (
-                ("stood still", stood.keys() - {"client"}),
-                ("did not come", stood.keys() & {"client"}),
-            )
-            if rows
-        ]
-        told.append(
-            f"This includes {units.duration(sum(stood.values()))} in which calls "
-            f"{' or '.join(happened)} until something was sent again: {_by_row(stood)}."
-        )
+        again = "until something was sent again"
+        told.append(_within(stood, "in which calls", "stood still", "did not come", again))
     if waited_s := sum(each.time_s for each in locks):
         told.append(
             f"The client's time includes {units.duration(waited_s)} of waiting for locks that were "
@@ -268,6 +247,30 @@ def _outside(budget: Budget, phases: Sequence[Phase]) -> list[str]:
         if time_s >= TOLD_SHARE * budget.wall_s
     ]
     return [f"{whose} includes {' and '.join(each)}."]
+
+
+def _within(times: Mapping[str, float], which: str, under_way: str, between: str, why: str) -> str:
+    """What of the rows calls took for one reason.
+
+    Args:
+        times: What it is of each row, seconds.
+        which: "in which calls", or the like.
+        under_way: What calls did.
+        between: What those did that came next: between calls nothing was under way.
+        why: The reason.
+    """
+    happened = [
+        words
+        for words, rows in (
+            (under_way, times.keys() - {"client"}),
+            (between, times.keys() & {"client"}),
+        )
+        if rows
+    ]
+    return (
+        f"This includes {units.duration(sum(times.values()))} {which} {' or '.join(happened)} "
+        f"{why}: {_by_row(times)}."
+    )
 
 
 def _by_row(times: Mapping[str, float]) -> str:

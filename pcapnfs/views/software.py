@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 NAMED = 4
 """Kinds of software that are named of each side; the rest is counted."""
 
-LIBRARIES = ("libnfs",)
-"""Clients within a program, which mount nothing: advice on mounts is for the program that has
-them."""
-
 CHANGES = 2
 """Changes that are told."""
 
@@ -70,10 +66,10 @@ def _side(title: str, kinds: Sequence[Kind], *, whole: bool) -> list[str]:
 
 def _libraries(clients: Sequence[Kind]) -> list[str]:
     """What advice on mount options means to clients that have none."""
-    named = {library for library in LIBRARIES for kind in clients if kind.software == library}
+    named = {kind.software for kind in clients if kind.is_library}
     return [
-        f"the client is the {name} library, not a mount: set the values of mount options in "
-        "the program"
+        f"the client is the {escape(name)} library, not a mount: set the values of mount options "
+        "in the program"
         for name in sorted(named)
     ]
 

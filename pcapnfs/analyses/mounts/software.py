@@ -42,7 +42,8 @@ OWNERS = {"Linux NFSv": "Linux", "Libnfs ": "libnfs"}
 """How the names begin that clients give themselves, and the system that does so."""
 
 LIBRARIES = ("libnfs",)
-"""Systems whose calls with AUTH_SYS have their own name in place of a host's."""
+"""Clients within a program, which mount nothing; their calls with AUTH_SYS have their own name in
+place of a host's."""
 
 KINDS = 20
 """Kinds of software that are told of each side, those of most addresses."""
@@ -74,6 +75,11 @@ class Kind(Record):
     """The first five of them in order."""
     frame: int
     """The first frame that says so."""
+
+    @property
+    def is_library(self) -> bool:
+        """Whether these mount nothing: mount options are for the program to set."""
+        return self.software in LIBRARIES
 
 
 class Changed(Record):

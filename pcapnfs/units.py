@@ -13,6 +13,9 @@ from datetime import UTC, datetime
 
 from pcapnfs.errors import UsageError
 
+NANOSECONDS = 1_000_000_000
+"""Nanoseconds in a second: whole, as times of packets are."""
+
 UNKNOWN = "-"
 """How a value that is not known is written."""
 
@@ -54,7 +57,7 @@ def duration(seconds: float | None) -> str:
     if seconds == 0:
         return "0 s"
     if seconds < 999.5e-9:
-        return f"{seconds * 1e9:.0f} ns"
+        return f"{seconds * NANOSECONDS:.0f} ns"
     if seconds < 999.5e-6:
         return f"{_significant(seconds * 1e6)} \u00b5s"
     if seconds < 999.5e-3:
@@ -224,7 +227,7 @@ def timestamp(nanoseconds: int | None) -> str | None:
     """Write nanoseconds since 1970 as ISO 8601 in UTC with nine decimals; None stays None."""
     if nanoseconds is None:
         return None
-    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    seconds, fraction = divmod(nanoseconds, NANOSECONDS)
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

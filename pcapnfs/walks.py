@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pcapnfs.units import NANOSECONDS
+
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     """Begin and end of each in nanoseconds, and its group."""
 
 Walked = TypeVar("Walked")
-
-NANOSECONDS = 1_000_000_000
-"""In a second."""
 
 CLASSES_AT_A_TIME = 1_000
 """Classes of files that come from the core at once: as text they take a kilobyte each."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from pcapnfs import columns, views
+from pcapnfs.analyses.asking.sorts import CachedSort
 from pcapnfs.cli import options, output
 
 
@@ -14,7 +15,7 @@ def cache(
     captures: options.CapturesOrLast = None,
     top: Annotated[int, options.top("Files")] = 20,
     sort: Annotated[
-        Literal["time", "revalidations", "bytes", "name"],
+        CachedSort,
         typer.Option("--sort", help="Sort order; bytes are those read again or saved."),
     ] = "time",
     json: options.Json = False,

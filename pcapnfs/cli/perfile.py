@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking.sorts import FileSort
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
 from pcapnfs.record import names
@@ -20,36 +21,14 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 
-Sort = Literal[
-    "time",
-    "calls",
-    "stable",
-    "stable-time",
-    "unstable-time",
-    "bytes",
-    "read",
-    "written",
-    "size",
-    "errors",
-    "revalidations",
-    "resent",
-    "parent",
-    "first",
-    "last",
-    "lifetime",
-    "name",
-    "type",
-]
-"""What files may be sorted by."""
-
-_NAMED = f"{', '.join(get_args(Sort)[:-1])} or {get_args(Sort)[-1]}"
+_NAMED = f"{', '.join(get_args(FileSort)[:-1])} or {get_args(FileSort)[-1]}"
 
 
 def perfile(
     captures: options.CapturesOrLast = None,
     top: Annotated[int, options.top("Files or groups")] = 20,
     sort: Annotated[
-        Sort,
+        FileSort,
         typer.Option("--sort", metavar="COLUMN", help=f"Sort by {_NAMED}."),
     ] = "time",
     by: Annotated[

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from pcapnfs import columns, views
+from pcapnfs.analyses.asking.sorts import DirectorySort
 from pcapnfs.cli import options, output
 
 
@@ -14,7 +15,7 @@ def readdir(
     captures: options.CapturesOrLast = None,
     top: Annotated[int, options.top("Directories")] = 20,
     sort: Annotated[
-        Literal["time", "calls", "entries", "follow-ups", "name"],
+        DirectorySort,
         typer.Option("--sort", help="Sort order; time is that of listings and follow-ups."),
     ] = "time",
     json: options.Json = False,

@@ -18,9 +18,6 @@ from pcapnfs.text import argument, escape
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
 """How the capture may be called."""
 
-NS = 1_000_000_000
-"""Nanoseconds in a second."""
-
 GIGABIT = 1_000_000_000
 """Bits per second of a usual network card of a server."""
 
@@ -190,7 +187,7 @@ def synth(
     if json:
         output.write(pieces)
         return
-    span = (capture.frames[-1].time_ns - capture.frames[0].time_ns) / NS
+    span = (capture.frames[-1].time_ns - capture.frames[0].time_ns) / units.NANOSECONDS
     output.write(
         [
             f"{escape(argument(str(out)))}: {units.counted(len(capture), 'packet')}, "
@@ -253,4 +250,4 @@ def _whole(path: Path) -> Iterator[Path]:
 
 
 def _nanoseconds(text: str) -> int:
-    return round(units.parse_duration(text) * NS)
+    return round(units.parse_duration(text) * units.NANOSECONDS)

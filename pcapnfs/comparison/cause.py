@@ -6,13 +6,9 @@ Takes what is told of each; gives it once for all of whom it is alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Literal
 
+from pcapnfs.confidence import Confidence
 from pcapnfs.record import Record, replace
-
-Confidence = Literal["certain", "likely", "possible"]
-"""`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
-there is another one, or there is little data."""
 
 
 class Cause(Record):

@@ -15,9 +15,10 @@ import numpy as np
 from pcapnfs import units
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.analyses.wire.half import SCATTERED
-from pcapnfs.comparison.cause import Cause, Confidence, once
+from pcapnfs.comparison.cause import Cause, once
 from pcapnfs.comparison.changed_windows import window
 from pcapnfs.comparison.gaps import NOTICEABLE
+from pcapnfs.confidence import Confidence
 from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER
 from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
 from pcapnfs.record import Record

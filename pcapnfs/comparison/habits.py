@@ -15,7 +15,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, levels, most_at_once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, text, whole
+from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.analyses.captured import traffic
@@ -26,6 +26,7 @@ from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

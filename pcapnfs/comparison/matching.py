@@ -13,9 +13,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pcapnfs import spilled
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.comparison.gaps import read_alike
 from pcapnfs.record import Record, values
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.by_file.patterns import Counted

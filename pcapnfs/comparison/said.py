@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.comparison.cause import Confidence
     from pcapnfs.comparison.side import Side
+    from pcapnfs.confidence import Confidence
 
 
 class Said(Record):

@@ -17,7 +17,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners, paths
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, SUM, integer, text
+from pcapnfs.analyses.asking.service_time import SUM, integer, text
 from pcapnfs.analyses.asking.side_by_side import side_by_side
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
@@ -43,6 +43,7 @@ from pcapnfs.diagnosis.thresholds import chosen
 from pcapnfs.programs import NFS_PROGRAMS, NFSACL, NLM
 from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

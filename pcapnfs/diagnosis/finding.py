@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
+from pcapnfs.confidence import Confidence
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 Severity = Literal["problem", "warning", "note"]
 """`problem`: it costs much of the time, or puts data at risk. `warning`: it may, or costs some.
 `note`: worth knowing when reading the rest."""
-
-Confidence = Literal["certain", "likely", "possible"]
-"""`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
-there is another one, or there is little data."""
 
 SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note")
 """From the gravest."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.spared import NONE
-from pcapnfs.diagnosis.finding import Advice, Confidence
+from pcapnfs.confidence import Confidence
+from pcapnfs.diagnosis.finding import Advice
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from pcapnfs.diagnosis.finding import Observed
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.failures import Failures
     from pcapnfs.analyses.servers.restarts import Restart
-    from pcapnfs.diagnosis.finding import Advice, Confidence, Severity
+    from pcapnfs.confidence import Confidence
+    from pcapnfs.diagnosis.finding import Advice, Severity
 
 
 def observed(

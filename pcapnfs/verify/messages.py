@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import temporary
 from pcapnfs.errors import CaptureError
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 from pcapnfs.verify.tool import find
 from pcapnfs.verify.trees import Packet, complaint, packets
 
@@ -253,4 +254,4 @@ def _nanoseconds(seconds: str) -> int:
     """Seconds as tshark prints them, with nine decimals: exact as text, not as float."""
     whole, _, fraction = seconds.partition(".")
     sign = -1 if whole.startswith("-") else 1
-    return int(whole) * 1_000_000_000 + sign * int(fraction.ljust(9, "0")[:9])
+    return int(whole) * NANOSECONDS + sign * int(fraction.ljust(9, "0")[:9])

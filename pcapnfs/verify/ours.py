@@ -30,7 +30,7 @@ READS = columns.of(
 TRANSIENT = 0x40000000
 """Programs of callbacks of NFSv4 begin here (RFC 5531 section 8.2)."""
 
-SEGMENT_BYTES = 1024
+SURE_BYTES = 1024
 """What lies in one segment whatever the path: less than its MSS, tunnels and options taken off."""
 
 _ROWS = 4096
@@ -136,7 +136,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
         where call_frame <= $end
         order by call_first_frame, call_frame, call
         """,
-        {"nfs": NFS, "transient": TRANSIENT, "end": end, "segment": SEGMENT_BYTES},
+        {"nfs": NFS, "transient": TRANSIENT, "end": end, "segment": SURE_BYTES},
     )
     while rows := cursor.fetchmany(_ROWS):
         for *values, operations, executed in rows:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from pcapnfs.analyses.by_file.costs import Sort
+from pcapnfs.analyses.asking.sorts import FileSort
 from pcapnfs.analyses.by_file.patterns import patterns
 from pcapnfs.analyses.by_file.perfile import perfile
 from pcapnfs.analyses.caching.cache import cache
@@ -189,7 +189,7 @@ def test_the_total_is_the_same_whatever_is_shown(trace: Trace) -> None:
 
 
 def test_every_order_gives_every_file(trace: Trace) -> None:
-    for sort in get_args(Sort):
+    for sort in get_args(FileSort):
         assert {row.path for row in perfile(trace, sort=sort).files} == {"d/a", "d", "e"}
 
 

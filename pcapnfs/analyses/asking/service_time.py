@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pcapnfs.record import Record
-
-NANOSECONDS = 1e9
-"""Nanoseconds in a second."""
+from pcapnfs.units import NANOSECONDS
 
 COLUMNS = """
     count(srt), min(srt), avg(srt), quantile_cont(srt, [0.5, 0.95, 0.99]), max(srt), sum(srt)

@@ -8,12 +8,13 @@ on no file.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import order, owners, wildcards
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import FAILED, integer, seconds
+from pcapnfs.analyses.asking.sorts import FileSort
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.told import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
@@ -38,13 +39,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-Sort = Literal[
-    "time", "calls", "stable", "stable-time", "unstable-time", "bytes", "read", "written", "size",
-    "errors", "revalidations", "resent", "parent", "first", "last", "lifetime", "name", "type",
-]  # fmt: skip
-"""What the files are sorted by; first, name and type from the smallest up, the others from the
-largest down."""
 
 LEFT_OUT_ROLES = ("pseudo", "absent", "untold")
 """Directories above an export, and names that were looked for and not found, or of which no reply
@@ -102,7 +96,7 @@ class Selection(Record):
 
     top: int = 20
     """Files, or groups; 0 for all."""
-    sort: Sort = "time"
+    sort: FileSort = "time"
     """What the files are sorted by."""
     show_all: bool = False
     """Also names that were not found or not told, and directories above an export."""
@@ -111,7 +105,7 @@ class Selection(Record):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""
-        order.check("files", top=self.top, sort=self.sort, kinds=Sort)
+        order.check("files", top=self.top, sort=self.sort, kinds=FileSort)
 
     def parameters(self) -> dict[str, object]:
         """What `PLACED` asks for."""

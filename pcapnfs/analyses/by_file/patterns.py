@@ -16,7 +16,7 @@ import numpy as np
 
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import arrays, given, order, owners, parts, paths
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, SUM, integer, seconds
+from pcapnfs.analyses.asking.service_time import SUM, integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import UNTOLD, Total
 from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels
@@ -28,6 +28,7 @@ from pcapnfs.analyses.captured.sealing import sealing
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.record import Record
 from pcapnfs.spilled import Kept
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

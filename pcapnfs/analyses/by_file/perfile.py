@@ -15,6 +15,7 @@ from pcapnfs import columns, spilled
 from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
 from pcapnfs.analyses.asking.service_time import seconds, whole
+from pcapnfs.analyses.asking.sorts import FileSort
 from pcapnfs.analyses.by_file import costs
 from pcapnfs.analyses.by_file.costs import (
     DATA,
@@ -23,7 +24,6 @@ from pcapnfs.analyses.by_file.costs import (
     REVALIDATED,
     SUMS,
     Selection,
-    Sort,
     Total,
     prepare,
     totals,
@@ -47,7 +47,7 @@ READS = columns.together(
 _DOWN, _UP = "'desc nulls last'", "'asc nulls last'"
 """SQL: the way that a value of an order goes."""
 
-_ORDER: Mapping[Sort, str] = {
+_ORDER: Mapping[FileSort, str] = {
     "time": f"time, {_DOWN}, calls, {_DOWN}",
     "calls": f"calls, {_DOWN}, time, {_DOWN}",
     "stable": f"stable_calls, {_DOWN}, time, {_DOWN}",
@@ -159,7 +159,7 @@ def perfile(
     trace: Trace,
     *,
     top: int = 20,
-    sort: Sort = "time",
+    sort: FileSort = "time",
     show_all: bool = False,
     match: str | None = None,
 ) -> PerFile:

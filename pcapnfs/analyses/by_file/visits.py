@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.units import NANOSECONDS
 
 TOGETHER_S = 1.0
 """Calls of one client that are closer together belong to one visit: a program that opens a file

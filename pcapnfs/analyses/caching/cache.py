@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.sorts import CachedSort
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations
@@ -33,6 +34,7 @@ from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import changed_directories, listings
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb
@@ -66,9 +68,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-Sort = Literal["time", "revalidations", "bytes", "name"]
-"""What the files are sorted by; all but the name from the largest down."""
 
 INTERVAL_EDGES_S = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 60.0)
 """Where one bin of intervals ends and the next begins: around Linux's acregmin (3 s), acdirmin (30
@@ -216,7 +215,7 @@ class Cache(Record):
     those that were not asked about. All of them add up to revalidations and invalidations."""
 
 
-def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
+def cache(trace: Trace, *, top: int = 20, sort: CachedSort = "time") -> Cache:
     """Follow what each client knew of each file, and what it asked.
 
     Args:
@@ -227,7 +226,7 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
     Raises:
         UsageError: `sort` is unknown, or `top` is negative.
     """
-    order.check("files", top=top, sort=sort, kinds=Sort)
+    order.check("files", top=top, sort=sort, kinds=CachedSort)
     with change_ids(trace) as cursor, apart(trace, cursor) as judged:
         return of_learned(trace, cursor, judged.mounts, top=top, sort=sort)
 
@@ -238,7 +237,7 @@ def of_learned(
     mounts: tuple[Mount, ...],
     *,
     top: int = 20,
-    sort: Sort = "time",
+    sort: CachedSort = "time",
 ) -> Cache:
     """The same, on a connection with the tables of `change_ids`, of judged mounts."""
     moves.register(trace)
@@ -447,7 +446,7 @@ def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
 _LISTED = "(revalidations > 0 or invalidations > 0)"
 
 
-def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> Sequence[FileCache]:
+def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: CachedSort) -> Sequence[FileCache]:
     first = _FIRST.get(sort) if top else None
     enough = f"""
         and {first} >= (

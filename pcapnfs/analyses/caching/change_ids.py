@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.caching import doubts, told
 from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

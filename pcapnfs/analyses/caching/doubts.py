@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import told, whose_changes
 from pcapnfs.analyses.caching.told import MODIFYING
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.operations import modifying_operations
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

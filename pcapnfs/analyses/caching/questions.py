@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.caching import change_ids as _change_ids
 from pcapnfs.analyses.caching import spared
@@ -25,6 +25,7 @@ from pcapnfs.analyses.mounts import mount_evidence
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

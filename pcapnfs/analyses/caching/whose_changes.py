@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.bitmaps import holds
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

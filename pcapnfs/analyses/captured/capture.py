@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.meta import Stream
 from pcapnfs.record import Record
-from pcapnfs.units import timestamp
+from pcapnfs.units import NANOSECONDS, timestamp
 
 if TYPE_CHECKING:
     from pcapnfs.meta import CaptureFile

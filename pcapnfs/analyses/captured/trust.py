@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import directions as _directions
@@ -26,6 +26,7 @@ from pcapnfs.analyses.captured.put_behind import put_behind
 from pcapnfs.analyses.captured.sealing import Sealing, sealing
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.meta import CaptureFile

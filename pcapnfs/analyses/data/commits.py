@@ -20,6 +20,7 @@ from pcapnfs.analyses.data import transfers as _transfers
 from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.analyses.data.transfers import transfers
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -98,7 +99,7 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
             mean_s=seconds(mean) or 0.0,
             longest_s=seconds(longest) or 0.0,
             fixed_s=None if intercept is None else max(0.0, seconds(intercept) or 0.0),
-            rate_bytes=None if not slope or slope <= 0 else 1e9 / number(slope),
+            rate_bytes=None if not slope or slope <= 0 else NANOSECONDS / number(slope),
             frames=tuple(frames),
             places=placed.get(mount, commit_places.NOWHERE),
         )

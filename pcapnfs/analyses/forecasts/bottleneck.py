@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data import moves, written_back
@@ -33,6 +33,7 @@ from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,6 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import added, median
 from pcapnfs.analyses.asking.arrays import counted as _counted
 from pcapnfs.analyses.asking.levels import often_at_once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import sealing as _sealing
@@ -73,6 +72,7 @@ from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import arrivals, lost_by_client, together
 from pcapnfs.analyses.wire.unreached import in_vain_s, unreached_s
 from pcapnfs.record import replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

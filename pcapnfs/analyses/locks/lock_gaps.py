@@ -18,12 +18,12 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import by_group, distinct, looked_up
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.locks import lock_files
 from pcapnfs.analyses.locks.lock_waits import WAITS_READS, Waits, waits
 from pcapnfs.analyses.times.shares import PAUSE_LIMIT_NS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

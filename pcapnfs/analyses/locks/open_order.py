@@ -19,12 +19,13 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
+from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import at_once
 from pcapnfs.analyses.wire.at_once import AT_ONCE_NS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

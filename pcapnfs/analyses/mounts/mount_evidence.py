@@ -15,7 +15,7 @@ from pcapnfs import walks
 from pcapnfs.analyses.asking import given, parts
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, whole
+from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import number
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
@@ -30,6 +30,7 @@ from pcapnfs.analyses.namespace import names_again
 from pcapnfs.analyses.namespace.missing_again import missing_again
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

@@ -16,12 +16,13 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among, kind
 from pcapnfs.analyses.captured.untold import UNPLACED
 from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

@@ -16,6 +16,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured.traffic import OTHERS
+from pcapnfs.analyses.mounts.software import TELLING
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ READS = columns.together(
     ),
 )
 """The columns that the query here reads."""
-
-TELLING = ("EXCHANGE_ID", "SETCLIENTID")
-"""Operations that tell."""
 
 NEEDS = population.Operations(TELLING)
 """Without one of them nobody logs in."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.bitmaps import holds
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
@@ -30,6 +30,7 @@ from pcapnfs.analyses.namespace.exclusive_creates import (
 )
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import at_once
 from pcapnfs.analyses.wire.at_once import AT_ONCE_NS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

@@ -14,12 +14,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.namespace import new_files
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

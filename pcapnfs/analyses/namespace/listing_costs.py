@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, paths, population
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
@@ -47,6 +47,7 @@ from pcapnfs.analyses.namespace import former_names, listings
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

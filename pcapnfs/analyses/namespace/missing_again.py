@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
+from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.namespace import changed_directories
 from pcapnfs.analyses.namespace.names_again import KEPT_S, LEAST
 from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
 OPS = ("LOOKUP", "OPEN")
 """Operations that look for a name."""
 
-NOT_FOUND = 2
-"""NFS3ERR_NOENT and NFS4ERR_NOENT."""
-
-NEEDS = population.Operations(OPS, statuses=(NOT_FOUND,))
+NEEDS = population.Operations(OPS, statuses=(NOENT,))
 """Without one there is none."""
 
 
@@ -48,7 +46,7 @@ def missing_again(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> ByMount:
 
 
 _MISSES = f"""
-    {among("op", OPS)} and status = {NOT_FOUND} and not callback and program in {NFS_PROGRAMS}
+    {among("op", OPS)} and status = {NOENT} and not callback and program in {NFS_PROGRAMS}
     and file is not null and directory is not null and reply_time is not null
 """
 

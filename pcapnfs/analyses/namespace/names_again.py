@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.asking import population
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
@@ -22,6 +21,7 @@ from pcapnfs.analyses.namespace import changed_directories, names_kept
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

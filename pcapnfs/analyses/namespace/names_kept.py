@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.caching.asked_again import DOUBLED, FIRST_S
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

@@ -17,6 +17,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import joined, paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace.listings import LISTING
@@ -41,9 +42,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-NOENT = 2
-"""NFS3ERR_NOENT, NFS4ERR_NOENT (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
 
 NEEDS = population.Operations(("LOOKUP", "OPEN"), statuses=(NOENT,))
 """Without one that found nothing there is none."""

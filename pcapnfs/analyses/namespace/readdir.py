@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds, whole
+from pcapnfs.analyses.asking.sorts import DirectorySort
 from pcapnfs.analyses.asking.texts import among, place
 from pcapnfs.analyses.caching.told import ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
@@ -52,9 +53,6 @@ READS = columns.together(
 
 NEEDS = population.Operations(listings.LISTING)
 """Only these list."""
-
-Sort = Literal["time", "calls", "entries", "follow-ups", "name"]
-"""What the directories are sorted by; all but the name from the largest down."""
 
 _ORDER = {
     "time": "coalesce(time, 0) + coalesce(follow_up_time, 0) desc, entries desc nulls last",
@@ -199,7 +197,7 @@ class Readdir(Record):
     """The directories that cost most."""
 
 
-def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
+def readdir(trace: Trace, *, top: int = 20, sort: DirectorySort = "time") -> Readdir:
     """Add up the listings of each directory, and find what followed them.
 
     Args:
@@ -210,7 +208,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     Raises:
         UsageError: `sort` is unknown, or `top` is negative.
     """
-    order.check("directories", top=top, sort=sort, kinds=Sort)
+    order.check("directories", top=top, sort=sort, kinds=DirectorySort)
     unnamed = untold(trace).unnamed
     if not NEEDS.met(trace):
         return _readdir(None, {}, (), sort, (), untold=unnamed)
@@ -245,7 +243,7 @@ def _readdir(
     totals: Row | None,
     found: dict[bool, FollowUps],
     costs: tuple[ListingCosts, ...],
-    sort: Sort,
+    sort: DirectorySort,
     shown: Sequence[DirectoryListing],
     *,
     untold: bool,
@@ -462,7 +460,7 @@ def _follow_ups(cursor: duckdb.DuckDBPyConnection, walls: tuple[int, int]) -> di
 
 
 def _directories(
-    cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort
+    cursor: duckdb.DuckDBPyConnection, top: int, sort: DirectorySort
 ) -> Sequence[DirectoryListing]:
     shown = paths.best(
         cursor,

@@ -15,6 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
+from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import untold
@@ -42,9 +43,6 @@ READS = columns.together(
 STALE = (70, 10014)
 """NFS3ERR_STALE and NFS4ERR_STALE, NFS4ERR_FHEXPIRED (RFC 1813 section 2.6, RFC 8881 section
 15.1)."""
-
-NOENT = 2
-"""NFS3ERR_NOENT and NFS4ERR_NOENT: there is no such name."""
 
 BY_HANDLE = (
     "GETATTR", "SETATTR", "ACCESS", "READLINK", "READ", "WRITE", "COMMIT", "READDIR",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, paths, population
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import change_ids as _change_ids
 from pcapnfs.analyses.caching import spared
@@ -32,6 +32,7 @@ from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NEVER_NS
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS, NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import duckdb

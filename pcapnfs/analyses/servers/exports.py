@@ -23,12 +23,13 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import LATEST_NS, open_at_begin
 from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.owners import READS as OWNED_READS
-from pcapnfs.analyses.asking.service_time import LONGEST_NS, NANOSECONDS, SUM, integer, seconds
+from pcapnfs.analyses.asking.service_time import LONGEST_NS, SUM, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.servers import stored_calls
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from typing import Any

@@ -28,7 +28,6 @@ from pcapnfs.analyses.asking.arrays import (
 )
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import LATEST_NS, open_at_begin
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers import server_queue
@@ -36,6 +35,7 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import slower_path, tcp_stalls
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

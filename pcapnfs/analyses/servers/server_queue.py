@@ -21,7 +21,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.arrays import median, quantiles
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
@@ -31,6 +31,7 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, paths
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, number, seconds
+from pcapnfs.analyses.asking.service_time import integer, number, seconds
+from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.namespace.not_found import NOENT
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import own_ways as _own_ways
@@ -29,6 +29,7 @@ from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
 from pcapnfs.analyses.wire.own_ways import own_ways
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

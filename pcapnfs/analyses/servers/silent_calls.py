@@ -28,6 +28,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
+from pcapnfs.analyses.wire.segments import FULL_BYTES
 from pcapnfs.analyses.wire.tcp_timeouts import SLOW_TIMEOUT_NS, TIMEOUT_NS
 
 if TYPE_CHECKING:
@@ -67,9 +68,6 @@ DUE_NS = 4_000_000_000
 """How late TCP may be with what it is to send again, beyond what the call had waited: its timer
 doubles, so that the next time comes after about as long as all before took."""
 
-SEGMENT_BYTES = 1448
-"""What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
-
 
 @once
 def any_silent(trace: Trace) -> bool:
@@ -100,7 +98,7 @@ def register(trace: Trace) -> None:
             _SILENT,
             {
                 "wait": WAIT_NS,
-                "segment": SEGMENT_BYTES,
+                "segment": FULL_BYTES,
                 "timeout": TIMEOUT_NS,
                 "slow_timeout": SLOW_TIMEOUT_NS,
                 "orphan": ORPHAN_REPLY,

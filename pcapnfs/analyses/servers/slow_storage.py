@@ -21,7 +21,6 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import distinct, median
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
@@ -30,6 +29,7 @@ from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from typing import Any

@@ -20,7 +20,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks
 from pcapnfs.analyses.captured.clock_ticks import clock
@@ -29,6 +29,7 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,9 +13,9 @@ import numpy as np
 
 from pcapnfs.analyses.asking.arrays import pieces
 from pcapnfs.analyses.asking.equal_shares import equal_shares, turns, whole_nanoseconds
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.asking.arrays import by_group, median, pieces
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured.traffic import OTHERS
 from pcapnfs.analyses.mounts.logins import Logins
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
@@ -43,6 +42,7 @@ from pcapnfs.analyses.wire.loss_rate import LossRate
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
 from pcapnfs.analyses.wire.tcp_stalls import Resent
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

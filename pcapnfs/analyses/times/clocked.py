@@ -14,10 +14,10 @@ import numpy as np
 
 from pcapnfs.analyses.asking.arrays import find
 from pcapnfs.analyses.asking.equal_shares import turns
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

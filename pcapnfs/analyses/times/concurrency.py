@@ -12,9 +12,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

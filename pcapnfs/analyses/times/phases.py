@@ -18,7 +18,6 @@ from pcapnfs.analyses.asking import objects as _objects
 from pcapnfs.analyses.asking.arrays import distinct, find
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.objects import NO_FILE, objects
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import untold as _untold
@@ -30,6 +29,7 @@ from pcapnfs.analyses.times.budget import Budget, book, budgets
 from pcapnfs.analyses.times.client_calls import Clients
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

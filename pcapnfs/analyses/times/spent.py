@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.asking.arrays import pieces
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.outstanding import KINDS, WAITING
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,10 +13,10 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import distinct, median
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.servers.slow_storage import LEAST_NS, SlowStorage
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

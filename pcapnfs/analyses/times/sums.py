@@ -15,9 +15,9 @@ from pcapnfs import walks
 from pcapnfs.analyses.asking.arrays import pieces
 from pcapnfs.analyses.asking.equal_shares import Intervals, turns
 from pcapnfs.analyses.asking.objects import NO_FILE
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.record import replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

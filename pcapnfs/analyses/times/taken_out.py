@@ -13,7 +13,6 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import find
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.outstanding import UNKNOWN
@@ -22,6 +21,7 @@ from pcapnfs.analyses.wire.slower_gaps import gaps
 from pcapnfs.analyses.wire.slower_path import slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,6 @@ from pcapnfs.analyses.asking.arrays import added as added_up
 from pcapnfs.analyses.asking.arrays import counted, pieces
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.objects import NO_FILE, objects
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.asking.texts import among, position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
@@ -38,6 +37,7 @@ from pcapnfs.analyses.wire.slower_path import slowed
 from pcapnfs.analyses.wire.tcp_stalls import stalled
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.times.call_times import BOUND
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

@@ -14,7 +14,6 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, Levels, levels, most_at_once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.mounts import sessions as _sessions
 from pcapnfs.analyses.mounts.sessions import sessions
@@ -22,6 +21,7 @@ from pcapnfs.analyses.wire import turns as _turns
 from pcapnfs.analyses.wire.turns import Turns, turns
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

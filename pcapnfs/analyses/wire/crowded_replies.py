@@ -19,6 +19,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import distinct
+from pcapnfs.analyses.wire.segments import FULL_BYTES
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,9 +35,6 @@ READS = columns.of(
     calls="call mount callback call_time reply_first_time reply_time reply_bytes transmissions"
 )
 """The columns that the query here reads."""
-
-SEGMENT_BYTES = 1448
-"""What a full segment holds where nothing lowers it."""
 
 SEGMENTS = (3, 11)
 """Replies of so many segments are looked at: of two, one gap is all that there is."""
@@ -80,7 +78,7 @@ def _of_pair(rows: Columns) -> Columns:
     """Those between one client and one server, whose replies are in order."""
     answering, answered = rows["answering"], np.maximum.accumulate(rows["answered"])
     took = rows["answered"] - answering
-    more = np.maximum(-(-rows["bytes"] // SEGMENT_BYTES) - 1, 1)
+    more = np.maximum(-(-rows["bytes"] // FULL_BYTES) - 1, 1)
     # The first segment took as long as each of the others.
     begin = np.maximum(answering - took // more, rows["sent"])
     begin[1:] = np.clip(begin[1:], answered[:-1], None)
@@ -112,8 +110,8 @@ _SENT, _BEGUN, _ENDED = (
 _REPLIES = f"""
     from calls
     where not callback and transmissions = 1 and reply_first_time is not null
-          and reply_bytes > {(SEGMENTS[0] - 1) * SEGMENT_BYTES}
-          and reply_bytes <= {SEGMENTS[1] * SEGMENT_BYTES}
+          and reply_bytes > {(SEGMENTS[0] - 1) * FULL_BYTES}
+          and reply_bytes <= {SEGMENTS[1] * FULL_BYTES}
 """
 
 _SLOW = f"select count(*) {_REPLIES} and {_ENDED} - {_BEGUN} >= {SLOW_NS}"

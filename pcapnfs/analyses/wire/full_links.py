@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire.late_answers import LateAnswers, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LARGE_BYTES
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

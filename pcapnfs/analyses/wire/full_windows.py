@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, named_rows
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies
 from pcapnfs.analyses.wire import round_trip as _round_trip
@@ -28,6 +28,7 @@ from pcapnfs.analyses.wire.late_answers import Side
 from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized

@@ -26,14 +26,15 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
 from pcapnfs.analyses.wire import late_successions as _late_successions
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.late_arrivals import LateArrivals, late_arrivals
 from pcapnfs.analyses.wire.late_successions import LateSuccessions, late_successions
 from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.confidence import Confidence
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,9 +108,6 @@ took than usual, and what it usually takes, ns."""
 
 Side = Literal["client", "server"]
 """An end of the path."""
-
-Confidence = Literal["certain", "likely", "possible"]
-"""How sure it is that the path was the cause."""
 
 
 class LateAnswers(Record):

@@ -25,16 +25,18 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, named_rows
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path
 from pcapnfs.analyses.wire.late_answers import Side
 from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
 from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
 from pcapnfs.analyses.wire.round_trip import round_trips
+from pcapnfs.analyses.wire.segments import MSS_BYTES, OPTION_BYTES
 from pcapnfs.analyses.wire.slower_path import slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Sized
@@ -87,10 +89,6 @@ USUAL = 0.8
 
 MOSTLY = 0.5
 """The messages are at least so much of what moved in their direction: of that the loss is."""
-
-SEGMENT_BYTES, OPTION_BYTES = 1460, 12
-"""The largest segment where no handshake tells another one, and what of it timestamps take (RFC
-7323), which nearly all hosts send."""
 
 
 class LossRate(Record):
@@ -275,7 +273,7 @@ _DIRECTIONS = f"""
     ),
     lossy as materialized (
         select connection, client, server, sender, lost, bytes,
-               greatest(coalesce(segment_size::integer, {SEGMENT_BYTES}) - {OPTION_BYTES}, 1)
+               greatest(coalesce(segment_size::integer, {MSS_BYTES}) - {OPTION_BYTES}, 1)
                    as size,
                greatest(segments, bytes / size, 1) as segments
         from sent qualify sum(lost) over (partition by client, server, sender) >= $least

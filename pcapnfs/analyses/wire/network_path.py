@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import own_ways
 from pcapnfs.analyses.wire.own_ways import longer_ns
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.round_trip import RoundTrip

@@ -19,7 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
@@ -27,6 +27,7 @@ from pcapnfs.analyses.servers import restarts
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import lost_replies, round_trip
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace

@@ -19,16 +19,18 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_links, queued_replies, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
 from pcapnfs.analyses.wire.full_links import FullLink
-from pcapnfs.analyses.wire.late_answers import Confidence, LateAnswers, Side, late_answers
+from pcapnfs.analyses.wire.late_answers import LateAnswers, Side, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
 from pcapnfs.analyses.wire.slower_gaps import GapsOfPair
+from pcapnfs.confidence import Confidence
 from pcapnfs.record import Record, replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     import numpy as np

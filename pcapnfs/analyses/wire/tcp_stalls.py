@@ -29,7 +29,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import named_rows
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.servers.same_calls import NOT_READY
@@ -45,6 +45,7 @@ from pcapnfs.analyses.wire import (
 from pcapnfs.analyses.wire.full_windows import full_windows
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -23,7 +23,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
@@ -33,6 +33,7 @@ from pcapnfs.analyses.wire.late_answers import NOT_DELAYED_S, UNDELAYED
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Sized

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured.directions import directions
@@ -28,6 +28,7 @@ from pcapnfs.analyses.mounts.preliminaries import FINDING
 from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.programs import PORTMAPPER
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.meta import Vain

@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.wire.full_windows import UNSCALED_BYTES
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.nconnect import more_than
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.systems import is_other_client, is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -24,9 +25,6 @@ LEAST = Threshold(
 
 LINK_BYTES_PER_S = 125_000_000
 """A link of 1 Gbit/s, for an example of what a path takes: most are as fast or faster."""
-
-CONNECTIONS = (4, 8, 16)
-"""How many may be asked for; more than the last nconnect does not take (nfs(5))."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -119,7 +117,7 @@ def _advice(material: Material, found: FullWindow) -> tuple[Advice, ...]:
             "kworker, encryption), at memory pressure and net.ipv4.tcp_mem."
         )
     )
-    more = next((each for each in CONNECTIONS if each > found.busy_connections), None)
+    more = more_than(found.busy_connections)
     if more is not None and not is_other_client(material, found.client):
         told.append(
             Advice(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.confidence import Confidence
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.programs import MOUNT, NFS
 

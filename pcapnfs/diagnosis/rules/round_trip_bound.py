@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, SKEWED
 from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
@@ -19,6 +18,7 @@ from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules import concurrency_cap
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import replace
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.data.transfer_runs import TransferRuns

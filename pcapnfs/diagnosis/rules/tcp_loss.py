@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pcapnfs import units
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire.tcp_stalls import arrival
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS, TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
+from pcapnfs.diagnosis.nconnect import more_than
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
 from pcapnfs.diagnosis.rules.unanswered_calls import MTU_OF_ANSWERS
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.systems import is_other_client
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.loss_rate import LossRate
@@ -254,7 +255,7 @@ def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
     for pair in material.caps.pairs:
         if (pair.client, pair.server) != (rate.client, rate.server) or pair.mean < AT_ONCE:
             continue
-        if more := next((number for number in CONNECTIONS if number > pair.connections), None):
+        if more := more_than(pair.connections):
             yield Advice(
                 "Until that is mended, let more connections carry it: each slows down for its own "
                 f"losses alone. With Linux 5.3 and later, mount with nconnect={more}; it was "
@@ -266,9 +267,6 @@ def _shared(material: Material, rate: LossRate) -> Iterator[Advice]:
 
 AT_ONCE = 2.0
 """Calls under way at once, on average: with fewer, other connections would have nothing to do."""
-
-CONNECTIONS = (4, 8, 16)
-"""How many may be asked for; more than the last nconnect does not take (nfs(5))."""
 
 
 def _control(held: Sequence[LossRate]) -> Advice:

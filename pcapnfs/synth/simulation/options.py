@@ -140,7 +140,9 @@ class Options(Record):
             if not least <= value <= most:
                 said = [str(each) for each in (value, least, most)]
                 if name.endswith("_ns"):
-                    said = [units.duration(each / 1e9) for each in (value, least, most)]
+                    said = [
+                        units.duration(each / units.NANOSECONDS) for each in (value, least, most)
+                    ]
                 plain = name.removesuffix("_ns")
                 goes = f" is {said[0]}: it goes from {said[1]} to {said[2]}"
                 option = "nconnect" if name == "connections" else plain

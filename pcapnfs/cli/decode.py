@@ -64,7 +64,7 @@ def decode(
         ),
     ] = None,
 ) -> None:
-    """Decode captures into a trace on disk, which every command takes in place of captures.
+    """Decode captures into a trace on disk, which commands but redact take in their place.
 
     Example: pcapnfs decode slow.pcap0 slow.pcap1 -o slow.nfstrace
     """

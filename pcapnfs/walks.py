@@ -469,7 +469,7 @@ class Steps:
         _walk(lambda: self._walk.walk(entries))
 
     def found(self) -> Iterator[tuple[int, dict[str, object]]]:
-        """What the steps of each mount show, by the names in `mount_evidence.Evidence`."""
+        """What the steps of each mount show, by the names in `mount_evidence.MountEvidence`."""
         return ((mount, json.loads(found)) for mount, found in self._walk.found())
 
 

@@ -21,14 +21,14 @@ import pcapnfs
 from pcapnfs import units
 from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.analyses.data.commits import Commits
-from pcapnfs.analyses.mounts.mount_verdict import Verdict
+from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_caching import KEPT, LONGER
 from pcapnfs.comparison.changed_protocol import left_open
 from pcapnfs.comparison.changed_storage import QUICK
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
-from pcapnfs.comparison.moved_files import Moved
+from pcapnfs.comparison.moved_files import MovedFiles
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
@@ -165,7 +165,9 @@ def test_what_was_changed_is_told_and_nothing_else(before: str, after: str) -> N
     ("returns", "again", "told"), [(20, 4, True), (20, 5, False), (19, 0, False)]
 )
 def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, told: bool) -> None:
-    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    forgets = MountVerdict(
+        ("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ()
+    )
     bare = side_of(calls=[call(1, "GETATTR", 1)])
     none = replace(bare, mounts=(replace(MOUNT, verdicts=(forgets,)),))
     kept = replace(MOUNT, moves=0, returns=returns, returns_looked_up=again)
@@ -195,20 +197,20 @@ def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, 
 def test_a_sync_mount_is_told_from_one_that_gathers_and_is_no_wsize(
     files: tuple[int, ...], gathered: int, unstable: int, told: bool
 ) -> None:
-    waits = Verdict(("sync",), "sync", "possible", "40 WRITEs asked for stable storage", ())
+    waits = MountVerdict(("sync",), "sync", "possible", "40 WRITEs asked for stable storage", ())
     bare = side_of(calls=[call(1, "GETATTR", 1)])
     habits = replace(bare.habits, largest_write_bytes=4096, writes_stable=80)
     through = replace(
         bare,
         mounts=(replace(MOUNT, verdicts=(waits,)),),
         habits=habits,
-        moved=Moved(written=frozenset((1, 2))),
+        moved=MovedFiles(written=frozenset((1, 2))),
     )
     default = replace(
         bare,
         mounts=(MOUNT,),
         habits=replace(habits, largest_write_bytes=gathered, writes_unstable=unstable),
-        moved=Moved(written=frozenset(files)),
+        moved=MovedFiles(written=frozenset(files)),
     )
     found = {cause.subject: cause for cause in causes(default, through, ())}
     assert ("sync" in found) is told
@@ -244,11 +246,11 @@ def test_a_sync_mount_is_told_by_its_commits(
 ) -> None:
     """Linux sends what is written through in WRITEs and a COMMIT where it does not fit one."""
     bare = replace(side_of(calls=[call(1, "GETATTR", 1)]), mounts=(MOUNT,))
-    written = Moved(written=frozenset((1, 2)))
+    written = MovedFiles(written=frozenset((1, 2)))
     through = replace(bare, moved=written, commits=(PIECES,), behind_pieces=(PIECES,))
     default = replace(
         bare,
-        moved=Moved(written=frozenset(paths)),
+        moved=MovedFiles(written=frozenset(paths)),
         commits=() if other is None else (other,),
     )
     found = [cause for cause in causes(through, default, ()) if cause.subject == "sync"]
@@ -270,8 +272,8 @@ def test_a_sync_mount_is_told_by_its_commits(
 def test_commits_tell_no_sync_mount_where_its_option_is_known(options: tuple[str, ...]) -> None:
     """One that caches nothing writes through; and `sync` is told by WRITEs of either side."""
     bare = side_of(calls=[call(1, "GETATTR", 1)])
-    waits = replace(MOUNT, verdicts=(Verdict(options, options[0], "possible", "as seen", ()),))
-    written = Moved(written=frozenset((1, 2)))
+    waits = replace(MOUNT, verdicts=(MountVerdict(options, options[0], "possible", "as seen", ()),))
+    written = MovedFiles(written=frozenset((1, 2)))
     through = replace(
         bare, mounts=(MOUNT,), moved=written, commits=(PIECES,), behind_pieces=(PIECES,)
     )
@@ -385,7 +387,7 @@ def test_other_listings_tell_no_rsize(first: Side, second: Side) -> None:
 
 
 def test_rsize_that_an_option_tells_is_not_told_by_listings() -> None:
-    said = Verdict(("rsize=16384",), "rsize=16384", "likely", "as seen", ())
+    said = MountVerdict(("rsize=16384",), "rsize=16384", "likely", "as seen", ())
     told = replace(listing(16384), mounts=(replace(MOUNT, verdicts=(said,)),))
     assert not any(cause.subject == "rsize" for cause in causes(told, listing(65536), ()))
     larger = replace(listing(65536), largest_listing_bytes=65536)
@@ -416,7 +418,9 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
     used: int, again: int, told: bool
 ) -> None:
     """What names a client keeps it does not look up, so that there are no moves between them."""
-    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    forgets = MountVerdict(
+        ("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ()
+    )
     # The last call of all is in a directory that was not looked up.
     looked_up = [
         call(1 + place, "LOOKUP", 1, directory=9, file=1, status=0) for place in range(again + 1)
@@ -440,8 +444,8 @@ def test_names_are_kept_where_directories_are_hardly_looked_up_twice(
 
 def test_longer_timeouts_than_those_of_some_seconds_need_not_be_the_default() -> None:
     options = tuple(f"{name}={value}" for name in ("actimeo", "acregmax") for value in (1, 2, 3))
-    short = Verdict(options, "actimeo=1…3 or acregmax=1…3", "possible", "asked 20 times", ())
-    never = Verdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
+    short = MountVerdict(options, "actimeo=1…3 or acregmax=1…3", "possible", "asked 20 times", ())
+    never = MountVerdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
     bare = side_of(calls=[call(1, "GETATTR", 1)])
     brief, none, plain = (
         replace(bare, mounts=(replace(MOUNT, verdicts=verdicts),))
@@ -464,7 +468,9 @@ def test_names_are_kept_where_children_are_asked_for_without_looking_them_up(
     moves: int, lookups: int, told: bool
 ) -> None:
     """A walk of what is known already has no calls by name."""
-    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    forgets = MountVerdict(
+        ("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ()
+    )
     asked = [call(1 + place, "LOOKUP", 1, directory=9) for place in range(lookups)]
     default = replace(
         side_of(calls=[*asked, call(99, "GETATTR", 1)]), mounts=(replace(MOUNT, moves=moves),)

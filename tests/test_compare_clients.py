@@ -10,7 +10,7 @@ import pcapnfs
 from pcapnfs.analyses.data.commit_places import Places
 from pcapnfs.comparison.clients import ClientChange
 from pcapnfs.comparison.comparing import Comparison, of_sides
-from pcapnfs.comparison.moved_files import Moved
+from pcapnfs.comparison.moved_files import MovedFiles
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.record import replace
 from pcapnfs.views.differences import sure
@@ -210,7 +210,7 @@ def test_commits_behind_pieces_are_told_of_the_client_that_sends_them() -> None:
     """The other one has some on both sides."""
     mine, other = replace(PIECES, client=DISK), replace(PIECES, client=OTHER)
     gathered = replace(mine, written_bytes=mine.commits << 20, places=Places())
-    written = {client: Moved(written=frozenset((1,))) for client in (DISK, OTHER)}
+    written = {client: MovedFiles(written=frozenset((1,))) for client in (DISK, OTHER)}
     through = replace(alike(), moved_by=written, commits=(mine, other), behind_pieces=(mine, other))
     default = replace(alike(), moved_by=written, commits=(gathered, other), behind_pieces=(other,))
     assert settings(of_sides(through, default)) == [("sync", "sync", "no sync", (DISK,))]

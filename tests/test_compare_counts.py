@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pcapnfs.analyses.mounts.mount_verdict import Verdict
+from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_caching import KEPT
@@ -177,7 +177,7 @@ def test_of_other_work_nothing_is_called_unchanged(tmp_path: Path) -> None:
     assert differences.about_causes(result)[0] == counts.OTHER_COUNTS
 
 
-def of(path: Path, *verdicts: Verdict, too_little: str | None = None) -> Side:
+def of(path: Path, *verdicts: MountVerdict, too_little: str | None = None) -> Side:
     """A capture whose mount shows so much."""
     side = side_in(path)
     return replace(side, mounts=(replace(MOUNT, verdicts=verdicts, too_little=too_little),))
@@ -189,7 +189,7 @@ def attribute_cache(before: Side, after: Side) -> list[Cause]:
     return [cause for cause in found if cause.subject == "attribute_cache"]
 
 
-NEVER = Verdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
+NEVER = MountVerdict(("noac", "actimeo=0"), "noac or actimeo=0", "likely", "asked always", ())
 
 
 def test_who_asks_half_as_often_keeps_attributes_though_its_calls_are_too_few(

@@ -65,7 +65,7 @@ class Caller(Record):
     """It did more than to ask whether the server is there (NULL), as monitoring does."""
 
 
-class Pair(Record):
+class SameClient(Record):
     """Two callers that are one client."""
 
     before: str
@@ -94,7 +94,7 @@ def callers(trace: Trace) -> dict[str, Caller]:
     return found
 
 
-def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pair, ...]:
+def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[SameClient, ...]:
     """The clients of both sides.
 
     Those come first that have their address on both sides and no other name, then those that have
@@ -102,12 +102,12 @@ def pairs(before: Mapping[str, Caller], after: Mapping[str, Caller]) -> tuple[Pa
     one that did something is left on each side, these two are taken for one, unless their names
     say that they are not; the only client of either side is taken for the same in any case.
     """
-    found: dict[str, Pair] = {}
+    found: dict[str, SameClient] = {}
     taken: set[str] = set()
 
     def match(first: str, second: str, by: MatchedBy) -> None:
         if first not in found and second not in taken:
-            found[first] = Pair(first, second, by)
+            found[first] = SameClient(first, second, by)
             taken.add(second)
 
     same = [client for client in before if client in after]

@@ -50,7 +50,7 @@ SLOW = "slow_service"
 that wait for a link."""
 
 
-class Turns(Record):
+class AnsweredInTurn(Record):
     """A server that answers calls in the order in which they come on one side alone."""
 
     slow: Side
@@ -66,7 +66,7 @@ class Turns(Record):
         return self.one.behind * self.several.overtook / self.several.behind
 
 
-def turns(before: Side, after: Side) -> Turns | None:
+def turns(before: Side, after: Side) -> AnsweredInTurn | None:
     """Whether calls overtake one another on one side, and on the other, which is slower, do not.
 
     Replies tell it, whatever the calls are about: those that come while others are under way, on
@@ -82,7 +82,7 @@ def turns(before: Side, after: Side) -> Turns | None:
         if network_s is None or 2 * measured.moving_s >= measured.busy_s:
             continue
         for one, several in _same_servers(slow.in_turn, fast.in_turn):
-            found = Turns(slow, one, several)
+            found = AnsweredInTurn(slow, one, several)
             if (
                 one.median_s - network_s >= SLOW_S
                 and one.median_s >= several.median_s

@@ -15,7 +15,7 @@ from pcapnfs.analyses.forecasts.client_forecasts import costs_of, tells_storage
 from pcapnfs.analyses.forecasts.verdict import client_verdict
 from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER
 from pcapnfs.analyses.forecasts.what_if import Change
-from pcapnfs.comparison.callers import Caller, MatchedBy, Pair
+from pcapnfs.comparison.callers import Caller, MatchedBy, SameClient
 from pcapnfs.comparison.foretold import other_overlap
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.matching import Where
@@ -131,7 +131,7 @@ class ClientChange(Record):
 
 
 def client_changes(
-    before: Side, after: Side, same: tuple[Pair, ...], *, clear_from: float = NOTICEABLE
+    before: Side, after: Side, same: tuple[SameClient, ...], *, clear_from: float = NOTICEABLE
 ) -> tuple[ClientChange, ...]:
     """The clients of both sides, who waited longest first, then those of one side.
 
@@ -195,7 +195,7 @@ def together(
     )
 
 
-def likeness(before: Side, after: Side, same: tuple[Pair, ...]) -> Likeness:
+def likeness(before: Side, after: Side, same: tuple[SameClient, ...]) -> Likeness:
     """Whose runs two sides are.
 
     Args:
@@ -207,7 +207,7 @@ def likeness(before: Side, after: Side, same: tuple[Pair, ...]) -> Likeness:
     if len(first) <= 1 and len(second) <= 1:
         return Likeness(same_clients=True, as_one=True)
 
-    def make(pairs: Iterable[Pair]) -> bool:
+    def make(pairs: Iterable[SameClient]) -> bool:
         chosen = tuple(pairs)
         return _mostly(first, {pair.before for pair in chosen}) and _mostly(
             second, {pair.after for pair in chosen}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.wire.network_path import NOTHING
-from pcapnfs.comparison.moved_files import Moved
+from pcapnfs.comparison.moved_files import MovedFiles
 from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pcapnfs.analyses.mounts.mount_options import Mount
-    from pcapnfs.comparison.callers import Pair
+    from pcapnfs.comparison.callers import SameClient
 
 Sides = tuple[str, Side, Side]
 """A client by its address before, and what both sides say of it."""
 
 
-def each(before: Side, after: Side, same: Iterable[Pair]) -> tuple[Sides, ...]:
+def each(before: Side, after: Side, same: Iterable[SameClient]) -> tuple[Sides, ...]:
     """What both sides say of each of several clients.
 
     Args:
@@ -57,7 +57,7 @@ def _of_one(side: Side, client: str, mounts: Mapping[str, list[Mount]]) -> Side:
     return replace(
         side,
         habits=side.of_each[client],
-        moved=side.moved_by.get(client, Moved()),
+        moved=side.moved_by.get(client, MovedFiles()),
         mounts=tuple(mounts.get(client, ())),
         commits=tuple(pair for pair in side.commits if pair.client == client),
         behind_pieces=tuple(pair for pair in side.behind_pieces if pair.client == client),

@@ -46,7 +46,7 @@ class Sizes(Record):
     """Those that were moved in pieces of it: behind most of them the next call went on."""
 
 
-class Moved(Record):
+class MovedFiles(Record):
     """The files that clients moved, by numbers that are made of their paths."""
 
     written: frozenset[int] = frozenset()
@@ -57,7 +57,7 @@ class Moved(Record):
     """Those that were written by the largest WRITEs."""
 
 
-def by_client(trace: Trace) -> dict[str, Moved]:
+def by_client(trace: Trace) -> dict[str, MovedFiles]:
     """What each client moved, by its address."""
     if not NEEDS.met(trace):
         return {}
@@ -72,7 +72,7 @@ _Row = tuple[int, bool, int, bool]
 """A path's number, whether it was read, calls of the largest size, and whether they are pieces."""
 
 
-def _moved(rows: list[_Row]) -> Moved:
+def _moved(rows: list[_Row]) -> MovedFiles:
     def sizes(*, read: bool) -> Sizes:
         mine = [row for row in rows if row[1] is read]
         return Sizes(
@@ -81,14 +81,14 @@ def _moved(rows: list[_Row]) -> Moved:
             pieces=frozenset(place for place, *_, pieces in mine if pieces),
         )
 
-    return Moved(
+    return MovedFiles(
         written=frozenset(place for place, reading, *_ in rows if not reading),
         reads=sizes(read=True),
         writes=sizes(read=False),
     )
 
 
-def together(each: Iterable[Moved]) -> Moved:
+def together(each: Iterable[MovedFiles]) -> MovedFiles:
     """What several clients moved.
 
     Of their largest sizes nothing is told: those of one may be pieces of another's.
@@ -96,7 +96,7 @@ def together(each: Iterable[Moved]) -> Moved:
     all_of_them = tuple(each)
     if len(all_of_them) == 1:
         return all_of_them[0]
-    return Moved(written=frozenset().union(*(one.written for one in all_of_them)))
+    return MovedFiles(written=frozenset().union(*(one.written for one in all_of_them)))
 
 
 _MOVED = f"""

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
-    from pcapnfs.comparison.moved_files import Moved
+    from pcapnfs.comparison.moved_files import MovedFiles
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
@@ -153,9 +153,9 @@ class Side(Record):
     """What lies between the clients and their servers."""
     files: Kept[FileCost]
     """Costs of paths, in the order of the paths."""
-    moved: Moved
+    moved: MovedFiles
     """The files that were read and written."""
-    moved_by: Mapping[str, Moved]
+    moved_by: Mapping[str, MovedFiles]
     """The same of each client, by address."""
     classes: Kept[Counted]
     """Classes of files by pattern, all of them, in the order of kinds and patterns."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.caching.questions import Questions
     from pcapnfs.analyses.caching.spared import Spared
     from pcapnfs.analyses.mounts.mount_options import Mount
-    from pcapnfs.analyses.mounts.mount_verdict import Verdict
+    from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
     from pcapnfs.diagnosis.material import Material
 
 UNCACHED = ("noac", "actimeo=0")
@@ -34,7 +34,7 @@ class Judged(Record):
     """A verdict on a mount, with what was asked on it."""
 
     mount: Mount
-    verdict: Verdict
+    verdict: MountVerdict
     questions: Questions
 
     @property

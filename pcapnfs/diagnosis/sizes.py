@@ -17,7 +17,7 @@ from pcapnfs.record import Record, replace
 if TYPE_CHECKING:
     from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
     from pcapnfs.analyses.mounts.mount_options import Mount
-    from pcapnfs.analyses.mounts.mount_verdict import Verdict
+    from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
     from pcapnfs.diagnosis.material import Material
 
 
@@ -78,7 +78,7 @@ class Transfers(Record):
             ):
                 yield self._by_server(material, about, runs, runs.allowed_bytes)
 
-    def _verdict(self, mount: Mount | None) -> Verdict | None:
+    def _verdict(self, mount: Mount | None) -> MountVerdict | None:
         """What the mount's traffic says of the option."""
         for verdict in mount.verdicts if mount is not None else ():
             if verdict.options[0].startswith(f"{self.option}="):
@@ -86,7 +86,7 @@ class Transfers(Record):
         return None
 
     def _by_client(
-        self, material: Material, about: tuple[str, str], runs: Runs, verdict: Verdict
+        self, material: Material, about: tuple[str, str], runs: Runs, verdict: MountVerdict
     ) -> Observed:
         sure = verdict.confidence == "likely"
         claims = self.claims_of(runs) if runs.allowed_bytes is not None else ()

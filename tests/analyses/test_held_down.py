@@ -12,7 +12,7 @@ from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast
 from pcapnfs.analyses.forecasts.held_down import (
     NOTHING,
     UNLIKE,
-    Moved,
+    MovedTime,
     held_down,
     moved,
 )
@@ -138,7 +138,7 @@ def test_linux_took_as_long_as_is_foretold(lost: int, moved_s: dict[float, float
             RATE, lost=lost, lost_share=lost / (12 << 20) * RATE.segment_bytes,
             rtt_s=before_ms / 1e3, time_s=before_s,
         )  # fmt: skip
-        what = Moved((rate,), transfer_s=before_s, beyond_s=before_s)
+        what = MovedTime((rate,), transfer_s=before_s, beyond_s=before_s)
         for after_ms, after_s in moved_s.items():
             found = held_down(what, (after_ms - before_ms) / 1e3)
             assert before_s * (1 - found.saved) == pytest.approx(after_s, rel=0.45)

@@ -6,12 +6,12 @@ import pytest
 
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.mounts import mount_options
-from pcapnfs.analyses.mounts.mount_evidence import SHOWN, Evidence, evidence
+from pcapnfs.analyses.mounts.mount_evidence import SHOWN, MountEvidence, evidence
 from pcapnfs.analyses.mounts.mount_options import Mount
 from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
-NOTHING = Evidence(
+NOTHING = MountEvidence(
     client="10.0.0.2",
     server="10.0.0.1",
     moves=0,
@@ -63,11 +63,11 @@ UNCACHED = replace(
 )
 
 
-def judged(seen: Evidence) -> Mount:
+def judged(seen: MountEvidence) -> Mount:
     return mount_options.judged(seen)
 
 
-def options(seen: Evidence) -> list[tuple[tuple[str, ...], str]]:
+def options(seen: MountEvidence) -> list[tuple[tuple[str, ...], str]]:
     return [(verdict.options, verdict.confidence) for verdict in judged(seen).verdicts]
 
 
@@ -581,7 +581,7 @@ class Client:
             )
         )
 
-    def seen(self) -> Evidence:
+    def seen(self) -> MountEvidence:
         objects = [file(1, ".", "directory")]
         objects += [file(number, f"f{number}", parent=1) for number in range(2, 40)]
         with (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.change_ids import change_ids
-from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.mounts.mount_evidence import MountEvidence, evidence
 from pcapnfs.analyses.namespace import names_again
 from pcapnfs.analyses.namespace.names_again import NamesAgain
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
@@ -64,7 +64,7 @@ class Client:
                 self.call("LOOKUP", DIRECTORY, ROOT)
             self.call("LOOKUP", target, DIRECTORY)
 
-    def seen(self) -> tuple[Evidence, tuple[NamesAgain, ...]]:
+    def seen(self) -> tuple[MountEvidence, tuple[NamesAgain, ...]]:
         objects = [file(ROOT, ".", "directory"), file(DIRECTORY, "d", "directory", parent=ROOT)]
         objects += [file(OTHER, "e", "directory", parent=ROOT)]
         objects += [file(number, f"d/f{number}", parent=DIRECTORY) for number in FILES]

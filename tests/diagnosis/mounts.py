@@ -7,7 +7,7 @@ from pcapnfs.analyses.caching.questions import Questions
 from pcapnfs.analyses.caching.spared import NONE, Spared
 from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.analyses.mounts.mount_options import Mount
-from pcapnfs.analyses.mounts.mount_verdict import Verdict
+from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing
@@ -73,12 +73,12 @@ THROUGH = replace(
 )
 
 
-def verdict(*options: str, confidence: str = "likely") -> Verdict:
+def verdict(*options: str, confidence: str = "likely") -> MountVerdict:
     """A verdict with these options."""
-    return Verdict(options, " or ".join(options), confidence, "asked much", (1, 2))
+    return MountVerdict(options, " or ".join(options), confidence, "asked much", (1, 2))
 
 
-def mounted(*verdicts: Verdict, **parts: object) -> Material:
+def mounted(*verdicts: MountVerdict, **parts: object) -> Material:
     """The material of a trace with one mount, of which these verdicts are told."""
     seen: dict[str, object] = {"questions": (ASKED,), "transfer_runs": (MOVED,)}
     found = nothing(**(seen | parts))

@@ -60,7 +60,7 @@ NOTHING = Held()
 """Where the round trip stays, or something else sets the pace."""
 
 
-class Moved(Record):
+class MovedTime(Record):
     """What moved between clients and servers, of the clock of a forecast, seconds."""
 
     rates: Sequence[LossRate] = ()
@@ -89,15 +89,15 @@ class Moved(Record):
         return min(sum(each.cost_s for each in self.windows), max(0.0, self.beyond_s))
 
 
-NOTHING_MOVED = Moved()
+NOTHING_MOVED = MovedTime()
 """Where nothing was measured."""
 
 
-def moved(measured: Measurement | None) -> Moved:
+def moved(measured: Measurement | None) -> MovedTime:
     """What moved, all clients together."""
     if measured is None:
         return NOTHING_MOVED
-    return Moved(
+    return MovedTime(
         rates=measured.loss_rates,
         windows=measured.full_windows,
         transfer_s=measured.clocked.transfer_s,
@@ -106,14 +106,14 @@ def moved(measured: Measurement | None) -> Moved:
     )
 
 
-def moved_by(clock: ClientClock, beyond_s: float) -> Moved:
+def moved_by(clock: ClientClock, beyond_s: float) -> MovedTime:
     """What moved of one client.
 
     Args:
         clock: The client's.
         beyond_s: What its calls took beyond round trips and persistence, seconds.
     """
-    return Moved(
+    return MovedTime(
         rates=clock.loss_rates,
         windows=clock.full_windows,
         transfer_s=clock.budget.transfer_s,
@@ -122,7 +122,7 @@ def moved_by(clock: ClientClock, beyond_s: float) -> Moved:
     )
 
 
-def held_down(what: Moved, added_s: float, before_s: float = 0.0) -> Held:
+def held_down(what: MovedTime, added_s: float, before_s: float = 0.0) -> Held:
     """What a round trip that is longer by `added_s` saves, or adds.
 
     Args:
@@ -157,7 +157,7 @@ def held_down(what: Moved, added_s: float, before_s: float = 0.0) -> Held:
     return Held(saved=saved, least=least, most=min(most, 1.0))
 
 
-def _by_windows(what: Moved, added_s: float, before_s: float) -> Held:
+def _by_windows(what: MovedTime, added_s: float, before_s: float) -> Held:
     """The same where it is full windows that hold transfers down, if anything does."""
     cost_s = sum(each.cost_s for each in what.windows)
     if not what.full_s or cost_s <= 0:

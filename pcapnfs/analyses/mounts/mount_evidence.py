@@ -50,7 +50,7 @@ DIRECTORY_DEFAULT_S = 29.5
 rounding of a kernel's clock)."""
 
 
-class Evidence(Record):
+class MountEvidence(Record):
     """One client and one server."""
 
     client: str
@@ -204,7 +204,7 @@ def evidence(
     cursor: duckdb.DuckDBPyConnection,
     *,
     pairs: Mapping[int, int] | None = None,
-) -> Iterator[Evidence]:
+) -> Iterator[MountEvidence]:
     """Count, for each pair of client and server in the order of their addresses.
 
     Args:
@@ -317,7 +317,7 @@ def _places(some: range, many: int) -> tuple[str, str]:
     return parts.within("mount, file", some, many), parts.within("mount, directory", some, many)
 
 
-_COUNTED = tuple(name for name, kind in Evidence.__annotations__.items() if kind == "int")
+_COUNTED = tuple(name for name, kind in MountEvidence.__annotations__.items() if kind == "int")
 """Fields that count: queries have them under the same names, and lack those that are 0."""
 
 SHOWN = (
@@ -338,7 +338,7 @@ SHOWN = (
 """What queries have example frames of."""
 
 
-def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
+def _evidence(client: str, server: str, row: dict[str, object]) -> MountEvidence:
     """The evidence of one mount, by the columns of all that was asked about it."""
 
     def age(name: str) -> float | None:
@@ -349,7 +349,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         value = row.get(f"{name}_frames")
         return tuple(integer(frame) for frame in value) if isinstance(value, list) else ()
 
-    return Evidence(
+    return MountEvidence(
         client=client,
         server=server,
         opens_ask=bool(row.get("opens_ask")),

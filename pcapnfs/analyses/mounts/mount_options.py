@@ -16,11 +16,11 @@ from pcapnfs import units
 from pcapnfs.analyses.caching.aged_files import FILE_TIMEOUT_S
 from pcapnfs.analyses.mounts.mount_sizes import in_many_pieces, read_size, write_size
 from pcapnfs.analyses.mounts.mount_timeouts import timeout
-from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MANY, Verdict, concluded
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MANY, MountVerdict, concluded
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.mounts.mount_evidence import Evidence
+    from pcapnfs.analyses.mounts.mount_evidence import MountEvidence
 
 ASKS_ALWAYS, ASKS_NEVER = 0.8, 0.2
 """Shares of moves with a question in between: with acdirmin=0 all, by default next to none."""
@@ -52,7 +52,7 @@ class Mount(Record):
     """Address of the client."""
     server: str
     """Address of the server."""
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[MountVerdict, ...]
     """What can be said; empty when the traffic is that of default options, or too little."""
     too_little: str | None
     """Why nothing can be said of attribute caching, with what there was; None when there was
@@ -94,7 +94,7 @@ class Mount(Record):
         )
 
 
-def judged(seen: Evidence) -> Mount:
+def judged(seen: MountEvidence) -> Mount:
     """Judge a pair of client and server, or a part of one."""
     return Mount(
         client=seen.client,
@@ -124,13 +124,13 @@ Kind = Literal["attributes", "names", "listings", "rsize", "wsize"]
 """What an option is about; a mount has one of each."""
 
 
-def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
+def sure(seen: MountEvidence) -> Iterator[tuple[Kind, MountVerdict]]:
     """The verdicts that have no other common cause, of options whose absence calls can show.
 
     That directories are always asked for has none, also where it is open which option it is; nor
     have many WRITEs in small pieces.
     """
-    judges: tuple[tuple[Kind, Iterator[Verdict]], ...] = (
+    judges: tuple[tuple[Kind, Iterator[MountVerdict]], ...] = (
         ("attributes", _attribute_cache(seen)),
         ("names", _names(seen)),
         ("listings", _listings(seen)),
@@ -147,7 +147,7 @@ def sure(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
                 yield kind, verdict
 
 
-def overlapping(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
+def overlapping(seen: MountEvidence) -> Iterator[tuple[Kind, MountVerdict]]:
     """What is told of a client whose processes ask for directories side by side.
 
     Programs that open directories again and again may do the same, so that it is never sure.
@@ -157,7 +157,7 @@ def overlapping(seen: Evidence) -> Iterator[tuple[Kind, Verdict]]:
             yield "attributes", verdict
 
 
-def denies(seen: Evidence, kind: Kind, verdict: Verdict) -> bool:
+def denies(seen: MountEvidence, kind: Kind, verdict: MountVerdict) -> bool:
     """Whether calls cannot have been sent with the options of a sure verdict.
 
     Args:
@@ -175,7 +175,7 @@ def denies(seen: Evidence, kind: Kind, verdict: Verdict) -> bool:
     return ((seen.read_bytes if kind == "rsize" else seen.write_bytes) or 0) > size
 
 
-def _too_little(seen: Evidence) -> str | None:
+def _too_little(seen: MountEvidence) -> str | None:
     if seen.moves >= ENOUGH or seen.visits >= ENOUGH:
         return None
     return _needed(seen.moves, seen.visits)
@@ -190,15 +190,15 @@ def _needed(moves: int, visits: int) -> str:
     )
 
 
-def _asks_always(seen: Evidence) -> bool:
+def _asks_always(seen: MountEvidence) -> bool:
     return seen.moves >= ENOUGH and seen.moves_asked >= ASKS_ALWAYS * seen.moves
 
 
-def _asks_files(seen: Evidence) -> bool:
+def _asks_files(seen: MountEvidence) -> bool:
     return seen.visits >= ENOUGH and seen.visits_asked_twice >= ASKS_TWICE * seen.visits
 
 
-def _asks_fresh_files(seen: Evidence) -> bool:
+def _asks_fresh_files(seen: MountEvidence) -> bool:
     """Whether fresh files are asked for, and no open explains it: that of NFSv4 asks by itself."""
     return (
         not seen.opens_ask
@@ -207,7 +207,7 @@ def _asks_fresh_files(seen: Evidence) -> bool:
     )
 
 
-def _asks_in_visits(seen: Evidence) -> bool:
+def _asks_in_visits(seen: MountEvidence) -> bool:
     """Whether fresh files are asked for in most visits, not counting questions behind a LOOKUP.
 
     A client may ask for whatever it looks up, and believe the answer for as long as any other.
@@ -218,7 +218,7 @@ def _asks_in_visits(seen: Evidence) -> bool:
     )
 
 
-def _asks_at_any_age(seen: Evidence) -> bool:
+def _asks_at_any_age(seen: MountEvidence) -> bool:
     """Whether files alone are asked for, fresh ones as well as those known for a second or two."""
     return (
         (seen.moves < ENOUGH or _tells_directories(seen))
@@ -230,7 +230,7 @@ def _asks_at_any_age(seen: Evidence) -> bool:
     )
 
 
-def _asks_at_once(seen: Evidence) -> bool:
+def _asks_at_once(seen: MountEvidence) -> bool:
     """Whether files are asked for as soon as they are known: no open of NFSv4 sends such a call.
 
     However many processes ask, none hides what the others do.
@@ -245,7 +245,7 @@ def _asks_at_once(seen: Evidence) -> bool:
     )
 
 
-def _asks_overlapping(seen: Evidence) -> bool:
+def _asks_overlapping(seen: MountEvidence) -> bool:
     """Whether directories are asked for as often as children are used, though not by turns.
 
     So it is where several processes do both: between the question of one and its next step lies
@@ -266,7 +266,7 @@ def _asks_overlapping(seen: Evidence) -> bool:
     )
 
 
-def _keeps_nothing(seen: Evidence) -> bool:
+def _keeps_nothing(seen: MountEvidence) -> bool:
     """Whether fresh knowledge is asked for, so that no timeout of some seconds is why."""
     return (
         _asks_always(seen)
@@ -276,12 +276,12 @@ def _keeps_nothing(seen: Evidence) -> bool:
     )
 
 
-def _spares_files(seen: Evidence) -> bool:
+def _spares_files(seen: MountEvidence) -> bool:
     """Whether fresh files are not asked for."""
     return seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
 
 
-def _writes_through(seen: Evidence, files: int = FEW) -> bool:
+def _writes_through(seen: MountEvidence, files: int = FEW) -> bool:
     """Whether data went out synchronously though more followed, in so many files."""
     return (
         seen.files_sync >= files
@@ -290,7 +290,7 @@ def _writes_through(seen: Evidence, files: int = FEW) -> bool:
     )
 
 
-def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
+def _attribute_cache(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`noac`, `actimeo=0`, `acdirmin=0` and `acregmin=0`."""
     directories = (
         f"asked for the unchanged directory between {units.count(seen.moves_asked)} of "
@@ -403,12 +403,12 @@ def _times(number: int) -> str:
     return f"{units.count(number)} times"
 
 
-def _tells_directories(seen: Evidence) -> bool:
+def _tells_directories(seen: MountEvidence) -> bool:
     """Whether it is known that directories are hardly asked for."""
     return seen.moves >= ENOUGH and seen.moves_asked <= ASKS_NEVER * seen.moves
 
 
-def _untold(seen: Evidence) -> str:
+def _untold(seen: MountEvidence) -> str:
     """Why it is not known whether directories are asked for."""
     if seen.moves >= ENOUGH:
         return (
@@ -425,7 +425,7 @@ NO_NAMES = ("lookupcache=none",)
 """The options of a verdict on a client that keeps no names."""
 
 
-def _names(seen: Evidence) -> Iterator[Verdict]:
+def _names(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`lookupcache=none`: a name is looked up however lately it was found."""
     if seen.visits_asked > KNOWS_FILES * seen.visits:
         return
@@ -450,7 +450,7 @@ def _names(seen: Evidence) -> Iterator[Verdict]:
     )
 
 
-def _missing_names(seen: Evidence) -> Iterator[Verdict]:
+def _missing_names(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`lookupcache=positive`, or none: that a name is not there is not kept either."""
     if not _goes_back(seen.missing_again, seen.missing):
         return
@@ -478,7 +478,7 @@ def _goes_back(looked_up: int, returns: int) -> bool:
     return looked_up >= ENOUGH and looked_up >= LOOKS_UP_MOSTLY * returns
 
 
-def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
+def _open_unasked(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`nocto`: files known from a listing are read without asking."""
     if seen.reads_unasked >= MANY and seen.reads_asked <= ASKS_NEVER * seen.reads_unasked:
         yield concluded(
@@ -490,7 +490,7 @@ def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
         )
 
 
-def _listings(seen: Evidence) -> Iterator[Verdict]:
+def _listings(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`nordirplus`: Linux asks for attributes when it lists a directory for the first time."""
     if seen.listings_plain < FEW or seen.listings_plus or seen.listings_unknown:
         return
@@ -504,7 +504,7 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
     )
 
 
-def _synchronous(seen: Evidence) -> Iterator[Verdict]:
+def _synchronous(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`sync`: data goes out at every write().
 
     A file of one WRITE shows nothing: the client sends that FILE_SYNC by default, which spares it
@@ -522,7 +522,7 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
         )
 
 
-def _through(seen: Evidence) -> str:
+def _through(seen: MountEvidence) -> str:
     return (
         f"{units.counted(seen.writes_sync, 'WRITE')} of "
         f"{units.counted(seen.files_sync, 'file')} asked for stable storage though the next one "

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, Verdict, concluded
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MountVerdict, concluded
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.mounts.mount_evidence import Evidence
+    from pcapnfs.analyses.mounts.mount_evidence import MountEvidence
 
 SMALL_LISTING_BYTES = 32768
 """Listings ask for less only when rsize or the server says so (Linux: 8 pages, later more)."""
@@ -33,7 +33,7 @@ EAGER = "write=eager"
 """The option with which the client sends what a program writes at once, whatever wsize is."""
 
 
-def read_size(seen: Evidence) -> Iterator[Verdict]:
+def read_size(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`rsize` limits READ and, on Linux, what a listing asks for."""
     read, listing = seen.read_bytes, seen.listing_bytes
     if (
@@ -62,7 +62,7 @@ def read_size(seen: Evidence) -> Iterator[Verdict]:
         )
 
 
-def _small_listing(seen: Evidence, listing: int) -> bool:
+def _small_listing(seen: MountEvidence, listing: int) -> bool:
     """Whether listings were in small pieces, and transfers as large but no larger."""
     largest = max(seen.read_bytes or 0, seen.write_bytes or 0)
     return (
@@ -74,7 +74,7 @@ def _small_listing(seen: Evidence, listing: int) -> bool:
     )
 
 
-def write_size(seen: Evidence) -> Iterator[Verdict]:
+def write_size(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`wsize` limits WRITE: data that the client may send in one piece goes out in several.
 
     With `write=eager` (Linux 5.12, nfs(5)) so it does in the pieces that programs write.
@@ -104,12 +104,12 @@ def write_size(seen: Evidence) -> Iterator[Verdict]:
         )
 
 
-def in_many_pieces(seen: Evidence) -> bool:
+def in_many_pieces(seen: MountEvidence) -> bool:
     """Whether enough WRITEs went on at a size for which an option is the only common reason."""
     return bool(seen.max_write_bytes) and seen.writes_continued >= ENOUGH
 
 
-def _gathers(seen: Evidence) -> bool:
+def _gathers(seen: MountEvidence) -> bool:
     """Whether the client shows that it keeps what is written until there is enough to send.
 
     Only then it sends a file that is no larger than a WRITE in one that asks for stable storage. Or

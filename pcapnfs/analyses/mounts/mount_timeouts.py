@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
-from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, MANY, Confidence, Verdict
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, MANY, Confidence, MountVerdict
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.mounts.mount_evidence import Evidence
+    from pcapnfs.analyses.mounts.mount_evidence import MountEvidence
 
 ASKS_EARLIER = 0.05
 """Share of questions about files that no timeout of a second or more explains, up to which one
@@ -28,7 +28,7 @@ PAUSES = 2
 """Pauses after which a directory was asked for and used, below which nothing is concluded."""
 
 
-def timeout(seen: Evidence) -> Iterator[Verdict]:
+def timeout(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`actimeo=N` and `acdirmin=N` between the ages that were trusted and those that were not."""
     if _expires(seen):
         yield from _timeout_of_files(seen)
@@ -64,7 +64,7 @@ def is_longest(options: tuple[str, ...]) -> bool:
     return any(option.startswith(f"{LONGEST}=") for option in options)
 
 
-def _expires(seen: Evidence) -> bool:
+def _expires(seen: MountEvidence) -> bool:
     """Whether files are asked for that were known for a second or two, and no younger ones."""
     return (
         seen.files_aged >= ENOUGH
@@ -73,7 +73,7 @@ def _expires(seen: Evidence) -> bool:
     )
 
 
-def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
+def _timeout_of_files(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`actimeo=N` and `acregmin=N` below the 3 s of the default.
 
     A client that believes nothing asks for the same files where nobody uses them again sooner.
@@ -103,7 +103,7 @@ def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
     )
 
 
-def _longest_of_files(seen: Evidence) -> Iterator[Verdict]:
+def _longest_of_files(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`actimeo=N` and `acregmax=N`: what is believed does not become longer."""
     shortest = seen.early_shortest_s or 0.0
     yield _of_seconds(
@@ -129,11 +129,11 @@ def _of_seconds(
     confidence: Confidence,
     evidence: str,
     frames: tuple[int, ...],
-) -> Verdict:
+) -> MountVerdict:
     """A timeout of that many seconds: of all objects, or by an option for some."""
     low, high = units.count(seconds[0]), units.count(seconds[-1])
     span = low if low == high else f"{low}\u2026{high}"
-    return Verdict(
+    return MountVerdict(
         options=tuple(f"{name}={value}" for name in ("actimeo", option) for value in seconds),
         title=f"actimeo={span} or {option}={span}",
         confidence=confidence,

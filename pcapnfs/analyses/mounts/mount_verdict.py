@@ -24,7 +24,7 @@ FEW = 3
 """Transfers or files that make a size or a habit."""
 
 
-class Verdict(Record):
+class MountVerdict(Record):
     """Mount options that would explain what was seen."""
 
     options: tuple[str, ...]
@@ -42,6 +42,6 @@ class Verdict(Record):
 
 def concluded(
     options: tuple[str, ...], confidence: Confidence, evidence: str, frames: tuple[int, ...]
-) -> Verdict:
+) -> MountVerdict:
     """A verdict whose title names its options."""
-    return Verdict(options, " or ".join(options), confidence, evidence, frames)
+    return MountVerdict(options, " or ".join(options), confidence, evidence, frames)

@@ -22,7 +22,7 @@ from pcapnfs.analyses.asking import given, paths
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.mounts.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.mounts.mount_evidence import MountEvidence, evidence
 from pcapnfs.analyses.mounts.mount_options import (
     ASKS_ALWAYS,
     Mount,
@@ -168,7 +168,7 @@ def apart(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Apart]:
         yield Apart(mounts, division, divided)
 
 
-def told_apart(trace: Trace, together: Sequence[Evidence]) -> Division | None:
+def told_apart(trace: Trace, together: Sequence[MountEvidence]) -> Division | None:
     """How the calls of pairs are to be divided; None where nothing tells several mounts.
 
     Args:
@@ -192,7 +192,7 @@ def told_apart(trace: Trace, together: Sequence[Evidence]) -> Division | None:
     return _grouped(trace, shown)
 
 
-def _mixed(seen: Evidence) -> bool:
+def _mixed(seen: MountEvidence) -> bool:
     """Whether what a pair shows may be that of several mounts: without it nothing is looked at."""
     least = int(ASKS_ALWAYS * ENOUGH)
     return (
@@ -243,7 +243,7 @@ def _name(export: str | None, top: str, major: int, *, alone: bool) -> str:
     return export if alone or top == "." else f"{export.rstrip('/')}/{top}"
 
 
-def _grouped(trace: Trace, shown: Mapping[Unit, Evidence]) -> Division | None:
+def _grouped(trace: Trace, shown: Mapping[Unit, MountEvidence]) -> Division | None:
     """Put together what shows the same options, apart from what cannot have them."""
     keys = {unit: _options(unit, seen, shown) for unit, seen in shown.items()}
     divided = {unit.mount for unit, options in keys.items() if options}
@@ -255,7 +255,9 @@ def _grouped(trace: Trace, shown: Mapping[Unit, Evidence]) -> Division | None:
     )
 
 
-def _options(unit: Unit, seen: Evidence, shown: Mapping[Unit, Evidence]) -> tuple[str, ...]:
+def _options(
+    unit: Unit, seen: MountEvidence, shown: Mapping[Unit, MountEvidence]
+) -> tuple[str, ...]:
     """The options of a unit that another one of its pair cannot have, by their titles.
 
     What programs may do as well is one only where the other was mounted by itself: where it may

@@ -103,7 +103,7 @@ class Half(Record):
         return told and (self.handshake_s or 0.0) < (self.rtt_s or 0.0)
 
 
-class Evidence:
+class HalfTimes:
     """What the connections of one client and server show of one half."""
 
     def __init__(self, *, steady: bool, to_client: bool) -> None:

@@ -27,8 +27,8 @@ from pcapnfs.analyses.wire.half import (
     FEW_HANDSHAKES,
     SCATTER_NS,
     SCATTERED,
-    Evidence,
     Half,
+    HalfTimes,
     Source,
     weighted_median,
 )
@@ -231,11 +231,11 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     steady = not any(
         file.set_back or file.set_forward or file.mistimed_packets for file in trace.meta.files
     )
-    client_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(
-        partial(Evidence, steady=steady, to_client=True)
+    client_sides: defaultdict[tuple[str, str], HalfTimes] = defaultdict(
+        partial(HalfTimes, steady=steady, to_client=True)
     )
-    server_sides: defaultdict[tuple[str, str], Evidence] = defaultdict(
-        partial(Evidence, steady=steady, to_client=False)
+    server_sides: defaultdict[tuple[str, str], HalfTimes] = defaultdict(
+        partial(HalfTimes, steady=steady, to_client=False)
     )
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
     by_rdma: set[tuple[str, str]] = set()

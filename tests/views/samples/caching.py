@@ -5,7 +5,7 @@ from __future__ import annotations
 from pcapnfs.analyses.caching.cache import Cache, FileCache, Interval
 from pcapnfs.analyses.caching.delegations import Delegations
 from pcapnfs.analyses.mounts.mount_options import Mount
-from pcapnfs.analyses.mounts.mount_verdict import Verdict
+from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
 from pcapnfs.analyses.namespace.readdir import DirectoryListing, FollowUps, Readdir
 
 
@@ -94,7 +94,7 @@ def cache() -> Cache:
                 client="10.0.0.2",
                 server="10.0.0.1",
                 verdicts=(
-                    Verdict(
+                    MountVerdict(
                         ("noac", "actimeo=0"),
                         "noac or actimeo=0",
                         "likely",

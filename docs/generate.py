@@ -148,9 +148,10 @@ def findings() -> str:
         sections.append(section)
     return _page(
         "Findings",
-        "The rules behind `pcapnfs findings`. A threshold is changed with "
-        "`--threshold NAME=VALUE`, or in the table `[thresholds]` of a TOML file given with "
-        "`--config`.",
+        "The rules behind `pcapnfs findings`, and behind the findings of `summarize`, `report`, "
+        "`compare` and `annotate`. A threshold is changed with `--threshold NAME=VALUE`, or in the "
+        "table `[thresholds]` of a TOML file given with `--config`; name the same in each, and all "
+        "say the same.",
         sections,
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.times.phases import Phase
     from pcapnfs.analyses.times.slowest import SlowCall
     from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.diagnosis.thresholds import Values
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -80,18 +81,20 @@ class Annotation(Record):
     written, all the same."""
 
 
-def remarks(trace: Trace, *, top: int = SLOWEST) -> Remarks:
+def remarks(trace: Trace, *, top: int = SLOWEST, values: Values | None = None) -> Remarks:
     """Choose what to say, and where.
 
     Args:
         trace: The trace.
         top: How many of the slowest calls to mark.
+        values: The thresholds that findings are judged by; None for their own values.
 
     Raises:
         UsageError: `top` is negative.
     """
+    judged = judging.findings(trace, values=values)
     return Remarks(
-        findings=tuple(found for found in judging.findings(trace).findings if found.frames),
+        findings=tuple(found for found in judged.findings if found.frames),
         slowest=_slowest.slowest(trace, top=top) if top else (),
         phases=_begun(trace),
     )
@@ -102,6 +105,7 @@ def annotate(
     target: usage.PathLike,
     *,
     top: int = SLOWEST,
+    values: Values | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Annotation:
@@ -111,6 +115,7 @@ def annotate(
         trace: The trace; its captures are read once more, so they must be files.
         target: The annotated capture, compressed as its name says.
         top: How many of the slowest calls to mark; 0: none.
+        values: The thresholds that findings are judged by; None for their own values.
         overwrite: Replace what is at `target`.
         progress: Called now and then with bytes done and bytes in all.
 
@@ -126,7 +131,7 @@ def annotate(
     from pcapnfs import _core
     from pcapnfs.views.comments import by_frame
 
-    said = remarks(trace, top=top)
+    said = remarks(trace, top=top, values=values)
     comments = by_frame(said)
     with rewriting.writing(out) as new:
         told = json.loads(

@@ -20,6 +20,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.analyses.by_file.patterns import Patterns
     from pcapnfs.analyses.by_file.perfile import PerFile
+    from pcapnfs.diagnosis.thresholds import Values
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -72,14 +73,15 @@ class Report(Record):
     longest, and the files that cost most; eight files, forty calls of each."""
 
 
-def report(trace: Trace, *, redacted: bool = False) -> Report:
+def report(trace: Trace, *, values: Values | None = None, redacted: bool = False) -> Report:
     """Gather what a report says.
 
     Args:
         trace: The trace.
+        values: The thresholds that findings are judged by; None for their own values.
         redacted: Whether it is one of `redacted.open`, which is to be said.
     """
-    summary = _summary.summarize(trace)
+    summary = _summary.summarize(trace, values=values)
     findings = summary.findings
     frames = {frame for found in findings for frame in found.frames}
     with side_by_side(trace) as asking:

@@ -37,6 +37,7 @@ from pcapnfs.diagnosis.first import without_s
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from pcapnfs.diagnosis.thresholds import Values
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -136,8 +137,14 @@ class Summary(Record):
         return notebook.summary_html(self)
 
 
-def summarize(trace: Trace) -> Summary:
-    """Answer the first questions about a trace."""
+def summarize(trace: Trace, *, values: Values | None = None) -> Summary:
+    """Answer the first questions about a trace.
+
+    Args:
+        trace: The trace.
+        values: The thresholds that findings are judged by (`thresholds.chosen`); None for their own
+            values.
+    """
     with side_by_side(trace) as asking:
         ask = asking.ask
         patterns = ask(_patterns.patterns, top=PATTERNS)
@@ -159,7 +166,7 @@ def summarize(trace: Trace) -> Summary:
         listings = _readdir.readdir(trace, top=SHOWN)
         model = _model.model(trace, measured=measured)
         material = _material.complete(asking, learned, measured, clocks)
-        said = _judging.judge(material)
+        said = _judging.judge(material, values=values)
         return Summary(
             verdict=model.verdict,
             findings=said.findings,

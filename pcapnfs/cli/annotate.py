@@ -33,6 +33,8 @@ def annotate(
     ],
     top: Annotated[int, typer.Option(min=0, metavar="N", help="Slow calls to mark; 0: none.")] = 20,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    threshold: options.Thresholds = None,
+    config: options.Config = None,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
@@ -46,7 +48,10 @@ def annotate(
     from pcapnfs import annotation, rewriting
 
     rewriting.check(captures, out, overwrite=force)  # Before the work is done for it.
+    values = options.thresholds_of(threshold, config)
     with options.open_trace(captures, port, memory, annotation.READS) as trace, progress() as shown:
-        result = annotation.annotate(trace, out, top=top, overwrite=force, progress=shown)
+        result = annotation.annotate(
+            trace, out, top=top, values=values, overwrite=force, progress=shown
+        )
     output.only_tells()
     output.answer(result, lambda: views.annotate.screen(result, str(out)), json=json)

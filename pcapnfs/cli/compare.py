@@ -67,6 +67,8 @@ def compare(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file, but no capture.")
     ] = False,
+    threshold: options.Thresholds = None,
+    config: options.Config = None,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
@@ -87,11 +89,12 @@ def compare(
     if to is not None:
         rewriting.demand_another([*first, *second], to)
         _demand_ending(to)
+    values = options.thresholds_of(threshold, config)
 
     def gathered(named: list[Path]) -> Side:
         # One after the other: two captures of some size would share the memory of one.
         with options.open_trace(named, port, memory, comparing.READS) as trace:
-            return side.gather(trace)
+            return side.gather(trace, values=values)
 
     result = comparing.of_sides(gathered(first), gathered(second), top=top)
     if to is not None:

@@ -21,6 +21,7 @@ from pcapnfs.views.trust import DAMAGES_TOLD, also_damaged
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
+    from pcapnfs.diagnosis.thresholds import Values
     from pcapnfs.meta import Meta
     from pcapnfs.redacted import Pseudonyms
     from pcapnfs.trace import Trace
@@ -79,6 +80,25 @@ Memory = Annotated[
         show_default=False,
     ),
 ]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="NAME=VALUE",
+        help="Set a threshold of a rule (docs/findings.md); may be repeated.",
+        show_default=False,
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Read thresholds from the table [thresholds] of a TOML file.",
+        show_default=False,
+        readable=False,
+    ),
+]
 Forgetting = Annotated[
     str | None,
     typer.Option(
@@ -134,6 +154,21 @@ def limit_of(memory: str | None) -> int | None:
             f"{units.size(bound)} are taken at most"
         )
     return limit
+
+
+def thresholds_of(settings: Sequence[str] | None, config: Path | None) -> Values:
+    """The thresholds that findings are judged by.
+
+    Args:
+        settings: What --threshold was given.
+        config: What --config was.
+
+    Raises:
+        UsageError: As of `thresholds.chosen`.
+    """
+    from pcapnfs.diagnosis import judging, thresholds
+
+    return thresholds.chosen(judging.thresholds(), settings or (), config)
 
 
 def demand_csv(*, csv: bool, spreadsheet: bool) -> None:

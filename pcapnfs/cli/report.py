@@ -51,6 +51,8 @@ def report(
     ] = False,
     key: options.Key = None,
     strict: options.Strict = False,
+    threshold: options.Thresholds = None,
+    config: options.Config = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file, but no capture.")
@@ -75,11 +77,12 @@ def report(
     paths = [Path(path) for path in named.paths]
     rewriting.demand_another(paths, target)
     chosen: Format = "json" if json else form or _by_ending(target)
+    values = options.thresholds_of(threshold, config)
     pseudonyms = _pseudonyms(key, redact=redact, strict=strict)
     with options.open_trace(
         paths, named.ports, memory, contents.READS, pseudonyms=pseudonyms
     ) as trace:
-        found = contents.report(trace, redacted=redact)
+        found = contents.report(trace, values=values, redacted=redact)
     text = _written(found, chosen)
     if str(target) == placement.STANDARD_OUTPUT:
         output.write_document([text])

@@ -8,6 +8,8 @@ from pcapnfs.cli import options, output
 
 def summarize(
     captures: options.Captures,
+    threshold: options.Thresholds = None,
+    config: options.Config = None,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
@@ -18,6 +20,7 @@ def summarize(
     """
     from pcapnfs import summary
 
+    values = options.thresholds_of(threshold, config)
     with options.open_trace(captures, port, memory, summary.READS) as trace:
-        result = summary.summarize(trace)
+        result = summary.summarize(trace, values=values)
     output.answer(result, lambda: views.screen.summary(result), json=json)

@@ -37,6 +37,7 @@ from pcapnfs.comparison.waterfall import Step, comparable, waterfall
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.diagnosis.thresholds import Values
     from pcapnfs.trace import Trace
 
 READS = _side.READS
@@ -163,19 +164,23 @@ class Comparison(Record):
         return self.before.known and self.after.known and longest_s >= MOUNTING_S
 
 
-def compare(before: Trace, after: Trace, *, top: int = 20) -> Comparison:
+def compare(
+    before: Trace, after: Trace, *, top: int = 20, values: Values | None = None
+) -> Comparison:
     """Say what changed from one trace to another.
 
     Args:
         before: The trace before.
         after: The trace after.
         top: Files and patterns to give; 0 for all.
+        values: The thresholds that findings are judged by; None for their own values.
 
     Raises:
         UsageError: `top` is negative.
     """
     order.check("files", top=top)
-    return of_sides(gather(before), gather(after), top=top)
+    sides = gather(before, values=values), gather(after, values=values)
+    return of_sides(*sides, top=top)
 
 
 def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:

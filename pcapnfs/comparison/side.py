@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.habits import Habits
     from pcapnfs.comparison.moved_files import MovedFiles
     from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.diagnosis.thresholds import Values
     from pcapnfs.trace import Trace
 
     Floats = NDArray[np.float64]
@@ -203,8 +204,15 @@ class Side(Record):
         return 0 if found is None else len(found.seconds)
 
 
-def gather(trace: Trace) -> Side:
-    """Ask a trace all that a comparison needs."""
+def gather(trace: Trace, *, values: Values | None = None) -> Side:
+    """Ask a trace all that a comparison needs.
+
+    Args:
+        trace: The trace.
+        values: The thresholds that findings are judged by (`thresholds.chosen`); None for their own
+            values.
+    """
+    limits = chosen(judging.thresholds()) if values is None else values
     with side_by_side(trace) as asking:
         classes = asking.ask(_patterns.counted)
         begun = _material.begin(trace, asking)
@@ -247,9 +255,9 @@ def gather(trace: Trace) -> Side:
         moved_by=moved(),
         classes=classes(),
         mounts=material.cache.mounts,
-        findings=judging.judge(material).findings,
+        findings=judging.judge(material, values=limits).findings,
         commits=material.commits,
-        behind_pieces=tuple(sync_mount.behind_pieces(material, chosen(sync_mount.RULE.thresholds))),
+        behind_pieces=tuple(sync_mount.behind_pieces(material, limits)),
         lost_segments=sum(pair.lost for pair in material.tcp_stalls),
         segments=sum(pair.segments for pair in material.tcp_stalls),
         windows_told=all(pair.windows_told for pair in material.tcp_stalls),

@@ -16,6 +16,7 @@ import pytest
 import pcapnfs
 from pcapnfs import annotation
 from pcapnfs.cli.app import run
+from pcapnfs.diagnosis.thresholds import Values
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.views.comments import by_frame
 from tests.golden.regenerate import SAMPLES, samples
@@ -89,8 +90,8 @@ def asked_once() -> Iterator[list[annotation.Remarks]]:
     found: list[annotation.Remarks] = []
     ask = annotation.remarks
 
-    def remarks(trace: pcapnfs.Trace, *, top: int) -> annotation.Remarks:
-        found.append(ask(trace, top=top))
+    def remarks(trace: pcapnfs.Trace, *, top: int, values: Values | None) -> annotation.Remarks:
+        found.append(ask(trace, top=top, values=values))
         return found[-1]
 
     with pytest.MonkeyPatch.context() as patch:

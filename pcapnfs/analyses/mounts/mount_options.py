@@ -290,69 +290,9 @@ def _writes_through(seen: MountEvidence, files: int = FEW) -> bool:
     )
 
 
-def _attribute_cache(seen: MountEvidence) -> Iterator[MountVerdict]:
-    """`noac`, `actimeo=0`, `acdirmin=0` and `acregmin=0`."""
-    directories = (
-        f"asked for the unchanged directory between {units.count(seen.moves_asked)} of "
-        f"{units.counted(seen.moves, 'move')} from one child to the next"
-    )
-    files = (
-        f"asked at least twice within a second in {units.count(seen.visits_asked_twice)} of "
-        f"{units.counted(seen.visits, 'visit')} of files, and nothing had changed"
-    )
-    # A client that keeps nothing writes through if it is noac: one file is then as good as several.
-    through = _writes_through(seen, 1)
-    few = through and not _writes_through(seen)
-    whole = ("noac", "actimeo=0,sync") if through else ("noac", "actimeo=0")
-    wrote = f"; {_through(seen)}" if few else ""
-    some = (
-        f"{units.count(seen.visits_asked)} of {units.counted(seen.visits, 'visit')} of fresh "
-        "files asked"
-    )
-    frames = seen.frames["moves"]
-    if _asks_always(seen) and (_asks_files(seen) or _asks_fresh_files(seen)):
-        yield concluded(
-            whole,
-            "possible" if few else "likely",
-            f"{directories}; {files if _asks_files(seen) else some}{wrote}",
-            frames,
-        )
-    elif _asks_always(seen):
-        if _spares_files(seen):
-            yield concluded(
-                ("acdirmin=0",),
-                "likely",
-                f"{directories}; but for a fresh file only in {units.count(seen.visits_asked)} of "
-                f"{units.counted(seen.visits, 'visit')}",
-                frames,
-            )
-        else:
-            little = f"too few visits of files to tell which ({units.count(seen.visits)})"
-            if seen.files_delegated:
-                files_of = units.counted(seen.files_delegated, "file")
-                little += f": under the delegations of {files_of} none need ask"
-            yield concluded(
-                (*whole, "acdirmin=0,sync") if through else ("acdirmin=0", *whole),
-                "possible",
-                f"{directories}; {little if seen.visits < ENOUGH else some}{wrote}",
-                frames,
-            )
-    elif _asks_overlapping(seen):
-        often = seen.directories_asked >= ASKS_ALWAYS * seen.moves
-        yield concluded(
-            whole,
-            "possible",
-            f"asked {units.counted(seen.directories_asked, 'time')} for directories that it had "
-            f"known for less than 30 s and that were unchanged, "
-            f"{'which is as often as' if often else 'where'} it moved from one child of a "
-            f"directory to the next "
-            f"{f'({units.count(seen.moves)}) or more' if often else _times(seen.moves)}, in "
-            f"{units.count(seen.moves_asked)} cases between two moves, as "
-            f"{'several' if often else 'many'} processes at once do; "
-            f"{files if _asks_files(seen) else some}{wrote}",
-            frames,
-        )
-    elif (
+def _asks_twice(seen: MountEvidence) -> bool:
+    """Whether files alone are asked for twice within a second."""
+    return (
         seen.visits >= ENOUGH
         and seen.visits_asked_twice >= ASKS_MOSTLY * seen.visits
         and _tells_directories(seen)
@@ -360,43 +300,174 @@ def _attribute_cache(seen: MountEvidence) -> Iterator[MountVerdict]:
         and not seen.opens_ask
         # A client that looks names up again caches nothing (libnfs): no option makes it so.
         and seen.lookups_again <= ASKS_NEVER * seen.visits_asked_twice
-    ):
-        yield concluded(
-            ("acregmin=0",),
-            "possible",
-            f"{files}; directories were not asked for",
-            seen.frames["visits"],
-        )
+    )
+
+
+def _attribute_cache(seen: MountEvidence) -> Iterator[MountVerdict]:
+    """`noac`, `actimeo=0`, `acdirmin=0` and `acregmin=0`."""
+    if _asks_always(seen):
+        if _asks_files(seen) or _asks_fresh_files(seen):
+            yield _of_both(seen)
+        elif _spares_files(seen):
+            yield _of_directories(seen)
+        else:
+            yield _of_directories_at_least(seen)
+    elif _asks_overlapping(seen):
+        yield _of_several_processes(seen)
+    elif _asks_twice(seen):
+        yield _of_files(seen)
     elif _asks_at_once(seen):
-        told = _tells_directories(seen)
-        fresh = (
-            f"asked in {units.count(seen.visits_asked)} of "
-            f"{units.counted(seen.visits, 'visit')} of "
-            f"fresh files, and {units.counted(seen.files_young, 'question')} about "
-            f"{units.counted(seen.young_objects, 'file')} came less than "
-            f"{units.duration(FILE_TIMEOUT_S)} after it had known them, with no call about them "
-            "meanwhile, as no open of NFSv4 asks"
-        )
-        yield concluded(
-            ("acregmin=0",) if told else (*whole, "acregmin=0,sync" if through else "acregmin=0"),
-            "likely" if not (told or few) and _asks_fresh_files(seen) else "possible",
-            f"{fresh}; {_untold(seen) if not told else 'directories were not asked for'}{wrote}",
-            seen.frames["young"],
-        )
+        yield _of_files_at_once(seen)
     elif _asks_at_any_age(seen):
-        files = (
-            f"asked in {units.count(seen.visits_asked)} of "
-            f"{units.counted(seen.visits, 'visit')} of fresh files, and for "
-            f"{units.counted(seen.aged_objects, 'file')} known for "
-            f"{units.duration(seen.aged_shortest_s or 0.0)} or longer, which no call had been "
-            "about since"
-        )
-        options: tuple[str, ...] = ("acregmin=0",)
-        why = "directories were not asked for"
-        if seen.moves < ENOUGH:
-            options += whole
-            why = _untold(seen)
-        yield concluded(options, "possible", f"{files}; {why}{wrote}", seen.frames["aged"])
+        yield _of_files_at_any_age(seen)
+
+
+def _of_both(seen: MountEvidence) -> MountVerdict:
+    writing = _writing(seen)
+    return concluded(
+        writing.options,
+        "possible" if writing.few else "likely",
+        f"{_directories(seen)}; {_files(seen)}{writing.said}",
+        seen.frames["moves"],
+    )
+
+
+def _of_directories(seen: MountEvidence) -> MountVerdict:
+    return concluded(
+        ("acdirmin=0",),
+        "likely",
+        f"{_directories(seen)}; but for a fresh file only in {units.count(seen.visits_asked)} of "
+        f"{units.counted(seen.visits, 'visit')}",
+        seen.frames["moves"],
+    )
+
+
+def _of_directories_at_least(seen: MountEvidence) -> MountVerdict:
+    writing, little = _writing(seen), _fresh(seen)
+    if seen.visits < ENOUGH:
+        little = f"too few visits of files to tell which ({units.count(seen.visits)})"
+        if seen.files_delegated:
+            files_of = units.counted(seen.files_delegated, "file")
+            little += f": under the delegations of {files_of} none need ask"
+    return concluded(
+        (*writing.options, "acdirmin=0,sync")
+        if writing.through
+        else ("acdirmin=0", *writing.options),
+        "possible",
+        f"{_directories(seen)}; {little}{writing.said}",
+        seen.frames["moves"],
+    )
+
+
+def _of_several_processes(seen: MountEvidence) -> MountVerdict:
+    writing, often = _writing(seen), seen.directories_asked >= ASKS_ALWAYS * seen.moves
+    return concluded(
+        writing.options,
+        "possible",
+        f"asked {units.counted(seen.directories_asked, 'time')} for directories that it had "
+        f"known for less than 30 s and that were unchanged, "
+        f"{'which is as often as' if often else 'where'} it moved from one child of a "
+        f"directory to the next "
+        f"{f'({units.count(seen.moves)}) or more' if often else _times(seen.moves)}, in "
+        f"{units.count(seen.moves_asked)} cases between two moves, as "
+        f"{'several' if often else 'many'} processes at once do; "
+        f"{_files(seen)}{writing.said}",
+        seen.frames["moves"],
+    )
+
+
+def _of_files(seen: MountEvidence) -> MountVerdict:
+    return concluded(
+        ("acregmin=0",),
+        "possible",
+        f"{_asked_twice(seen)}; directories were not asked for",
+        seen.frames["visits"],
+    )
+
+
+def _of_files_at_once(seen: MountEvidence) -> MountVerdict:
+    writing, told = _writing(seen), _tells_directories(seen)
+    fresh = (
+        f"asked in {units.count(seen.visits_asked)} of "
+        f"{units.counted(seen.visits, 'visit')} of "
+        f"fresh files, and {units.counted(seen.files_young, 'question')} about "
+        f"{units.counted(seen.young_objects, 'file')} came less than "
+        f"{units.duration(FILE_TIMEOUT_S)} after it had known them, with no call about them "
+        "meanwhile, as no open of NFSv4 asks"
+    )
+    alone = "acregmin=0,sync" if writing.through else "acregmin=0"
+    return concluded(
+        ("acregmin=0",) if told else (*writing.options, alone),
+        "likely" if not (told or writing.few) and _asks_fresh_files(seen) else "possible",
+        f"{fresh}; {_untold(seen) if not told else 'directories were not asked for'}{writing.said}",
+        seen.frames["young"],
+    )
+
+
+def _of_files_at_any_age(seen: MountEvidence) -> MountVerdict:
+    writing = _writing(seen)
+    files = (
+        f"asked in {units.count(seen.visits_asked)} of "
+        f"{units.counted(seen.visits, 'visit')} of fresh files, and for "
+        f"{units.counted(seen.aged_objects, 'file')} known for "
+        f"{units.duration(seen.aged_shortest_s or 0.0)} or longer, which no call had been "
+        "about since"
+    )
+    options: tuple[str, ...] = ("acregmin=0",)
+    why = "directories were not asked for"
+    if seen.moves < ENOUGH:
+        options += writing.options
+        why = _untold(seen)
+    return concluded(options, "possible", f"{files}; {why}{writing.said}", seen.frames["aged"])
+
+
+class _Writing(Record):
+    """How a client that keeps nothing wrote."""
+
+    through: bool
+    """It wrote through, as `noac` does: one file is then as good as several."""
+    few: bool
+    """It did so in fewer files than `sync` is told by."""
+    said: str
+    """What is said of it, behind the rest."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that keep nothing and explain it."""
+        return ("noac", "actimeo=0,sync" if self.through else "actimeo=0")
+
+
+def _writing(seen: MountEvidence) -> _Writing:
+    through = _writes_through(seen, 1)
+    few = through and not _writes_through(seen)
+    return _Writing(through, few, f"; {_through(seen)}" if few else "")
+
+
+def _directories(seen: MountEvidence) -> str:
+    """How often directories were asked for."""
+    return (
+        f"asked for the unchanged directory between {units.count(seen.moves_asked)} of "
+        f"{units.counted(seen.moves, 'move')} from one child to the next"
+    )
+
+
+def _files(seen: MountEvidence) -> str:
+    """How often files were, by what tells more."""
+    return _asked_twice(seen) if _asks_files(seen) else _fresh(seen)
+
+
+def _asked_twice(seen: MountEvidence) -> str:
+    return (
+        f"asked at least twice within a second in {units.count(seen.visits_asked_twice)} of "
+        f"{units.counted(seen.visits, 'visit')} of files, and nothing had changed"
+    )
+
+
+def _fresh(seen: MountEvidence) -> str:
+    return (
+        f"{units.count(seen.visits_asked)} of {units.counted(seen.visits, 'visit')} of fresh "
+        "files asked"
+    )
 
 
 def _times(number: int) -> str:

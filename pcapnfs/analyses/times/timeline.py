@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.asking.equal_shares import Intervals
     from pcapnfs.analyses.asking.objects import Objects
     from pcapnfs.analyses.locks.lock_gaps import Stretches
     from pcapnfs.analyses.servers.stalled_calls import StoodStill
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
+    Place = tuple[NDArray[np.int32], NDArray[np.int32], int]
+    """Calls in order of their first byte, the unit of each of these, and how many units there
+    are."""
 
 READS = columns.together(
     _lock_gaps.READS,
@@ -252,25 +256,12 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     operations, known, facts = _facts(trace)
     # Captures hold millions of calls: each column goes as soon as nothing needs it any more.
     refused, chosen = facts.pop("refused") | (calls.kind == WAITING), facts.pop("program")
-    intervals, client = calls.intervals, calls.intervals.group
-    transfer, postponed = sums.parts_of(intervals, calls.part_kind, refused, chosen)
     putting_off = facts.pop("put_off")
-    put_off = sums.whole(intervals, putting_off & chosen)
-    outcome = chosen & (calls.kind == UNKNOWN)
-    unknown, unknown_calls = sums.whole(intervals, outcome), int((outcome & facts["counted"]).sum())
-    unsure_calls = sums.lengths(intervals, outcome)
-    del outcome
-    apart = sums.whole_by_client(intervals, ~chosen)
-    unmoved = sums.whole_by_client(intervals, chosen & ~refused)
-    pairs, longer = _pairs(trace, added_ns)
-    pair, service = pairs[facts.pop("connection")], facts.pop("srt")
-    answered = service >= 0
-    for piece in pieces(len(service)):
-        service[piece] += longer[pair[piece]]
-    service[~answered] = 0
-    still = stalled(trace)
+    whole = _whole(calls, facts["counted"], refused, putting_off, chosen)
+    intervals, client = calls.intervals, calls.intervals.group
+    service, answered, pair = _service(trace, added_ns, facts)
+    still, slow = stalled(trace), slowed(trace)
     lost = Lost() if still is None else taken_out.losses(still, calls, service, chosen)
-    slow = slowed(trace)
     longer_path = taken_out.longer_path(trace, slow, calls, service, chosen)
     shows = answered & ~refused
     stood_still = taken_out.stood_still(trace, calls, shows)
@@ -288,34 +279,12 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     order, idle_s, alone = sums.by_begin(intervals, int(chosen.sum()))
     unit = facts.pop("unit")[order]
     number = sums.as_they_come(unit)
-    busy, shares = sums.added(share_ns, order, unit, len(number))
-    stored = facts["operation"] >= 0
-    stored_shares = sums.summed(share_ns, stored, order, unit, len(number)) / NANOSECONDS
-    sums.make_turns(share_ns, intervals)
-    turns = sums.summed(share_ns, chosen, order, unit, len(number))
-    stored_turns = sums.summed(share_ns, stored, order, unit, len(number))
+    stored, place = facts["operation"] >= 0, (order, unit, len(number))
+    busy_s, shared = _shared(share_ns, intervals, chosen, stored, place)
     del share_ns, chosen
-    lasted_ns = intervals.end - intervals.begin
-    waited, waits = sums.added(lasted_ns, order, unit, len(number))
-    stored_waits = sums.summed(lasted_ns, stored, order, unit, len(number)) / NANOSECONDS
-    del lasted_ns, stored
-    gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
-    places_of, lasted = sums.in_line(*unsure_calls, order)
-    units = Units(
-        number=number,
-        regular=known.regular[number],
-        directory=known.directory[number],
-        waited_s=waits,
-        share_s=shares,
-        turns=turns,
-        stable_turns=stored_turns,
-        stable_waited_s=stored_waits,
-        stable_share_s=stored_shares,
-        unsure=counted(unit[places_of], len(number)).astype(np.float64),
-        unsure_s=added_up(unit[places_of], lasted, len(number)),
-        unseen=added_up(unit[gaps], replies, len(number)),
-        unseen_s=added_up(unit[gaps], before, len(number)),
-    )
+    waited_s, waits = _waits(intervals, stored, place)
+    del stored
+    unseen = _unseen(trace, intervals.begin, order, idle_s)
     waited_for = _lock_gaps.stretches(trace, calls)
     locked = _locked(waited_for, intervals.begin, order, idle_s)
     del intervals
@@ -325,43 +294,40 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     longer_path = replace(longer_path, idle_s=between_s)
     service_s = sums.in_seconds(service, order)
     del service
-    once, shows, pair = facts.pop("once")[order], shows[order], pair[order]
-    small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
     whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
+    showing = _showing(facts, shows[order], pair[order], order, whose, len(calls.clients))
+    del pair, shows
     operation = facts.pop("operation")[order]
-    showing, (enough,) = of_pairs(undisturbed(small, once), pair)
-    own_showing, own_enough = of_pairs(
-        undisturbed(small, once, whose), pair, whose, len(calls.clients)
-    )
-    del pair
     return Timeline(
         clients=calls.clients,
         client=whose,
         unit=unit,
-        units=units,
+        units=_units(
+            known, number, shared, waits, sums.in_line(*whole.unsure, order), unseen, unit
+        ),
         counted=facts.pop("counted")[order],
-        small=showing,
-        small_enough=bool(enough),
+        small=showing.small,
+        small_enough=showing.small_enough,
         stable=operation >= 0,
         known=facts.pop("known")[order],
         from_disk=facts.pop("from_disk")[order],
-        timed=undisturbed(timed, once),
-        once=once,
-        own_small=own_showing,
-        own_enough=own_enough,
-        own_timed=undisturbed(timed, once, whose),
+        timed=showing.timed,
+        once=showing.once,
+        own_small=showing.own_small,
+        own_enough=showing.own_enough,
+        own_timed=showing.own_timed,
         operation=operation,
         operations=operations,
         service_s=service_s,
         idle_s=idle_s,
         alone=alone,
-        waited_s=waited,
-        busy_s=busy,
-        transfer_s=transfer / NANOSECONDS,
-        postponed_s=postponed / NANOSECONDS,
-        put_off_s=put_off / NANOSECONDS,
-        unknown_s=unknown / NANOSECONDS,
-        unknown_calls=unknown_calls,
+        waited_s=waited_s,
+        busy_s=busy_s,
+        transfer_s=whole.transfer_s,
+        postponed_s=whole.postponed_s,
+        put_off_s=whole.put_off_s,
+        unknown_s=whole.unknown_s,
+        unknown_calls=whole.unknown_calls,
         clocked=of_the_clock,
         lost=lost,
         longer=longer_path,
@@ -371,8 +337,201 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         locked=locked,
         lock_gaps=_lock_gaps.added_up(waited_for),
         unanswered_last=unanswered_last,
-        apart_s=apart / NANOSECONDS,
-        unmoved_s=unmoved / NANOSECONDS,
+        apart_s=whole.apart_s,
+        unmoved_s=whole.unmoved_s,
+    )
+
+
+class _Whole(Record):
+    """What all calls together, or those of each client, waited: as of `Timeline`."""
+
+    transfer_s: float
+    """Transfer of all, seconds."""
+    postponed_s: float
+    """Until the server was ready or reachable, seconds."""
+    put_off_s: float
+    """The part of that for which it put off calls on an object, seconds."""
+    unknown_s: float
+    """Of calls without a known outcome, without these parts, seconds."""
+    unknown_calls: int
+    """Such calls that are counted."""
+    unsure: tuple[NDArray[np.int64], Floats]
+    """The calls without a known outcome, and how long each was outstanding without its parts."""
+    apart_s: Floats
+    """By client, of calls that mount and unmount, seconds."""
+    unmoved_s: Floats
+    """By client, of the others without transfer and postponement, seconds."""
+
+
+def _whole(
+    calls: Outstanding, counted_calls: Flags, refused: Flags, putting_off: Flags, chosen: Flags
+) -> _Whole:
+    """Add up what calls waited.
+
+    Args:
+        calls: When they were outstanding.
+        counted_calls: Those of NFS and NFSACL.
+        refused: Those that the server asked to send again, or did not answer.
+        putting_off: Those that it put off.
+        chosen: Those of `PROGRAMS`.
+    """
+    intervals = calls.intervals
+    transfer, postponed = sums.parts_of(intervals, calls.part_kind, refused, chosen)
+    outcome = chosen & (calls.kind == UNKNOWN)
+    return _Whole(
+        transfer_s=transfer / NANOSECONDS,
+        postponed_s=postponed / NANOSECONDS,
+        put_off_s=sums.whole(intervals, putting_off & chosen) / NANOSECONDS,
+        unknown_s=sums.whole(intervals, outcome) / NANOSECONDS,
+        unknown_calls=int((outcome & counted_calls).sum()),
+        unsure=sums.lengths(intervals, outcome),
+        apart_s=sums.whole_by_client(intervals, ~chosen) / NANOSECONDS,
+        unmoved_s=sums.whole_by_client(intervals, chosen & ~refused) / NANOSECONDS,
+    )
+
+
+def _service(
+    trace: Trace, added_ns: Added, facts: dict[str, NDArray[Any]]
+) -> tuple[NDArray[np.int64], Flags, NDArray[Any]]:
+    """By call, the service time as the client saw it, ns; whether it has one; its pair."""
+    pairs, longer = _pairs(trace, added_ns)
+    pair, service = pairs[facts.pop("connection")], facts.pop("srt")
+    answered: Flags = service >= 0
+    for piece in pieces(len(service)):
+        service[piece] += longer[pair[piece]]
+    service[~answered] = 0
+    return service, answered, pair
+
+
+class _Shared(Record):
+    """By unit, its calls' parts of the clock: as of `Units`."""
+
+    share_s: Floats
+    """Shares of the time in which calls were outstanding, seconds."""
+    stable_share_s: Floats
+    """Those of stable calls, seconds."""
+    turns: Floats
+    """Calls, each by its share of the time for which it was outstanding."""
+    stable_turns: Floats
+    """Stable calls, likewise."""
+
+
+def _shared(
+    share_ns: Floats, intervals: Intervals, chosen: Flags, stored: Flags, place: Place
+) -> tuple[float, _Shared]:
+    """How long any call was outstanding, seconds, and whose time that was.
+
+    Args:
+        share_ns: Each call's share of the clock, ns; turns take its place.
+        intervals: When calls were outstanding.
+        chosen: Those of `PROGRAMS`.
+        stored: Stable ones.
+        place: Where they are.
+    """
+    busy_s, shares = sums.added(share_ns, *place)
+    stored_shares = sums.summed(share_ns, stored, *place) / NANOSECONDS
+    sums.make_turns(share_ns, intervals)
+    turns = sums.summed(share_ns, chosen, *place)
+    return busy_s, _Shared(shares, stored_shares, turns, sums.summed(share_ns, stored, *place))
+
+
+def _waits(
+    intervals: Intervals, stored: Flags, place: Place
+) -> tuple[float, tuple[Floats, Floats]]:
+    """How long calls were outstanding, added up, seconds; by unit, all and stable ones."""
+    lasted_ns = intervals.end - intervals.begin
+    waited_s, waits = sums.added(lasted_ns, *place)
+    return waited_s, (waits, sums.summed(lasted_ns, stored, *place) / NANOSECONDS)
+
+
+def _units(
+    known: Objects,
+    number: NDArray[np.int32],
+    shared: _Shared,
+    waits: tuple[Floats, Floats],
+    unsure: tuple[NDArray[Any], Floats],
+    unseen: tuple[NDArray[np.int64], Floats, Floats],
+    unit: NDArray[np.int32],
+) -> Units:
+    """What calls belong to.
+
+    Args:
+        known: All objects.
+        number: Those that calls belong to.
+        shared: Their calls' parts of the clock.
+        waits: That of `_waits`.
+        unsure: Places of calls without a known outcome, and how long each was outstanding, seconds.
+        unseen: That of `_unseen`.
+        unit: Which of them each call belongs to.
+    """
+    many = len(number)
+    (places, lasted_s), (gaps, replies, before_s) = unsure, unseen
+    return Units(
+        number=number,
+        regular=known.regular[number],
+        directory=known.directory[number],
+        waited_s=waits[0],
+        share_s=shared.share_s,
+        turns=shared.turns,
+        stable_turns=shared.stable_turns,
+        stable_waited_s=waits[1],
+        stable_share_s=shared.stable_share_s,
+        unsure=counted(unit[places], many).astype(np.float64),
+        unsure_s=added_up(unit[places], lasted_s, many),
+        unseen=added_up(unit[gaps], replies, many),
+        unseen_s=added_up(unit[gaps], before_s, many),
+    )
+
+
+class _Showing(Record):
+    """Calls that show the round trip, and persistence: as of `Timeline`."""
+
+    small: Flags
+    """It shows the round trip."""
+    small_enough: bool
+    """There are any."""
+    timed: Flags
+    """It shows what persistence takes."""
+    once: Flags
+    """It was sent once."""
+    own_small: Flags
+    """It shows the round trip of its own client."""
+    own_enough: Flags
+    """By client, whether there is any."""
+    own_timed: Flags
+    """It shows what persistence takes for its own client."""
+
+
+def _showing(
+    facts: dict[str, NDArray[Any]],
+    shows: Flags,
+    pair: NDArray[Any],
+    order: NDArray[np.int32],
+    whose: NDArray[np.unsignedinteger[Any]],
+    clients: int,
+) -> _Showing:
+    """Which calls in order show what they take.
+
+    Args:
+        facts: What the table calls says of each call.
+        shows: Those that were answered, not postponed, and none of a few that stood still.
+        pair: Their client and server, likewise.
+        order: Their order.
+        whose: Their client, in order.
+        clients: How many there are.
+    """
+    once, small = facts.pop("once")[order], facts.pop("small")[order] & shows
+    timed = (facts["operation"] >= 0)[order] & shows
+    showing, (enough,) = of_pairs(undisturbed(small, once), pair)
+    own_showing, own_enough = of_pairs(undisturbed(small, once, whose), pair, whose, clients)
+    return _Showing(
+        small=showing,
+        small_enough=bool(enough),
+        timed=undisturbed(timed, once),
+        once=once,
+        own_small=own_showing,
+        own_enough=own_enough,
+        own_timed=undisturbed(timed, once, whose),
     )
 
 

@@ -69,7 +69,8 @@ def change_ids(
     Args:
         trace: The trace.
         all_rows: Also have those rows in `learned` that are neither a question nor somebody else's
-            change: attributes that came along, and the client's own changes.
+            change: attributes that came along, and the client's own changes. No question needs
+            these; tests hold by them what the others rest on.
         begin: What to do with the connection first: it may put other mounts in place of those of
             `calls`.
     """

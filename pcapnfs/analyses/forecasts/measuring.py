@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.arrays import added, median
+from pcapnfs.analyses.asking.arrays import added
 from pcapnfs.analyses.asking.arrays import counted as _counted
 from pcapnfs.analyses.asking.levels import often_at_once
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
@@ -47,15 +47,10 @@ from pcapnfs.analyses.times import timeline as _timeline
 from pcapnfs.analyses.times.budget import book
 from pcapnfs.analyses.times.call_times import (
     MEANS,
-    Bounding,
-    bounded,
-    data_median_s,
-    kinds_of_stable,
-    shows_storage,
-    stable_median_s,
 )
 from pcapnfs.analyses.times.client_clocks import ByClient, ClientClocks, client_clocks
 from pcapnfs.analyses.times.outstanding import TRANSFER
+from pcapnfs.analyses.times.shown import round_trip_of, shown
 from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
 from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
 from pcapnfs.analyses.wire import full_windows as _full_windows
@@ -131,30 +126,21 @@ def measure(
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
     calls = timeline(trace, network.added_ns, found)
     files, counted = _files(trace)
-    small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
-    shows = shows_storage(calls.operation[calls.timed], calls.operations)
     # Times that nobody took are all alike, and their difference shows nothing.
     apart = times_untold(trace)
     untimed = trace.meta.start_ns is None or apart
     rtt, source = None, "none"
     if not untimed:
-        rtt, source, way = bounded(
-            small,
-            network.way,
-            calls.small_enough,
-            Bounding(
-                calls=int(calls.counted.sum()),
-                known=int(calls.known.sum()),
-                stable=int(calls.stable.sum()),
-                from_disk=int(calls.from_disk.sum()),
-                unmoved_s=float(calls.unmoved_s.sum()),
-            ),
+        unmoved_s, enough = float(calls.unmoved_s.sum()), calls.small_enough
+        rtt, source, way = round_trip_of(
+            calls, slice(None), calls.small, unmoved_s, network.way, enough=enough
         )
         network = replace(network, way=way)
+    small, told = int(calls.small.sum()), shown(calls, calls.small, calls.timed, rtt)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     known = _by_client(trace, network, calls, queued=source in MEANS)
-    queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, len(small)))
+    queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, small))
     booked = booked or book(found)
     several = len(calls.clients) > 1
     clocks = None
@@ -176,16 +162,16 @@ def measure(
         calls=int(calls.counted.sum()),
         lock_calls=int((~calls.counted).sum()),
         stable_calls=int(calls.stable.sum()),
-        small_calls=int(calls.small.sum()),
+        small_calls=small,
         rtt_s=rtt,
         rtt_source=source,
-        small_median_s=median(small) if len(small) else None,
+        small_median_s=told.small_median_s,
         path=network,
-        stable_mean_s=float(timed.mean()) if len(timed) else None,
-        stable_median_s=stable_median_s(timed, shows),
-        data_median_s=data_median_s(timed, calls.operation[calls.timed], calls.operations),
-        timed_once=int((calls.timed & calls.once).sum()),
-        kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
+        stable_mean_s=told.stable_mean_s,
+        stable_median_s=told.stable_median_s,
+        data_median_s=told.data_median_s,
+        timed_once=told.timed_once,
+        kinds=told.kinds,
         absorbs=None if apart else storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         moving_s=float(booked.waited_ns[:, TRANSFER].sum()) / NANOSECONDS,
@@ -229,12 +215,12 @@ def measure(
         queue_s=queue,
         arrival=together(known.arrivals.values()),
         stable=stable_calls(
-            timed,
+            calls.service_s[calls.timed],
             calls.behind()[calls.timed],
             calls.operation[calls.timed],
             int(calls.stable.sum()),
             sum(known.more_operations.values()),
-            shows,
+            told.storage,
             rtt_s=rtt,
             slow=slow_for_all(known.slow_storage.values()),
         ),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs.analyses.asking.arrays import by_group, median, pieces
+from pcapnfs.analyses.asking.arrays import by_group, pieces
 from pcapnfs.analyses.captured.traffic import OTHERS
 from pcapnfs.analyses.mounts.logins import Logins
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
@@ -22,19 +22,14 @@ from pcapnfs.analyses.times.budget import ROWS, Booked, Budget, budgets
 from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
-    Bounding,
     KindOfStable,
-    bounded,
-    data_median_s,
-    kinds_of_stable,
     mostly_resent,
     persistence,
-    shows_storage,
-    stable_median_s,
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, divided
 from pcapnfs.analyses.times.long_pauses import long_enough, long_pauses_s
 from pcapnfs.analyses.times.outstanding import KINDS
+from pcapnfs.analyses.times.shown import round_trip_of, shown
 from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_calls
 from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.held_segments import AckWaits
@@ -390,32 +385,20 @@ def client_clocks(
             continue
         place = number[client]
         mine = members[place]
-        small = line.service_s[mine[line.own_small[mine]]]
-        timed = mine[line.own_timed[mine]]
-        service = line.service_s[timed]
-        shows = shows_storage(line.operation[timed], line.operations)
+        small, timed = mine[line.own_small[mine]], mine[line.own_timed[mine]]
         way = known.ways.get(client, NOTHING)
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
         if untimed:
             rtt, source = None, "none"
         else:
-            rtt, source, way = bounded(
-                small,
-                way,
-                bool(line.own_enough[place]),
-                Bounding(
-                    calls=counted,
-                    known=int(line.known[mine].sum()),
-                    stable=stable,
-                    from_disk=int(line.from_disk[mine].sum()),
-                    unmoved_s=float(line.unmoved_s[place]),
-                ),
-            )
+            unmoved_s, enough = float(line.unmoved_s[place]), bool(line.own_enough[place])
+            rtt, source, way = round_trip_of(line, mine, small, unmoved_s, way, enough=enough)
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s
         elif source in MEANS:
             queue = min(rtt, known.queued_s.get(client, 0.0) / len(small))
+        told = shown(line, small, timed, rtt)
         found.append(
             ClientClock(
                 client=client,
@@ -427,19 +410,19 @@ def client_clocks(
                 lock_calls=len(mine) - counted,
                 stable_calls=stable,
                 timed_calls=len(timed),
-                timed_once=int(line.once[timed].sum()),
+                timed_once=told.timed_once,
                 small_calls=len(small),
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,
                 network_most_s=None if source == BOUND else way.most_s,
                 bounded=source == BOUND,
                 undivided=way.undivided,
-                small_median_s=median(small) if len(small) else None,
-                usual_s=median(small) if source in MEANS else None,
-                stable_mean_s=float(service.mean()) if len(service) else None,
-                stable_median_s=stable_median_s(service, shows),
-                data_median_s=data_median_s(service, line.operation[timed], line.operations),
-                kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
+                small_median_s=told.small_median_s,
+                usual_s=told.small_median_s if source in MEANS else None,
+                stable_mean_s=told.stable_mean_s,
+                stable_median_s=told.stable_median_s,
+                data_median_s=told.data_median_s,
+                kinds=told.kinds,
                 lost_s=known.lost_s.get(client, {}),
                 longer_s=known.longer_s.get(client, {}),
                 path_idle_s=known.path_idle_s.get(client, 0.0),
@@ -463,12 +446,12 @@ def client_clocks(
                 ack_waits=known.ack_waits.get(client, AckWaits()),
                 arrival=known.arrivals.get(client, "lost"),
                 stable=stable_calls(
-                    service,
+                    line.service_s[timed],
                     behind[timed],
                     line.operation[timed],
                     stable,
                     known.more_operations.get(client, 0),
-                    shows,
+                    told.storage,
                     rtt_s=rtt,
                     slow=known.slow_storage.get(client),
                     untold=waited_for_others,

@@ -442,15 +442,24 @@ class Steps:
     """
 
     def __init__(
-        self, *, together_s: float, neighbours_s: float, pause_s: tuple[float, float], examples: int
+        self,
+        *,
+        together_s: float,
+        neighbours_s: float,
+        at_once_s: float,
+        pause_s: tuple[float, float],
+        examples: int,
     ) -> None:
-        """Nothing seen yet; the spans are what counts as one visit, as a move and as a pause."""
+        """Nothing seen yet.
+
+        The spans are what counts as one visit, as a move, as asked at once and as a pause.
+        """
         from pcapnfs import _core
 
-        together, neighbours, *pause = (
-            int(span * NANOSECONDS) for span in (together_s, neighbours_s, *pause_s)
+        together, neighbours, at_once, *pause = (
+            int(span * NANOSECONDS) for span in (together_s, neighbours_s, at_once_s, *pause_s)
         )
-        self._walk = _core.Steps(together, neighbours, (pause[0], pause[1]), examples)
+        self._walk = _core.Steps(together, neighbours, at_once, (pause[0], pause[1]), examples)
 
     def add(self, rows: duckdb.DuckDBPyRelation, entries: duckdb.DuckDBPyRelation) -> None:
         """Walk over all calls about some of the objects.

@@ -125,8 +125,8 @@ pub(crate) struct Steps {
 #[pymethods]
 impl Steps {
     #[new]
-    fn new(together: i64, neighbours: i64, pause: (i64, i64), examples: usize) -> Self {
-        let spans = steps::Spans { together, neighbours, pause };
+    fn new(together: i64, neighbours: i64, at_once: i64, pause: (i64, i64), examples: usize) -> Self {
+        let spans = steps::Spans { together, neighbours, at_once, pause };
         Self { inner: Mutex::new(steps::Steps::new(spans, examples)) }
     }
 
@@ -150,10 +150,14 @@ fn evidence(found: &steps::Evidence) -> Value {
         "moves": found.moves,
         "moves_asked": found.moves_asked,
         "moves_frames": found.moves_frames.iter().map(|(_, frame)| frame).collect::<Vec<_>>(),
+        "ways_asked": found.ways_asked,
+        "ways_asked_twice": found.ways_asked_twice,
+        "ways_frames": found.ways_frames.iter().map(|(_, frame)| frame).collect::<Vec<_>>(),
         "visits": found.visits,
         "visits_asked": found.visits_asked,
         "visits_asked_twice": found.visits_asked_twice,
         "visits_frames": found.visits_frames,
+        "files_fresh": found.files_fresh,
         "lookups_again": found.lookups_again,
         "paused": found.paused,
         "reads_unasked": found.reads_unasked,

@@ -89,6 +89,47 @@ def test_without_attribute_cache_noac_and_actimeo_0_stand_together() -> None:
     assert verdict.frames == (7,)
 
 
+ONE_FILE = replace(
+    NOTHING, visits=1, visits_asked=1, visits_asked_twice=1, ways_asked=100, ways_asked_twice=90,
+    files_fresh=100,
+)  # fmt: skip
+"""A program that examines one file again and again."""
+
+
+def test_a_single_file_shows_a_client_that_asks_twice_for_its_directory() -> None:
+    (verdict,) = judged(replace(ONE_FILE, files_young=99)).verdicts
+    assert (verdict.options, verdict.confidence) == (("noac", "actimeo=0"), "likely")
+    assert "in 90 of 100 cases" in verdict.evidence
+    assert "100 times for files" in verdict.evidence
+    assert judged(ONE_FILE).too_little is None
+    # Opens of NFSv3 ask for files in any case.
+    of_v3 = replace(ONE_FILE, opens_ask=True)
+    assert options(of_v3) == [(("noac", "actimeo=0", "acdirmin=0"), "likely")]
+    assert options(replace(of_v3, files_fresh=19)) == [
+        (("acdirmin=0", "noac", "actimeo=0"), "likely")
+    ]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"ways_asked_twice": 49},  # Processes that open it by turns.
+        {"ways_asked": 20, "ways_asked_twice": 19},
+        {"moves": 20, "moves_asked": 15},  # These tell, and do not.
+        {"lookups_again": 19},  # It keeps no names: libnfs.
+    ],
+)
+def test_what_opens_of_the_directory_explain_gives_no_verdict(counts: dict[str, int]) -> None:
+    assert judged(replace(ONE_FILE, **counts)).verdicts == ()  # type: ignore[arg-type]
+
+
+def test_one_file_that_is_written_through_tells_noac() -> None:
+    through = replace(ONE_FILE, files_young=99, files_sync=1, writes_sync=40)
+    assert options(through) == [(("noac", "actimeo=0,sync"), "possible")]
+    several = replace(through, files_young=0, files_sync=3)
+    assert options(several) == [(("noac", "actimeo=0,sync", "acdirmin=0,sync"), "likely")]
+
+
 def test_writes_that_do_not_wait_tell_noac_from_actimeo_0() -> None:
     through = replace(UNCACHED, files_sync=5, writes_sync=40)
     assert options(through) == [(("noac", "actimeo=0,sync"), "likely")]

@@ -29,6 +29,8 @@ pub struct Spans {
     pub together: i64,
     /// Steps in one directory that are closer together are a move, ns.
     pub neighbours: i64,
+    /// Knowledge that is younger was asked for at once, ns.
+    pub at_once: i64,
     /// Knowledge of a directory at least so old and at most so old was asked for after a pause, ns.
     pub pause: (i64, i64),
 }
@@ -42,6 +44,13 @@ pub struct Evidence {
     pub moves_asked: u64,
     /// Frames of such questions, with the times of the moves: the first of them.
     pub moves_frames: Vec<(i64, u64)>,
+    /// Ways into a directory, from one child of it to the same or another, on which the client had asked
+    /// for the directory.
+    pub ways_asked: u64,
+    /// Those on which it asked exactly twice, the second time at once.
+    pub ways_asked_twice: u64,
+    /// Frames of the second questions, with their times: the first of them.
+    pub ways_frames: Vec<(i64, u64)>,
     /// Visits of files, but for those that did nothing but ask for what had been known for longer: the
     /// smallest timeout explains them, so that they show neither.
     pub visits: u64,
@@ -51,6 +60,8 @@ pub struct Evidence {
     pub visits_asked_twice: u64,
     /// Frames of the first questions in the latter: the first of them.
     pub visits_frames: Vec<u64>,
+    /// Questions about files for what it had just learnt.
+    pub files_fresh: u64,
     /// LOOKUPs of files that an earlier one had found.
     pub lookups_again: u64,
     /// Questions about directories after a pause.
@@ -78,6 +89,8 @@ struct Move {
     call: u64,
     /// None: a question.
     child: Option<u32>,
+    /// A question for what the client had learnt a moment ago.
+    at_once: bool,
 }
 
 /// A call about a file.
@@ -207,13 +220,14 @@ impl Steps {
         if let Some(directory) = step.directory {
             let key = (step.mount, directory);
             if kind != READ && kind != STREAM {
-                self.moves.push(key, Move { time, frame, call, child: Some(step.file) })?;
+                self.moves.push(key, Move { time, frame, call, child: Some(step.file), at_once: false })?;
             }
         }
         if let Some(age) = step.age
             && step.of_directory
         {
-            self.moves.push(object, Move { time, frame, call, child: None })?;
+            let at_once = (0..self.spans.at_once).contains(&age);
+            self.moves.push(object, Move { time, frame, call, child: None, at_once })?;
             let (shortest, longest) = self.spans.pause;
             if (shortest..=longest).contains(&age) {
                 self.found.entry(step.mount).or_default().paused += 1;
@@ -233,8 +247,21 @@ impl Steps {
         moves.visit(place, |(mount, _), rows| {
             let mut before: Option<&Move> = None;
             let mut last: Option<(u32, i64)> = None;
+            // How many questions came since the last child, and the last of them.
+            let mut asked: (u64, Option<&Move>) = (0, None);
             for step in rows {
                 if let Some(child) = step.child {
+                    let (questions, latest) = std::mem::take(&mut asked);
+                    let back =
+                        last.is_some_and(|(_, time)| step.time.saturating_sub(time) < self.spans.neighbours);
+                    if questions > 0 && back {
+                        let found = self.found.entry(mount).or_default();
+                        found.ways_asked += 1;
+                        if let Some(again) = latest.filter(|again| questions == 2 && again.at_once) {
+                            found.ways_asked_twice += 1;
+                            keep_first(&mut found.ways_frames, (again.time, again.frame), self.examples);
+                        }
+                    }
                     let near = last.is_some_and(|(other, time)| {
                         child != other && step.time.saturating_sub(time) < self.spans.neighbours
                     });
@@ -248,6 +275,8 @@ impl Steps {
                         }
                     }
                     last = Some((child, step.time));
+                } else {
+                    asked = (asked.0 + 1, Some(step));
                 }
                 before = Some(step);
             }
@@ -288,6 +317,7 @@ impl Steps {
                 }
                 if step.young {
                     asked = (asked.0 + 1, asked.1.min(step.frame));
+                    found.files_fresh += 1;
                 }
                 lookups += u64::from(step.kind == LOOKUP);
                 last = Some(step.time);

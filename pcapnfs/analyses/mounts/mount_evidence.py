@@ -41,6 +41,10 @@ NEIGHBOURS_S = 3.0
 """Steps in one directory that are closer together would not expire by default (acdirmin 30 s,
 acregmin 3 s)."""
 
+AT_ONCE_S = 0.05
+"""Knowledge of a directory that is younger is asked for in the same step of a program: a kernel
+without attributes asks once to follow the name and once for the permission."""
+
 PAUSE_S = 3.0
 """Knowledge of a directory that is younger expires only where that of files does too (acregmin 3 s
 by default), and files show it better."""
@@ -151,8 +155,8 @@ class MountEvidence(Record):
     reads_asked: int
     """NFSv3: first READs of files after a GETATTR."""
     frames: dict[str, tuple[int, ...]]
-    """Example frames: of `moves`, `visits`, `returns`, `settled`, `pauses`, `aged`, `young`,
-    `missing`, `listing`, `read`, `write` and `sync`."""
+    """Example frames: of `moves`, `ways`, `visits`, `returns`, `settled`, `pauses`, `aged`,
+    `young`, `missing`, `early`, `listing`, `read`, `write` and `sync`."""
     reads_smaller: int = 0
     """READs smaller than the largest, which the next READ of the file continued in the same size:
     another limit may be why."""
@@ -195,6 +199,16 @@ class MountEvidence(Record):
     found_again: int = 0
     """LOOKUPs of what it had found there less than 29.5 s before, in directories that it never
     changed, likewise."""
+    ways_asked: int = 0
+    """Times that it went from a child of a directory to the same or another within 3 s, and asked
+    for the unchanged directory in between."""
+    ways_asked_twice: int = 0
+    """Those of them on which it asked exactly twice, the second time less than 0.05 s after it had
+    its answer. An open of the directory asks once, and processes that open it by turns ask as often
+    as it comes."""
+    files_fresh: int = 0
+    """Times that it asked for a regular file that it had known for less than a second, and nothing
+    had changed."""
     mount: int = 0
     """Number of the client and server (table calls), or of the part of them."""
 
@@ -274,6 +288,7 @@ def _steps(
     walk = walks.Steps(
         together_s=TOGETHER_S,
         neighbours_s=NEIGHBOURS_S,
+        at_once_s=AT_ONCE_S,
         pause_s=(PAUSE_S, DIRECTORY_DEFAULT_S),
         examples=OPTION_EXAMPLES,
     )
@@ -322,6 +337,7 @@ _COUNTED = tuple(name for name, kind in MountEvidence.__annotations__.items() if
 
 SHOWN = (
     "moves",
+    "ways",
     "visits",
     "returns",
     "settled",

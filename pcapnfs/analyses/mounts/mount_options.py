@@ -176,7 +176,7 @@ def denies(seen: MountEvidence, kind: Kind, verdict: MountVerdict) -> bool:
 
 
 def _too_little(seen: MountEvidence) -> str | None:
-    if seen.moves >= ENOUGH or seen.visits >= ENOUGH:
+    if seen.moves >= ENOUGH or seen.visits >= ENOUGH or _asks_twice(seen):
         return None
     return _needed(seen.moves, seen.visits)
 
@@ -192,6 +192,20 @@ def _needed(moves: int, visits: int) -> str:
 
 def _asks_always(seen: MountEvidence) -> bool:
     return seen.moves >= ENOUGH and seen.moves_asked >= ASKS_ALWAYS * seen.moves
+
+
+def _asks_twice(seen: MountEvidence) -> bool:
+    """Whether directories are asked for in pairs, on the way to a single child, or to a few.
+
+    No open of a directory does that: it asks once. Where there are many moves, these tell.
+    """
+    return (
+        seen.moves < ENOUGH
+        and seen.ways_asked_twice >= ENOUGH
+        and seen.ways_asked_twice >= ASKS_MOSTLY * seen.ways_asked
+        # A client that looks names up again caches nothing (libnfs): no option makes it so.
+        and seen.lookups_again <= ASKS_NEVER * seen.ways_asked_twice
+    )
 
 
 def _asks_files(seen: MountEvidence) -> bool:
@@ -270,6 +284,7 @@ def _keeps_nothing(seen: MountEvidence) -> bool:
     """Whether fresh knowledge is asked for, so that no timeout of some seconds is why."""
     return (
         _asks_always(seen)
+        or _asks_twice(seen)
         or _asks_overlapping(seen)
         or _asks_at_once(seen)
         or _asks_at_any_age(seen)
@@ -290,7 +305,7 @@ def _writes_through(seen: MountEvidence, files: int = FEW) -> bool:
     )
 
 
-def _asks_twice(seen: MountEvidence) -> bool:
+def _asks_files_twice(seen: MountEvidence) -> bool:
     """Whether files alone are asked for twice within a second."""
     return (
         seen.visits >= ENOUGH
@@ -312,9 +327,11 @@ def _attribute_cache(seen: MountEvidence) -> Iterator[MountVerdict]:
             yield _of_directories(seen)
         else:
             yield _of_directories_at_least(seen)
+    elif _asks_twice(seen):
+        yield _of_ways(seen)
     elif _asks_overlapping(seen):
         yield _of_several_processes(seen)
-    elif _asks_twice(seen):
+    elif _asks_files_twice(seen):
         yield _of_files(seen)
     elif _asks_at_once(seen):
         yield _of_files_at_once(seen)
@@ -356,6 +373,20 @@ def _of_directories_at_least(seen: MountEvidence) -> MountVerdict:
         "possible",
         f"{_directories(seen)}; {little}{writing.said}",
         seen.frames["moves"],
+    )
+
+
+def _of_ways(seen: MountEvidence) -> MountVerdict:
+    writing = _writing(seen)
+    return concluded(
+        _keeping_no_directories(seen, writing),
+        "possible" if writing.few else "likely",
+        f"asked for an unchanged directory twice, the second time at once, in "
+        f"{units.count(seen.ways_asked_twice)} of {units.counted(seen.ways_asked, 'case')} "
+        "that it asked for one on its way to what lies in it (an open of the directory asks "
+        f"once), and {units.counted(seen.files_fresh, 'time')} for files that it had known for "
+        f"less than a second{writing.said}",
+        seen.frames["ways"],
     )
 
 
@@ -435,6 +466,17 @@ class _Writing(Record):
     def options(self) -> tuple[str, ...]:
         """The options that keep nothing and explain it."""
         return ("noac", "actimeo=0,sync" if self.through else "actimeo=0")
+
+
+def _keeping_no_directories(seen: MountEvidence, writing: _Writing) -> tuple[str, ...]:
+    """The options of a client that asks for directories always, by what it asks of files."""
+    whole = writing.options
+    if not seen.opens_ask and seen.files_young >= ENOUGH:
+        return whole
+    if writing.through:
+        return (*whole, "acdirmin=0,sync")
+    # Opens of NFSv3 ask for files whatever the options.
+    return (*whole, "acdirmin=0") if seen.files_fresh >= ENOUGH else ("acdirmin=0", *whole)
 
 
 def _writing(seen: MountEvidence) -> _Writing:
@@ -582,6 +624,7 @@ def _synchronous(seen: MountEvidence) -> Iterator[MountVerdict]:
     the COMMIT.
     """
     told = _asks_always(seen) and (_asks_files(seen) or not _spares_files(seen))
+    told = told or _asks_twice(seen)
     told = told or _asks_overlapping(seen)
     told = told or (_asks_at_once(seen) and not _tells_directories(seen))
     if _writes_through(seen) and not told:

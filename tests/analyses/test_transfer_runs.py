@@ -245,3 +245,39 @@ def test_a_file_of_one_write_is_not_written_through() -> None:
 def test_without_transfers_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         assert transfer_runs(trace) == ()
+
+
+def append(number: int, start: int, stop: int, level: str = "FILE_SYNC") -> list[Row]:
+    """A WRITE of these bytes, of 4 ms."""
+    kind = "unstable_write" if level == "UNSTABLE" else "stable"
+    return [
+        call(number, "WRITE", 4, file=1, stability=kind),
+        operation(
+            number, "WRITE", file=1, offset=start, requested=stop - start, stable_requested=level,
+            stability=kind,
+        ),
+    ]  # fmt: skip
+
+
+LINES = [(0, 2000), (0, 4000), (0, 4100), (4096, 6000), (4096, 8100)]
+"""Lines behind one another, each sent with what the client has of their page."""
+
+
+def test_lines_that_are_appended_for_stable_storage_continue_one_another() -> None:
+    runs = found(LIMIT, *(append(n, *line) for n, line in enumerate(LINES, 1)))
+    assert (runs.writes.in_runs, runs.continued, runs.sync.calls) == (5, 4, 5)
+    # What may be gathered was not cut to size: it had been written out meanwhile.
+    runs = found(LIMIT, *(append(n, *line, "UNSTABLE") for n, line in enumerate(LINES, 1)))
+    assert (runs.writes.calls, runs.continued) == (5, 0)
+
+
+@pytest.mark.parametrize("second", [(0, 2000), (0, 1000), (100, 1900), (0, 1)])
+def test_what_is_written_again_without_more_behind_it_continues_nothing(
+    second: tuple[int, int],
+) -> None:
+    assert found(LIMIT, append(1, 0, 2000), append(2, *second)).continued == 0
+
+
+def test_pages_that_are_written_again_continue_nothing() -> None:
+    """A database writes several pages from the one of before on."""
+    assert found(LIMIT, append(1, 0, 8192), append(2, 4096, 16384)).continued == 0

@@ -24,10 +24,22 @@ ROWS = {
     "sync": "boolean", "unstable": "boolean", "done": "boolean", "main": "boolean",
 }  # fmt: skip
 
+
+def has_more(stop: str) -> str:
+    """SQL: a WRITE has the page again in which the one before ended, and more behind it."""
+    return f"""
+        (start < lag({stop}) over around and {stop} > lag({stop}) over around
+         and start >= lag(start) over around
+         and start >= lag({stop}) over around // {PAGE} * {PAGE})
+    """
+
+
 RUNS = f"""
     with ordered as (
         select *, what = {READ} as reading,
-               coalesce(lag(start + requested) over around = start
+               coalesce((lag(start + requested) over around = start
+                         or what = {WRITE} and sync and lag(sync) over around
+                            and {has_more("(start + requested)")})
                         and call_time - lag(call_time) over around < {SECOND}, false) as continues
         from moved where what <> {COMMIT} and requested > 0 and start is not null and main
         window around as (partition by mount, file, what order by call_time, call)
@@ -80,16 +92,21 @@ SHAPES = f"""
                lead(stop) over around as next_stop, lead(call_time) over around as next_time
         from bytes window around as (partition by mount, file order by call_time, call)
     ),
+    followed as (
+        select *, coalesce({has_more("stop")}, false) as more, lag(stop) over around as before
+        from told window around as (partition by mount, file, reading order by call_time, call)
+    ),
     shaped as (
         select *, not reading and (start % {PAGE} <> 0
-                                   or stop % {PAGE} <> 0 and stop < ending) as unaligned,
-               not reading and start % {PAGE} <> 0 and start = reached as appended,
+                                   or stop % {PAGE} <> 0 and stop < ending or more) as unaligned,
+               not reading and (start % {PAGE} <> 0 and start = reached
+                                or more and before = reached) as appended,
                reading and not next_reading and next_time - reply_time < {SECOND}
                    and (next_start % {PAGE} <> 0 and start <= next_start
                             and stop > next_start - next_start % {PAGE}
                         or next_stop % {PAGE} <> 0 and start < next_stop and stop >= next_stop)
                    as first
-        from told
+        from followed
     )
     select mount, count(*) filter (not reading), count(distinct file) filter (unaligned),
            coalesce(sum("count") filter (unaligned), 0), count(*) filter (appended),

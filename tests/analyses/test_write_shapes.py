@@ -50,6 +50,22 @@ def test_the_end_within_a_page_counts_in_the_midst_of_a_file_only() -> None:
     assert pair.unaligned.calls == 1
 
 
+def test_a_page_that_is_written_again_with_more_behind_it_is_appended_to() -> None:
+    """A client sends what it has of the page; whether the server tells the size does not matter."""
+    places = [(0, 100), (0, 160), (0, PAGE + 4), (PAGE, 64), (PAGE, 64), (0, 200)]
+    ends = [100, 160, PAGE + 4, *3 * [PAGE + 64]]
+    for tells in (False, True):
+        steps = enumerate(zip(places, ends, strict=True), 1)
+        pair = found(
+            *(
+                move(number, "WRITE", start, count, size=end if tells else None)
+                for number, ((start, count), end) in steps
+            )
+        )
+        # The first ends the file where it tells, and lies within a longer one where it does not.
+        assert (pair.unaligned.calls, pair.appended) == (4 + (not tells), 3)
+
+
 @pytest.mark.parametrize(
     ("read", "count"), [((0, PAGE), 1), ((2 * PAGE, PAGE), 0), ((PAGE, PAGE), 0)]
 )

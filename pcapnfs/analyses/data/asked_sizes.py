@@ -16,6 +16,7 @@ from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.data.moves import MOVING
 from pcapnfs.analyses.data.transfer_sizes import allowed, withheld
+from pcapnfs.analyses.data.transfers import PAGE_BYTES
 from pcapnfs.analyses.namespace import listings
 from pcapnfs.analyses.namespace.listings import LISTING
 
@@ -75,6 +76,22 @@ def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
 WRITE = moves.KINDS.index("WRITE")
 """The place of a WRITE among the moves."""
 
+
+def _has_more(start: str, stop: str, start_behind: str, stop_behind: str) -> str:
+    """SQL: the second of two WRITEs has the page again in which the first ended, and more behind.
+
+    `core/src/walk/transfers/pages.rs` says the same.
+    """
+    return (
+        f"({start_behind} < {stop} and {stop_behind} > {stop} "
+        f"and {start_behind} >= greatest({start}, {stop} - {stop} % {PAGE_BYTES}))"
+    )
+
+
+_BEHIND = _has_more("start", "stop", "lead(start) over next", "lead(stop) over next")
+
+_BEFORE = _has_more("lag(start) over next", "lag(stop) over next", "start", "stop")
+
 # The mount is that of the connection's calls: it may have parts of pairs.
 _LISTINGS = f"""
     with listings as (
@@ -102,14 +119,17 @@ _TRANSFERS = f"""
         from {moves.TABLE} where what = {moves.COMMIT} and executed and status = 0
     ),
     sized as (
-        select mount, call_time, call_frame, reply_time, asking.*
+        select mount, call_time, call_frame, reply_time, asking.*, "offset"::hugeint as start,
+               start + requested as stop, not reading and not unstable as through
         from asking join calls using (call) where not callback
     ),
     transfers as (
         select mount, file, call_time, call_frame, reading, requested, unstable,
-               "offset"::hugeint + requested = lead("offset") over next
+               (stop = lead(start) over next
+                or through and lead(through) over next and {_BEHIND})
                and lead(call_time) over next - call_time < {TOGETHER_NS} as continued,
-               "offset" = lag("offset"::hugeint + requested) over next as continues,
+               start = lag(stop) over next
+               or through and lag(through) over next and {_BEFORE} as continues,
                coalesce(lead(call_time) over next >= reply_time, false) as waited_for,
                requested = lead(requested) over next as as_large
         from sized

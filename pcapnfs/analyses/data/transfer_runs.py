@@ -1,10 +1,11 @@
 """Files read and written in several calls where fewer, or less strict ones, would have done.
 
 Takes a trace; gives for each client and server the calls for READ and WRITE that follow one another
-in a file (*runs*: each begins where the one before ended, less than a second later), what would be
-left of them if each moved as much as the server allows, and what WRITEs that ask for stable storage
-though the next one follows have cost. Time in which the bytes themselves are on their way is in
-none of it: they have to be moved in any case.
+in a file (*runs*: each begins where the one before ended, or, for stable storage, in the page in
+which that ended, and goes on behind it, less than a second later), what would be left of them if
+each moved as much as the server allows, and what WRITEs that ask for stable storage though the next
+one follows have cost. Time in which the bytes themselves are on their way is in none of it: they
+have to be moved in any case.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """WRITEs that do not cover whole pages: unaligned, in the midst of a file, appended, after a READ.
 
 Takes a trace; gives for each client and server the WRITEs by how they lie on pages of 4 KiB. A
-file's last page is covered when the WRITE reaches the end of the file. And what was read before
-pages were written as a whole (`pages_first`).
+file's last page is covered when the WRITE reaches the end of the file, unless it was written
+before: small pieces that are appended each take all that there is of their page along. And what
+was read before pages were written as a whole (`pages_first`).
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ class WriteShapes(Record):
     mean_bytes: float
     """What an unaligned one brought, mean, bytes; 0 without any."""
     unaligned: Spared
-    """Those that begin within a page, or end within one before the file's end."""
+    """Those that begin within a page, or end within one before the file's end, or have the page
+    again in which the one before ended, and more behind it."""
     appended: int
-    """Those of them that begin where the file ended."""
+    """Those of them that begin where the file ended, or in its last page like that."""
     read_first: Spared
     """READs, right before such a WRITE, of the page that it begins or ends in."""
     pages_first: PagesFirst = NO_PAGES

@@ -169,8 +169,9 @@ def _advice(*, fast: bool) -> tuple[Advice, ...]:
         Advice(
             "If it is not the mount, it is the program: O_SYNC, O_DSYNC (dd: oflag=sync, dsync), "
             "O_DIRECT (databases, disks of virtual machines with cache=none), or fsync after each "
-            "write. Let it write larger pieces and fsync once (dd: conv=fsync). Hypervisors (ESXi) "
-            f"write so whatever is set: for them only {helps} helps."
+            "write, or stat, which makes a client send what was written before. Let it write "
+            "larger pieces and fsync once (dd: conv=fsync). Hypervisors (ESXi) write so whatever "
+            f"is set: for them only {helps} helps."
         ),
     )
     if fast:

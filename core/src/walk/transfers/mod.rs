@@ -14,10 +14,13 @@ use arrow_schema::ArrowError;
 use super::groups::{Groups, Key};
 use super::input::{flag, flags, number, numbers, whole};
 use commits::Commits;
+use pages::Page;
 use runs::Runs;
-use shapes::{Page, Shapes};
+use shapes::Shapes;
 
 mod commits;
+
+mod pages;
 
 mod runs;
 
@@ -48,6 +51,14 @@ struct Transfer {
     /// The part of the call in which nothing of it was moving, 0…1.
     waiting: f64,
     is: Is,
+}
+
+impl Transfer {
+    /// Where the bytes that were asked for begin and end; None where the call does not tell.
+    fn asked(&self) -> Option<(u128, u128)> {
+        let start = u128::from(self.start?);
+        Some((start, start + u128::from(self.requested)))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +106,7 @@ impl Transfers {
     pub fn new(spans: Spans, page: NonZeroU64) -> Self {
         Self {
             rows: Groups::default(),
-            runs: Runs::new(spans.together),
+            runs: Runs::new(spans.together, Page(page)),
             shapes: Shapes::new(Page(page), spans.soon),
             commits: Commits::default(),
         }

@@ -1,13 +1,15 @@
 //! READs, or WRITEs, of a file each of which begins where the one before ended.
 //!
 //! A COMMIT ends a run of WRITEs: who makes sure of what was written before going on has not cut it
-//! to size.
+//! to size. WRITEs for stable storage also follow one another where the next has the page again in
+//! which the one before ended, and more behind it: so small pieces are appended.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::ArrowError;
 
+use super::pages::Page;
 use super::{Key, Transfer, What, places};
 
 /// READs or WRITEs that follow one another; often a single one.
@@ -47,19 +49,19 @@ impl Sums {
 pub(super) struct Runs {
     /// From one call of a run to the next, less than this, ns.
     together: i64,
+    page: Page,
     found: Vec<Run>,
 }
 
-/// A run that may go on: where it ended, and when its last call was sent.
+/// A run that may go on, and its last transfer.
 struct Open {
     run: Run,
-    stop: Option<u64>,
-    call_time: i64,
+    last: Transfer,
 }
 
 impl Runs {
-    pub(super) fn new(together: i64) -> Self {
-        Self { together, found: Vec::new() }
+    pub(super) fn new(together: i64, page: Page) -> Self {
+        Self { together, page, found: Vec::new() }
     }
 
     /// Looks at the transfers of a file, in order.
@@ -73,15 +75,10 @@ impl Runs {
                 if transfer.what != what {
                     continue;
                 }
-                let Some(start) = transfer.start.filter(|_| transfer.requested > 0 && transfer.is.main)
-                else {
+                if transfer.start.is_none() || transfer.requested == 0 || !transfer.is.main {
                     continue;
-                };
-                let continues = open.as_ref().is_some_and(|open| {
-                    open.stop == Some(start)
-                        && transfer.call_time.saturating_sub(open.call_time) < self.together
-                });
-                if !continues {
+                }
+                if !open.as_ref().is_some_and(|open| self.continues(&open.last, transfer)) {
                     self.found.extend(open.take().map(|open| open.run));
                 }
                 let open = open.get_or_insert_with(|| Open {
@@ -94,15 +91,23 @@ impl Runs {
                         largest: 0,
                         sync: Sums::default(),
                     },
-                    stop: None,
-                    call_time: 0,
+                    last: *transfer,
                 });
                 open.run.add(transfer);
-                open.stop = start.checked_add(transfer.requested);
-                open.call_time = transfer.call_time;
+                open.last = *transfer;
             }
             self.found.extend(open.map(|open| open.run));
         }
+    }
+
+    /// Whether a transfer goes on where another one of its kind ended.
+    fn continues(&self, last: &Transfer, next: &Transfer) -> bool {
+        let (Some(before), Some(behind)) = (last.asked(), next.asked()) else {
+            return false;
+        };
+        let through = next.what == What::Write && last.is.sync && next.is.sync;
+        next.call_time.saturating_sub(last.call_time) < self.together
+            && (before.1 == behind.0 || through && self.page.has_more(before, behind))
     }
 
     pub(super) fn batch(&self) -> Result<RecordBatch, ArrowError> {

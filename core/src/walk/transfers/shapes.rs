@@ -1,8 +1,8 @@
 //! How the WRITEs of a file lie on pages.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 
+use super::pages::Page;
 use super::spared::Spared;
 use super::{Key, Transfer, What};
 
@@ -15,23 +15,13 @@ pub struct Written {
     pub files: u64,
     /// What those brought, bytes.
     pub bytes: u64,
-    /// Those that begin within a page, or end within one before the file's end.
+    /// Those that begin within a page, or end within one before the file's end, or have the page again
+    /// in which the one before ended, and more behind it.
     pub unaligned: Spared,
-    /// Those of them that begin where the file ended.
+    /// Those of them that begin where the file ended, or in its last page.
     pub appended: u64,
     /// READs, right before such a WRITE, of the page that it begins or ends in.
     pub read_first: Spared,
-}
-
-/// The pages of a file, of so many bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Page(pub(super) NonZeroU64);
-
-impl Page {
-    /// How far a place lies in its page.
-    fn within(self, place: u128) -> u128 {
-        place % u128::from(self.0.get())
-    }
 }
 
 /// Sorts the WRITEs of files.
@@ -73,17 +63,21 @@ impl Shapes {
         // The file's end where no reply tells it.
         let end = moved.iter().map(|moved| moved.stop).max().unwrap_or_default();
         let mut reached = None;
+        let mut last: Option<&Moved<'_>> = None;
         let before = found.unaligned.calls;
         for write in writes() {
+            let has_more = last.is_some_and(|last| self.page.has_more(last.bytes(), write.bytes()));
+            let grown = has_more && last.is_some_and(|last| reached == Some(last.stop));
             found.writes += 1;
-            if write.lies_across(self.page, end) {
+            if write.lies_across(self.page, end) || has_more {
                 found.bytes = found.bytes.saturating_add(write.transfer.count);
                 found.unaligned.add(write.transfer);
             }
-            if self.page.within(write.start) != 0 && reached == Some(write.start) {
+            if self.page.within(write.start) != 0 && reached == Some(write.start) || grown {
                 found.appended += 1;
             }
             reached = reached.max(Some(write.stop));
+            last = Some(write);
         }
         found.files += u64::from(found.unaligned.calls > before);
         for (read, write) in moved.iter().zip(moved.iter().skip(1)) {
@@ -101,6 +95,10 @@ impl<'a> Moved<'a> {
         let usable = transfer.what != What::Commit && transfer.is.done && transfer.count > 0;
         let start = u128::from(transfer.start.filter(|_| usable)?);
         Some(Self { transfer, start, stop: start + u128::from(transfer.count) })
+    }
+
+    fn bytes(&self) -> (u128, u128) {
+        (self.start, self.stop)
     }
 
     fn is_write(&self) -> bool {

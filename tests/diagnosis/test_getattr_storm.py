@@ -36,9 +36,9 @@ def test_two_fifths_of_the_calls_without_news_are_too_much() -> None:
 
 
 ACLS = AclQueries(
-    ASKED.client, ASKED.server, 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0
+    ASKED.client, ASKED.server, 1000, Spared(156, 2.5, 0.5, (3, 5)), 0, NONE, 98, 0
 )  # fmt: skip
-"""Many that were fetched, and none that was set."""
+"""Half as many that were fetched as questions were asked, for 3 s, and none that was set."""
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,21 @@ ACLS = AclQueries(
     [
         (ACLS, "Spare the calls for ACLs"),
         (replace(ACLS, changed=1), "If these files"),
-        (replace(ACLS, by_attribute=100), "If these files"),
+        (replace(ACLS, by_attribute=156), "If these files"),
         (replace(ACLS, client="10.0.0.9"), "If these files"),
-        (replace(ACLS, calls=1001), "If these files"),
+        (replace(ACLS, asked=replace(ACLS.asked, calls=99)), "If these files"),
+        (replace(ACLS, asked=replace(ACLS.asked, calls=155)), "If these files"),
+        (replace(ACLS, asked=replace(ACLS.asked, pause_s=0.4)), "If these files"),
     ],
-    ids=["unused", "used", "NFSv4 has no noacl", "another client", "few"],
+    ids=[
+        "unused",
+        "used",
+        "NFSv4 has no noacl",
+        "another client",
+        "few",
+        "in one of many walks",
+        "in a moment",
+    ],
 )
 def test_acls_that_make_a_walk_last_longer_come_first(acls: AclQueries, first: str) -> None:
     (seen,) = seen_by(RULE, nothing(questions=(STORM,), acl_queries=(acls,)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.questions import FILE_FRESH_S
 from pcapnfs.analyses.mounts.mount_timeouts import is_longest
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
@@ -22,6 +23,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.caching.acl_queries import AclQueries
     from pcapnfs.analyses.caching.questions import Questions
     from pcapnfs.diagnosis.material import Material
 
@@ -61,13 +63,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         for mount in material.cache.mounts
     }
     locking = {(each.client, each.server) for each in material.lock_calls}
-    # Where ACLs are set they are needed.
     of_acls = {
-        (each.client, each.server)
+        (each.client, each.server): each
         for each in material.acl_queries
-        if acl_storm.many(material, each, values)
-        and not each.changed
-        and each.by_attribute < each.asked.calls
+        if acl_storm.many(material, each, values) and _last_long(each)
     }
     for pair in material.questions:
         if (
@@ -82,6 +81,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         claims = left_out(pair.unchanged)
         locked = (pair.client, pair.server) in locking
+        acls = of_acls.get((pair.client, pair.server))
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
@@ -91,7 +91,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
             f"be compared gave what the client knew already.{_young(pair)}",
             why=_why(pair, locked=locked),
-            advice=_advice(pair, locked=locked, acls=(pair.client, pair.server) in of_acls),
+            advice=_advice(pair, locked=locked, acls=acls is not None and _beside(acls, pair)),
             calls=pair.unchanged.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
@@ -134,6 +134,20 @@ def _explains(material: Material, options: tuple[str, ...], pair: Questions) -> 
         again = asked_again(material, pair).calls if is_longest(options) else 0
         return pair.early.calls + again >= EXPIRED * pair.unchanged.calls
     return is_attribute_cache(options)
+
+
+def _last_long(acls: AclQueries) -> bool:
+    """Whether calls for ACLs, which nobody needs, took longer than files are believed at first.
+
+    Where ACLs are set they are needed; and noacl is for NFSv3 alone.
+    """
+    unused = not acls.changed and acls.by_attribute < acls.asked.calls
+    return unused and acls.asked.time_s + acls.asked.pause_s >= FILE_FRESH_S
+
+
+def _beside(acls: AclQueries, pair: Questions) -> bool:
+    """Whether ACLs were fetched all along, and not in the first of many walks alone."""
+    return acls.asked.calls >= EXPIRED * pair.unchanged.calls
 
 
 def _from_opens(pair: Questions) -> bool:
@@ -231,7 +245,7 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
     Args:
         pair: The questions.
         locked: The client works with locks.
-        acls: It fetches ACLs one by one, which makes a walk last longer than attributes live.
+        acls: It fetches ACLs one by one meanwhile: a walk lasts longer than attributes live.
     """
     if _doubted(pair):
         return (_LOCK_LESS if locked else _CHANGE_LESS, _KEEP, _DELEGATIONS)

@@ -71,6 +71,31 @@ def test_what_was_idle_before_its_connection_broke(before: int, idle_s: float) -
     assert pair.idle_s == pytest.approx(idle_s, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("before", "next_ms", "beside", "change", "given_up"),
+    [
+        (20, 400, False, {}, [1]),
+        (18, 400, False, {}, [0]),  # Too few to tell that it is one program.
+        (20, 500, False, {}, [0]),  # It waited for the answer.
+        (20, 400, True, {}, [0]),  # Another program works as well.
+        (20, 400, False, {"connection": 1}, [0]),  # The connection broke.
+        (20, 400, False, {"transmissions": 1}, []),
+    ],
+)
+def test_a_program_that_goes_on_without_an_answer_has_given_the_call_up(
+    before: int, next_ms: int, beside: bool, change: Row, given_up: list[int]
+) -> None:
+    again = {"transmissions": 2, "connection": 0, **change}
+    calls = [
+        *(call(number, "GETATTR", 2) for number in range(1, before + 1)),
+        call(30, "GETATTR", 450, **again),
+        call(30 + next_ms // 10, "GETATTR", 2),
+        *([call(6, "GETATTR", 12, call=90, call_frame=90)] if beside else []),
+    ]
+    with trace_of(calls=calls, connections=[tcp(0), tcp(1, 500)]) as trace:
+        assert [pair.given_up for pair in resent_calls(trace)] == given_up
+
+
 def test_what_a_restart_made_a_client_send_again_is_left_to_it() -> None:
     calls = [
         call(1, "WRITE", 2),

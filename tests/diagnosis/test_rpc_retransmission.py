@@ -54,6 +54,15 @@ def test_connections_that_broke_when_they_had_been_idle(
     assert ("idle timeouts" in seen.advice[0].action) is told
 
 
+def test_calls_that_were_given_up_mean_that_programs_failed() -> None:
+    given_up = replace(FEW, given_up=2, given_up_frames=(5,))
+    (seen,) = seen_by(RULE, nothing(resent_calls=(given_up,)))
+    assert (seen.severity, seen.frames) == ("problem", (5,))
+    assert seen.title == "The client gave calls up, and went on without their answers"
+    assert "While 2 of them had no answer yet, it sent other calls" in seen.seen
+    assert seen.advice[0].action.startswith("Mount hard")
+
+
 def test_over_tcp_any_is_told() -> None:
     (seen,) = seen_by(RULE, nothing(resent_calls=(FEW,)))
     assert seen.seen == (

@@ -26,6 +26,7 @@ from pcapnfs.analyses.captured.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 from pcapnfs.analyses.servers import restarts
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import lost_replies, round_trip
+from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
@@ -39,8 +40,8 @@ READS = columns.together(
     restarts.RECONNECTED_READS,
     round_trip.READS,
     columns.of(
-        calls="call client server connection callback op stability call_frame call_time srt "
-        "reply_time transmissions rpc_status",
+        calls="call client server connection callback program op stability call_frame call_time "
+        "srt reply_time transmissions rpc_status",
         connections="connection transport first_time",
         notes="reason call frame time",
     ),
@@ -49,6 +50,9 @@ READS = columns.together(
 
 SHORTEST_TIMER_NS = 100_000_000
 """No client's timer is shorter: timeo is told in tenths of a second (nfs(5))."""
+
+LEAST_OTHERS = 20
+"""Answered calls, one after the other, that show a client with a single program."""
 
 
 class ResentCalls(Record):
@@ -95,6 +99,11 @@ class ResentCalls(Record):
     kind, seconds by row of the time budget."""
     frames: tuple[int, ...]
     """Example frames: of calls, and of replies that came again."""
+    given_up: int = 0
+    """Calls that it sent again on the same TCP connection, and then others while these had no
+    answer, though it otherwise never had two calls under way: it had given them up."""
+    given_up_frames: tuple[int, ...] = ()
+    """Example frames of them."""
     alone: bool = False
     """What the server sent is not in the capture: whether it had answered is not known."""
 
@@ -122,6 +131,12 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
         cursor.execute(_RESENT, reasons | known)
         pairs = by_name(cursor.execute(_PAIRS, {"examples": EXAMPLES}))
         rows = cursor.execute(_ROWS).fetchall()
+        given_up = {
+            (client, server): (integer(number), tuple(frames))
+            for client, server, number, frames in cursor.execute(
+                _GIVEN_UP, {"others": LEAST_OTHERS, "examples": EXAMPLES}
+            ).fetchall()
+        }
         idle = {
             (client, server): seconds(idle_ns)
             for client, server, idle_ns in cursor.execute(_IDLE).fetchall()
@@ -148,6 +163,8 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             resent_s=seconds(row["slow"]),
             time_s=times.get((row["client"], row["server"]), {}),
             frames=tuple(sorted([*row["frames"], *row["replies"]])[:EXAMPLES]),
+            given_up=given_up.get((row["client"], row["server"]), (0, ()))[0],
+            given_up_frames=given_up.get((row["client"], row["server"]), (0, ()))[1],
             alone=(row["client"], row["server"]) in directions(trace).pairs,
         )
         for row in pairs
@@ -176,8 +193,8 @@ _RESENT = f"""
                {given.rows("beyond", "boolean")} as beyond
     ),
     sent_again as (
-        select calls.call, client, server, connection, op, stability, call_frame, srt, reply_time,
-               transport,
+        select calls.call, client, server, connection, op, stability, call_frame, call_time, srt,
+               reply_time, transport,
                transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
                first_time > call_time as moved, coalesce(share, 0) as share,
                case when transmissions = 1 and later.again is not null
@@ -238,6 +255,43 @@ _IDLE = """
     )
     select client, server, greatest(min(idle), 0)::bigint from broken
     group by client, server having min(idle) is not null order by client, server
+"""
+
+# A call that only the client's kernel waits for (a page that it writes back) would show as another
+# one under way.
+_GIVEN_UP = f"""
+    with suspects as (
+        select call, client, server, call_frame, call_time, reply_time
+        from resent where not moved and repeated > 0 and transport = 'TCP'
+    ),
+    others as (
+        select client, server, call_time, reply_time
+        from calls semi join suspects using (client, server) anti join suspects using (call)
+        where not callback and program in {NFS_PROGRAMS} and reply_time is not null
+    ),
+    one_by_one as (
+        select client, server
+        from (
+            select *, call_time < max(reply_time) over (
+                       partition by client, server order by call_time, reply_time
+                       rows between unbounded preceding and 1 preceding
+                   ) as beside
+            from others
+        )
+        group by client, server
+        having count(*) >= $others and not coalesce(bool_or(beside), false)
+    ),
+    next as (
+        select suspects.*, min(calls.call_time) as went_on
+        from suspects semi join one_by_one using (client, server)
+             join calls using (client, server)
+        where not callback and calls.call > suspects.call and program in {NFS_PROGRAMS}
+              and calls.call_time >= suspects.call_time
+        group by all
+    )
+    select client, server, count(*),
+           list(call_frame order by call_frame)[:$examples]
+    from next where went_on < reply_time group by client, server
 """
 
 # What was sent again after the connection broke waited until the server could be reached; what had

@@ -36,6 +36,14 @@ _FORGOTTEN = Advice(
     "than that."
 )
 
+_HARD = Advice(
+    "Mount hard, the default: nfsstat -m shows soft or softerr, if that is why. Such a mount gives "
+    "a call up when it was sent retrans times again in vain, each after timeo; programs then get "
+    "an error (EIO, ETIMEDOUT), and what was to be written may be lost. Hard ones go on when the "
+    "server answers again.",
+    "programs wait for as long as the server cannot be reached.",
+)
+
 TOPIC = "calls sent again"
 """What this rule and `duplicate_replies` both speak of."""
 
@@ -55,12 +63,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         severity = by_cost(material, claims)
         if severity == "note" and pair.resent > values[SHARE.name] * pair.calls:
             severity = "warning"
+        if pair.given_up:
+            severity = "problem"
         yield Observed(
             severity=severity,
             at_most="problem",
-            title="A connection broke, and calls waited for a new one"
-            if _broken(pair)
-            else "Calls were sent again",
+            title=_title(pair),
             seen=_seen(pair) + (_was_idle(pair) if _idle(pair, values) else ""),
             why=(
                 "What had no answer when a connection ends is sent again on the next one; a path "
@@ -74,12 +82,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "the server has forgotten its first answer.",
             advice=_advice(pair, idle=_idle(pair, values)),
             calls=pair.resent,
-            confidence="likely" if pair.alone else "certain",
+            confidence="likely" if pair.alone or pair.given_up else "certain",
             data=units.counted(pair.calls, "call"),
-            frames=pair.frames,
+            frames=pair.given_up_frames or pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _title(pair: ResentCalls) -> str:
+    if pair.given_up:
+        return "The client gave calls up, and went on without their answers"
+    if _broken(pair):
+        return "A connection broke, and calls waited for a new one"
+    return "Calls were sent again"
 
 
 def _broken(pair: ResentCalls) -> bool:
@@ -111,6 +127,11 @@ def _seen(pair: ResentCalls) -> str:
         )
     else:
         text += f"went more than once, over {' and '.join(pair.transports)}."
+    if pair.given_up:
+        text += (
+            f" While {units.count(pair.given_up)} of them had no answer yet, it sent other calls, "
+            "though else it never had two under way."
+        )
     if pair.answered_twice:
         text += f" Answered twice: {units.count(pair.answered_twice)}."
     if pair.lost:
@@ -154,9 +175,11 @@ def _advice(pair: ResentCalls, *, idle: bool) -> tuple[Advice, ...]:
         ),
         Advice(
             "Leave timeo at its default (600 = 60 s over TCP). A shorter one sends again what the "
-            "server is still working on."
+            "server is still working on, and a mount with soft or softerr gives it up the sooner."
         ),
     ]
+    if pair.given_up:
+        advice.insert(0, _HARD)
     if pair.lost:
         advice.insert(
             0,

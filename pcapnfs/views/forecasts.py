@@ -201,8 +201,8 @@ def about_what_if(model: Model) -> list[str]:
     named = model.verdict.named if model.verdict is not None else ()
     if "server" in named and any(each.change == "local" for each in model.what_if):
         told.append(
-            "What the server takes beyond a round trip stays in each of them: of READs nothing "
-            "tells whether they waited for its disks."
+            "What the server takes beyond a round trip stays in each of them: nothing tells for "
+            "how long READs waited for its disks."
         )
     return told + about_streams(model)
 

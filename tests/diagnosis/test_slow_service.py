@@ -85,7 +85,7 @@ def test_what_the_verdict_names_the_server_for_is_told_however_short_the_median(
 
 @pytest.mark.parametrize(
     ("small_s", "first"),
-    [(0.001, "Small calls are fast there, so it is the disks"), (0.0011, "On the serv")],
+    [(0.001, "Small calls are fast there, so that most likely it is"), (0.0011, "On the serv")],
 )
 def test_where_small_calls_are_fast_it_is_the_disks(small_s: float, first: str) -> None:
     small = replace(LOOKUPS, median_s=small_s, sure_s=small_s, mean_s=small_s)

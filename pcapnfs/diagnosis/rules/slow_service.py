@@ -267,7 +267,7 @@ def _on_reads(material: Material, server: str, *, alone: bool) -> Advice:
     pairs = [pair.reads for pair in material.transfer_runs if pair.server == server]
     calls, in_runs = sum(each.calls for each in pairs), sum(each.in_runs for each in pairs)
     begin = (
-        "Small calls are fast there, so it is the disks"
+        "Small calls are fast there, so that most likely it is the disks"
         if alone
         else "If READs alone are slow, it is the disks"
     )

@@ -190,6 +190,15 @@ def test_grace_is_waited_for_until_the_call_comes_again() -> None:
     assert server.grace_s == pytest.approx(2.0)
     assert server.grace_span_s == pytest.approx(1.0)
     assert server.refused_ns == answered(steps[0])
+    assert server.refused_locks == 0
+
+
+def test_locks_that_met_grace_are_counted() -> None:
+    nlm = refused(3, "NLM4_DENIED_GRACE_PERIOD", "LOCK")
+    steps = [refused(1, "NFS4ERR_GRACE", "LOCK"), refused(2, "NFS4ERR_GRACE"), nlm]
+    with trace_of(**of(*steps)) as trace:
+        (server,) = restarts(trace)
+    assert (server.refused, server.refused_locks) == (3, 1)
 
 
 def not_stored(number: int, status: str, op: str = "WRITE") -> list[Row]:

@@ -26,6 +26,7 @@ def test_the_waiting_is_told_not_the_refusals() -> None:
     # Nothing but its end ends it for those that wait now, unless somebody ends it by hand.
     assert "ends by itself" in seen.advice[0].action
     assert "echo Y > /proc/fs/nfsd/v4_end_grace" in seen.advice[0].action
+    assert "LOCKs of NFSv4 wait for its end as well" in seen.advice[0].action
     assert "have not reclaimed" in (seen.advice[0].risk or "")
     # What is read as the service starts takes a restart, and that begins another one.
     assert "Grace_Period" in seen.advice[2].action
@@ -47,6 +48,13 @@ def test_when_it_was_is_told_as_logs_have_it() -> None:
     assert seen.seen.startswith("7 calls met GRACE from 22:13:20 UTC on, over 6.00 s; with")
     (seen,) = seen_by(RULE, nothing(restarts=(replace(at, refused=1),)))
     assert seen.seen.startswith("1 call met GRACE at 22:13:20 UTC; with the pause")
+
+
+def test_locks_alone_are_refused_by_the_grace_period_of_the_lock_manager() -> None:
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(RESTARTED, refused_locks=7),)))
+    assert "All were LOCKs of NFSv4: a Linux server refuses these alone while" in seen.seen
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(RESTARTED, refused_locks=6),)))
+    assert "LOCKs" not in seen.seen
 
 
 def test_without_a_refusal_nobody_waited() -> None:

@@ -145,6 +145,8 @@ class Restart(Record):
     """When the first reply came that tells of lost state, likewise; None without any."""
     refused_ns: int | None = None
     """When the first refusal because of the grace period came, likewise; None without any."""
+    refused_locks: int = 0
+    """LOCKs of NFSv4 among the calls refused because of the grace period."""
 
     @property
     def changes(self) -> int:
@@ -247,6 +249,7 @@ def _restart(server: str, signs: _Signs) -> Restart | None:
         new_ns=whole(change["begun"]),
         lost_ns=whole(state["lost_first"]),
         refused_ns=whole(state["refused_first"]),
+        refused_locks=integer(state["refused_locks"]),
     )
 
 
@@ -265,6 +268,7 @@ _NO_STATES: Row = {
     "lost_calls": 0, "statuses": [], "lost_frames": [], "losers": 0,
     "refused_calls": 0, "grace_share": 0, "grace_span": 0, "refused_frames": [],
     "reclaims": 0, "logins": 0, "lost_first": None, "refused_first": None,
+    "refused_locks": 0,
 }  # fmt: skip
 """A row of `_STATES` without calls."""
 
@@ -307,6 +311,7 @@ _STATES = f"""
            count(distinct client) filter (lost) as losers,
            count(*) filter (grace) as refused_calls, sum(share) filter (grace) as grace_share,
            min(reply_time) filter (grace) as refused_first,
+           count(*) filter (grace and op = 'LOCK' and status_name = '{GRACE[0]}') as refused_locks,
            max(reply_time) filter (grace) - min(reply_time) filter (grace) as grace_span,
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), [])
                as refused_frames,

@@ -19,8 +19,8 @@ _ADVICE = (
     Advice(
         "The grace period ends by itself. Find out why the server restarted, in its log of the "
         "time before. If it lasts too long for now, that of NFSv4 can be ended at once on a Linux "
-        "server: echo Y > /proc/fs/nfsd/v4_end_grace (the lock manager of NFSv3 has its own, which "
-        "goes on).",
+        "server: echo Y > /proc/fs/nfsd/v4_end_grace. That of lockd (locks of NFSv3) goes on, and "
+        "LOCKs of NFSv4 wait for its end as well.",
         "ended by hand, clients that have not reclaimed their opens and locks yet lose them, and "
         "others may get these locks meanwhile.",
     ),
@@ -57,6 +57,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             title=f"Clients wait for the grace period of {server.server}",
             seen=f"{units.counted(server.refused, 'call')} met GRACE{_over(server)}; with {pauses} "
             f"waited {units.duration(server.grace_s)}."
+            + (_LOCKS if server.refused_locks == server.refused > 1 else "")
             + (
                 f" RECLAIM_COMPLETE came {units.counted(server.reclaims, 'time')}."
                 if server.reclaims
@@ -71,6 +72,12 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             claims=claims,
             display_filter="nfs.nfsstat4 == 10013 || nlm.stat == 4",
         )
+
+
+_LOCKS = (
+    " All were LOCKs of NFSv4: a Linux server refuses these alone while its NFSv4 is done, and "
+    "lockd is not."
+)
 
 
 def _over(server: Restart) -> str:

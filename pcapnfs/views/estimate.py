@@ -68,6 +68,7 @@ _GIVEN = {
 _LEFT_OUT = {
     "pauses": "pauses of the client of a second or more, {time}",
     "client": "the client's own time between calls, {time}",
+    "locked": "what the client waits for locks between calls, {time}",
     "transfer": "bytes on their way, {time}",
     "waiting": "waits for a server that was not ready or not reached, {time}",
     "locks": "round trips of the lock manager (NLM), {time}",
@@ -265,8 +266,11 @@ def source(each: Input, model: Model) -> str:
         return "no stable calls" if model.stable_calls == 0 else NOT_ENOUGH
     if each.name == "concurrency":
         return "mean while any was under way"
-    pauses = model.pauses_s
-    return "gaps between calls" + (f"; pauses {units.duration(pauses)}" if pauses else "")
+    told = "gaps between calls"
+    for what, time_s in (("pauses", model.pauses_s), ("waits for locks", model.locked_s)):
+        if time_s:
+            told += f"; {what} {units.duration(time_s)}"
+    return told
 
 
 def _round_trip(each: Input, model: Model) -> str:

@@ -21,6 +21,7 @@ _CHANGES = {
     "given": "with what was given",
     "async": "async export (risks data)",
     "ready": "no waits for the server",
+    "unlocked": "no waits for locks",
     "local": "same calls, no network or persistence",
 }
 """Changes without a number."""
@@ -63,7 +64,7 @@ ALWAYS = (*BASES, "local")
 
 GAIN = 1.025
 """A change that makes the run less than so many times as fast (which reads as 1.02 at most), its
-pauses left out, is not worth a row, above all where it risks data."""
+pauses and waits for locks left out, is not worth a row, above all where it risks data."""
 
 
 def shown(model: Model) -> tuple[Scenario, ...]:
@@ -77,7 +78,8 @@ def _gains(each: Scenario, model: Model) -> bool:
     base = next((found[name] for name in BASES if name in found), None)
     if base is None:
         return True
-    before_s, after_s = base.forecast_s - model.pauses_s, each.forecast_s - model.pauses_s
+    still_s = model.pauses_s + model.locked_s
+    before_s, after_s = base.forecast_s - still_s, each.forecast_s - still_s
     if before_s >= GAIN * after_s:
         return True
     doubtful = each.change in STORED and (model.unsure or model.slow)
@@ -183,11 +185,15 @@ def about_what_if(model: Model) -> list[str]:
     if model.measured_s is not None and model.what_if:
         client = model.client_s or 0.0
         own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
+        varies = f"client's own time{own} is"
+        if model.locked_s:
+            locks = units.duration(model.locked_s)
+            varies = f"client's own time{own} and its waits for locks, {locks}, are"
         files = "which files were worked on, and " if model.resampled else ""
         told.append(
-            f"Ranges cover {files}what differs from run to run: that the "
-            f"client's own time{own} is half as long or twice as long, and calls take a little "
-            f"less or more. Four in five runs lie in them.{_unpaused(model)}"
+            f"Ranges cover {files}what differs from run to run: that the {varies} half as long or "
+            "twice as long, and calls take a little less or more. Four in five runs lie in them."
+            f"{_unpaused(model)}"
         )
         if not files:
             few = "No file is known" if model.files is None else "Too few files"

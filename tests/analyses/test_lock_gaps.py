@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.verdict import Verdict
 from pcapnfs.analyses.locks.lock_gaps import common, joined, lock_gaps
 from pcapnfs.analyses.times.outstanding import outstanding
@@ -61,6 +62,28 @@ def test_time_in_which_a_lock_is_waited_for_is_not_the_clients_own() -> None:
     assert times(verdict)["client"] == pytest.approx(0.089 + 0.099)
     assert verdict.named == ("locks",)
     assert "waiting for locks 75.6 % (refused at first; no call was under way" in verdict.sentence
+
+
+def test_waits_for_locks_are_told_apart_from_the_clients_own_time_in_forecasts() -> None:
+    asked = [
+        *(small(number) for number in range(1, 41)),
+        lock(50, "NFS4ERR_DENIED"), lock(60, "NFS4ERR_DENIED"), lock(260, "NFS4_OK"), small(270),
+    ]  # fmt: skip
+    calls, operations = zip(*asked, strict=True)
+    rows = {"calls": calls, "operations": operations, "files": [file(1, "lf")]}
+    with trace_of(meta(end_ns=START_NS + 2800 * MILLISECOND), **rows) as trace:
+        found, given = model(trace), model(trace, Overrides(client_s=0.009))
+    # From 501 to 600 ms, and from 601 ms on the pause to 2600 ms.
+    assert found.locked_s == pytest.approx(0.099 + 1.999)
+    # 39 gaps of 9 ms, and two of 99 ms around the waits.
+    assert found.client_s == pytest.approx(39 * 0.009 + 2 * 0.099)
+    assert found.pauses_s == pytest.approx(0.0)
+    forecasts = {each.change: each.forecast_s for each in found.what_if}
+    assert forecasts["measured"] - forecasts["unlocked"] == pytest.approx(found.locked_s)
+    assert {each.part: each.time_s for each in found.left_out}["locked"] == found.locked_s
+    # What is given is all of the client's time.
+    assert given.locked_s == 0
+    assert "unlocked" not in {each.change for each in given.what_if}
 
 
 def test_granted_ends_it() -> None:

@@ -395,6 +395,8 @@ def test_what_reads_may_wait_for_disks_is_said_to_stay_where_the_server_is_named
 def test_what_ranges_hold_is_told_where_there_are_any() -> None:
     told = forecasts.about_what_if(samples.model())
     assert "that the client's own time, 3.00 s in each forecast (2.00 s of it pauses" in told[0]
+    locked = forecasts.about_what_if(replace(samples.model(), locked_s=4.0))[0]
+    assert "and its waits for locks, 4.00 s, are half as long or twice as long" in locked
     none = replace(samples.model(), client_s=0.0)
     assert "that the client's own time is half as long" in forecasts.about_what_if(none)[0]
     few = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)

@@ -12,6 +12,7 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.formula import Costs
+    from pcapnfs.analyses.times.timeline import Locked
 
 LEFT_OUT = 0.05
 """Part of the forecast from which on it is told what the plain formula leaves out."""
@@ -21,20 +22,23 @@ class LeftOut(Record):
     """A part of the forecast that the plain formula leaves out."""
 
     part: str
-    """`pauses`, `client` (its time between calls else), `transfer`, `waiting` (for a server that
-    was not ready or not reached), `locks` (round trips of the lock manager), `other` (what calls
-    took beyond), or `overlap`."""
+    """`pauses`, `client` (its time between calls else), `locked` (what of both it waited for
+    locks), `transfer`, `waiting` (for a server that was not ready or not reached), `locks` (round
+    trips of the lock manager), `other` (what calls took beyond), or `overlap`."""
     time_s: float
     """What it adds to the formula, seconds of the clock; negative: what it spares."""
 
 
-def left_out(costs: Costs[float], *, transfer_s: float, waiting_s: float) -> tuple[LeftOut, ...]:
+def left_out(
+    costs: Costs[float], *, transfer_s: float, waiting_s: float, locked: Locked
+) -> tuple[LeftOut, ...]:
     """The parts of a forecast, largest first.
 
     Args:
         costs: The costs, with what round trips and persistence hold up the clock for.
         transfer_s: What of the clock bytes were on their way.
         waiting_s: What of it calls waited for a server that was not ready or not reached.
+        locked: What of the client's own time it waited for locks.
     """
     trips_s, pauses_s = costs.round_trips_s, costs.pauses_s
     of_locks = costs.locks_per_file / costs.all_rpcs_per_file if costs.all_rpcs_per_file else 0.0
@@ -43,8 +47,9 @@ def left_out(costs: Costs[float], *, transfer_s: float, waiting_s: float) -> tup
     moving_s = max(0.0, min(transfer_s, beyond_s))
     held_s = max(0.0, min(waiting_s, beyond_s - moving_s))
     parts = (
-        LeftOut("pauses", pauses_s),
-        LeftOut("client", costs.client_time_s - pauses_s),
+        LeftOut("pauses", pauses_s - locked.pauses_s),
+        LeftOut("client", costs.client_time_s - pauses_s - locked.gaps_s),
+        LeftOut("locked", locked.whole_s),
         LeftOut("transfer", moving_s),
         LeftOut("waiting", held_s),
         LeftOut("locks", trips_s * of_locks),

@@ -44,6 +44,7 @@ from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
 from pcapnfs.analyses.times.stable_calls import StableCalls
+from pcapnfs.analyses.times.timeline import Locked
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record, replace
 
@@ -109,7 +110,7 @@ class Model(Record):
     """Calls under way while any was; None without calls, or where most calls do not tell what they
     did."""
     forecast_s: float | None
-    """(predicted_s + other_s) ÷ concurrency + client_s, seconds; None likewise."""
+    """(predicted_s + other_s) ÷ concurrency + client_s + locked_s, seconds; None likewise."""
     forecast_low_s: float | None
     """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than 10
     files, or without a forecast."""
@@ -144,8 +145,8 @@ class Model(Record):
     locks_s: float
     """A round trip for each of them, added up, seconds: in `other_s`; it goes with `rtt_s`."""
     pauses_s: float
-    """Gaps of a second or more between calls, together, without `away_s`, seconds; in `client_s`,
-    once."""
+    """Gaps of a second or more between calls, together, without `away_s` and `locked_s`, seconds;
+    in `client_s`, once."""
     unknown_calls: int
     """Calls of NFS and NFSACL without a known outcome (no reply, cut, encrypted): they may have
     been stable."""
@@ -207,6 +208,9 @@ class Model(Record):
     lies between them is no work but a look at the mount now and then."""
     unanswered_last: bool = False
     """`measured_s` ends with the last sign of a call of the only client's that had no reply."""
+    locked_s: float = 0.0
+    """What of the time between calls the client waited for locks, seconds: in each forecast but
+    `unlocked`, and neither in `client_s` nor in `pauses_s`."""
     left_out: tuple[LeftOut, ...] = ()
     """What much of the forecast is made of that the plain formula leaves out, most first; empty
     without a forecast."""
@@ -322,6 +326,7 @@ def _finished(
     asked = change_of(measured, given)
     base = base_of(measured, given)
     costs = asked.of(base.costs)
+    locked = _locked(measured, given, costs)
     low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
     foretold = not missing or (measured is not None and still_foretold(missing, measured, given))
     rows = tuple(scenarios(measured, given, base, asked, otherwise)) if foretold else ()
@@ -340,7 +345,7 @@ def _finished(
         persist_s=given.persist_s,
         predicted_s=known(costs.first_order_s),
         other_s=known(costs.files * costs.beside_s),
-        client_s=costs.client_time_s if foretold else None,
+        client_s=costs.client_time_s - locked.whole_s if foretold else None,
         concurrency=costs.concurrency if _overlap_known(measured, given) else None,
         forecast_s=known(costs.forecast_s),
         forecast_low_s=low_s,
@@ -357,7 +362,8 @@ def _finished(
         waiting_s=0.0,
         lock_calls=0,
         locks_s=costs.files * costs.locks_s,
-        pauses_s=costs.pauses_s,
+        pauses_s=costs.pauses_s - locked.pauses_s,
+        locked_s=locked.whole_s,
         unknown_calls=0,
         unseen_replies=0,
         unsure_s=0.0,
@@ -434,12 +440,24 @@ def _left_out(
 ) -> tuple[LeftOut, ...]:
     """What the plain formula leaves out of the forecast with these costs."""
     if measured is None:
-        return left_out(costs, transfer_s=0.0, waiting_s=0.0)
+        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=Locked())
     by, clocked = costs.files / (measured.files or 1), measured.clocked
     return left_out(
         _booked(measured, given, costs),
         transfer_s=clocked.transfer_s * by,
         waiting_s=clocked.waiting_s * by,
+        locked=_locked(measured, given, costs),
+    )
+
+
+def _locked(measured: Measurement | None, given: Overrides, costs: Costs[float]) -> Locked:
+    """What of the client's own time with these costs it waits for locks; none of what is given."""
+    if measured is None or given.client_s is not None:
+        return Locked()
+    gaps_s = measured.locked.gaps_s * costs.files / (measured.files or 1)
+    return Locked(
+        gaps_s=min(gaps_s, costs.client_time_s - costs.pauses_s),
+        pauses_s=min(measured.locked.pauses_s, costs.pauses_s),
     )
 
 

@@ -40,8 +40,8 @@ STREAMS = 8
 
 NOTICED = 0.05
 """Part of the run from which on it is told what it took without waits for a server that was not
-ready or not reached: a grace period or an outage is no matter of network and storage. So is what is
-told of round trips that may be the storage's: less changes no forecast."""
+ready or not reached: a grace period or an outage is no matter of network and storage, nor are waits
+for locks. So is what is told of round trips that may be the storage's: less changes no forecast."""
 
 Alternative = tuple[str, float | None, Change]
 """Code, value and change, as in `Scenario`."""
@@ -119,9 +119,21 @@ def scenarios(
     if waited_s:
         waited, held_s = by_file(measured, waited_s), by_file(measured, measured.clocked.held_s)
         yield on_top("ready", None, ready(asked, part_of_other(waited, base.costs), held_s))
+    locked = measured.locked
+    if given.client_s is None and locked.whole_s >= NOTICED * measured.worked_s > 0:
+        own = Change(
+            client_saved=_part(locked.gaps_s, measured.client_s),
+            pauses_saved=_part(locked.pauses_s, measured.paused_s),
+        )
+        yield on_top("unlocked", None, own)
     # Of what cannot be told from the network, a local disk may take as long as the server's.
     undivided = measured.undivided and given.rtt_s is None
     if told and not (undivided and costs.round_trips_s >= NOTICED * measured.worked_s):
         remote = part_of_other(by_file(measured, measured.remote_s), base.costs)
         spared = (measured.path.rtt_s or 0.0) if undivided else network
         yield on_top("local", waited_s or None, local(asked, spared, remote))
+
+
+def _part(some_s: float, of_s: float) -> float:
+    """What part it is; 0 of nothing."""
+    return min(1.0, some_s / of_s) if of_s else 0.0

@@ -77,6 +77,10 @@ class Change(Record):
     """How much more of it it may be, likewise."""
     client_s: float | None = None
     """The client's own time for each call; pauses go with it; None: unchanged."""
+    client_saved: float = 0.0
+    """Part that is saved of the client's own time for each call, 0 to 1."""
+    pauses_saved: float = 0.0
+    """The same of its pauses."""
     overlap: float | None = None
     """Calls under way at the same time as in another run, where they were counted; None: unchanged.
     """
@@ -108,8 +112,9 @@ class Change(Record):
         if self.rpcs_per_file:
             # What a program does for a file does not grow with the calls that are made of it.
             client = client * (costs.rpcs_per_file / max(self.rpcs_per_file, LEAST_RPCS))
-        client = _set(client, self.client_s)
-        pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
+        client = _set(client, self.client_s) * (1.0 - self.client_saved)
+        paused = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
+        pauses = paused * (1.0 - self.pauses_saved)
         concurrency = _set(_set(costs.concurrency, self.overlap), self.streams)
         persist = _set(costs.persist_s, self.persist_s)
         queue = _queue(costs, persist, concurrency)
@@ -302,7 +307,8 @@ class Scenario(Record):
 
     change: str
     """`measured`, `given`, `async`, `log_device`, `rtt`, `streams`, `readdirplus`, `wsize`, `ready`
-    (no waits for a server that was not ready or not reached) or `local`."""
+    (no waits for a server that was not ready or not reached), `unlocked` (no waits for locks
+    between calls) or `local`."""
     value: float | None
     """What is assumed: seconds of persistence or of the network's round trip, the number of
     streams, of calls saved, the bytes of a WRITE; of `local` what of the run were waits for a

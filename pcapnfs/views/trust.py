@@ -58,6 +58,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         return [PERFECT]
     candidates = [
         *_damaged(capture),
+        not_given(trust),
         _followers(capture),
         _trailing(capture),
         one_way(trust),
@@ -194,6 +195,9 @@ def lacks(trust: Trust) -> list[str]:
         told.append(
             units.counted(trust.damaged_files, "capture is damaged", "captures are damaged")
         )
+    if trust.files_not_given:
+        numbers, are = _numbers_not_given(trust)
+        told.append(f"{numbers} of the rotation's files {are} not given")
     return told
 
 
@@ -230,6 +234,24 @@ def _damaged(capture: Capture) -> Iterator[str]:
         yield f"{escape(damage)}."
     if rest := also_damaged(capture.damage):
         yield f"{rest}."
+
+
+def not_given(trust: Trust) -> str:
+    """Which files of a rotation were not given; nothing where none is missing."""
+    if not trust.files_not_given:
+        return ""
+    numbers, are = _numbers_not_given(trust)
+    return (
+        f"By their names the files are of a rotation, of which {numbers} {are} not given: what "
+        "went on meanwhile is not known."
+    )
+
+
+def _numbers_not_given(trust: Trust) -> tuple[str, str]:
+    """Those, and the verb that follows them."""
+    told = ", ".join(trust.files_not_given)
+    one = told.isdigit()
+    return f"{'number' if one else 'numbers'} {told}", "was" if one else "were"
 
 
 def _followers(capture: Capture) -> str:

@@ -163,6 +163,12 @@ def test_a_clock_by_which_chance_makes_times_is_told_with_what_to_do() -> None:
 
 
 def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
+    left_out = replace(samples.trust(), files_not_given=("1",), complete=False)
+    assert lacks(left_out) == ["number 1 of the rotation's files was not given"]
+    assert trust_sentences(left_out, samples.capture())[0] == (
+        "By their names the files are of a rotation, of which number 1 was not given: what went on "
+        "meanwhile is not known."
+    )
     assert lacks(replace(samples.poor_trust(), damaged_files=1)) == [
         "998 calls have no reply",
         "4 replies have no call",

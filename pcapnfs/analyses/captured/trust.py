@@ -23,6 +23,7 @@ from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.captured.ends import cut_at_the_ends
 from pcapnfs.analyses.captured.put_behind import put_behind
+from pcapnfs.analyses.captured.rotation import not_given
 from pcapnfs.analyses.captured.sealing import Sealing, sealing
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.record import Record, replace
@@ -196,11 +197,14 @@ class Trust(Record):
     untold_pause_frame: int | None
     """The frame behind that pause; None as of `set_back_frame`, and without such a pause."""
     damaged_files: int
-    """Files that break off or contradict themselves."""
+    """Files that are empty, break off or contradict themselves."""
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
-    damaged, every packet has a time that can be, and both directions have one clock, which tells
-    what calls took."""
+    damaged, no file of a rotation was left out, every packet has a time that can be, and both
+    directions have one clock, which tells what calls took."""
+    files_not_given: tuple[str, ...] = ()
+    """Numbers of a rotation's files that were not given, between others that were, as the names
+    tell: `1`, or `2 to 3`. What they hold counts as neither missing nor damaged."""
     undecoded_frames: Mapping[str, tuple[int, ...]] = {}
     """For each of undecoded_reasons the first frames, three at most, with such a message."""
     put_behind: str | None = None
@@ -296,6 +300,7 @@ def trust(trace: Trace) -> Trust:
     untimed = sum(file.untimed_packets for file in files)
     mistimed = sum(file.mistimed_packets for file in files)
     damaged = sum(file.damage is not None for file in files)
+    left_out = not_given(file.path for file in files)
     set_back = [file for file in files if file.set_back]
     set_forward = [file for file in files if file.set_forward]
     (longest, *several) = files or (None,)
@@ -353,6 +358,7 @@ def trust(trace: Trace) -> Trust:
         untold_pause_frame=pause.untold_pause_frame if pause else None,
         silence_s=silence_s if silence_s >= SILENCE_S else None,
         damaged_files=damaged,
+        files_not_given=left_out,
         complete=not (
             calls.all - calls.matched
             or orphans
@@ -361,6 +367,7 @@ def trust(trace: Trace) -> Trust:
             or untimed
             or mistimed
             or damaged
+            or left_out
             or sum(dropped)
             or apart.least_s is not None
             or first is not None

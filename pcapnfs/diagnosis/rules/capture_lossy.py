@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import rotation
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
 GRAVE = Threshold(
     "capture_lossy.grave", 0.01, "share",
-    "packets dropped, bytes missing or replies without their call: a warning",
+    "packets dropped, bytes missing or replies without their call: a warning; a file of a rotation "
+    "that was not given always is",
     "default of this tool",
 )  # fmt: skip
 
@@ -113,8 +113,14 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
             f"Replies without their call: {units.count(orphans)} of "
             f"{units.count(trust.rpc_replies)}."
         )
-    if unseen := rotation.told(capture.files):
-        parts.append(unseen)
+    unseen = trust.files_not_given
+    if unseen:
+        numbers = ", ".join(unseen)
+        were = "number {} was" if numbers.isdigit() else "numbers {} were"
+        parts.append(
+            "By their names the files are of a rotation, of which "
+            f"{were.format(numbers)} not given."
+        )
     if capture.damage:
         parts.append(f"Its file is damaged: {'. '.join(capture.damage[:3])}.")
     if not parts:
@@ -125,7 +131,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
         orphans / max(trust.rpc_replies, 1) if orphans >= FEW else 0.0,
     )
     yield Observed(
-        severity="warning" if max(shares) >= values[GRAVE.name] else "note",
+        severity="warning" if unseen or max(shares) >= values[GRAVE.name] else "note",
         title="Packets are missing in the capture"
         if len(parts) > bool(capture.damage)
         else "The capture file is damaged, or breaks off",

@@ -122,6 +122,21 @@ def test_each_of_several_clients_has_its_own() -> None:
     assert by_client[HOLDER].named == ("client",)
 
 
+def test_who_waited_for_a_lock_waited_longest() -> None:
+    long = call(50, "GETATTR", 100, client=HOLDER), operation(50, "GETATTR")
+    asked = (lock(10, "NFS4ERR_DENIED"), lock(40, "NFS4_OK"), long)
+    verdict, gaps = judged(*asked)
+    assert gaps == {WAITER: pytest.approx(0.299)}
+    assert [each.client for each in verdict.clients] == [WAITER, HOLDER]
+    assert verdict.sentence.startswith(
+        f"Of 2 clients {WAITER} waited longest, 2.00 ms for calls and 299 ms for locks, of 1.00 s"
+    )
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(SECOND, calls=calls, operations=operations, files=[file(1, "lf")]) as trace:
+        (first,) = time_budget(trace, top=1).clients
+    assert first.client == WAITER
+
+
 def test_taken_as_one_they_wait_while_neither_has_a_call() -> None:
     asked = [
         lock(10, "NFS4ERR_DENIED"), small(20, HOLDER), small(60, HOLDER), lock(70, "NFS4_OK"),

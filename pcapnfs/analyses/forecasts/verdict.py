@@ -355,7 +355,7 @@ def _without(causes: tuple[Cause, ...], pause_s: float) -> str:
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:
     """Name the causes of one client's time."""
-    told = f"{clock.client} waited {units.duration(clock.waited_s)} for calls"
+    told = f"{clock.client} waited {_waited(clock)}"
     return _of_client(clock, told)
 
 
@@ -367,10 +367,15 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
         return None
     first = called[0]
     # One that only mounted may have waited longer.
-    waited = f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
-    # Not for locks and the like, of which the sentence may tell for longer.
-    of_calls = f"longest for calls, {waited}" if first is clocks.each[0] else f"{waited} for calls"
-    begin = f"Of {units.count(clients)} clients {first.client} waited {of_calls}"
+    wall = units.duration(first.budget.wall_s)
+    longest = first is clocks.each[0]
+    if _beside(first):
+        waited = f"{'longest, ' if longest else ''}{_waited(first)}, of {wall}"
+    elif longest:
+        waited = f"longest for calls, {units.duration(first.waited_s)} of {wall}"
+    else:
+        waited = f"{units.duration(first.waited_s)} of {wall} for calls"
+    begin = f"Of {units.count(clients)} clients {first.client} waited {waited}"
     each = (_of_client(first, begin), *(client_verdict(clock) for clock in called[1:]))
     others = None
     if number := clients - len(each):
@@ -386,6 +391,23 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
         clients=each,
         rest=others,
     )
+
+
+def _waited(clock: ClientClock) -> str:
+    """How long a client waited, and what for."""
+    told = [f"{units.duration(clock.waited_s)} for calls", *_beside(clock)]
+    return " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+
+
+def _beside(clock: ClientClock) -> list[str]:
+    """How long it waited for locks and connections, where that is much of all it waited for."""
+    idle, whole = clock.idle, clock.waited_s + clock.beside_s
+    waits = ((idle.locks_s, "for locks"), (idle.unreached_s, "for a connection"))
+    return [f"{units.duration(time_s)} {what}" for time_s, what in waits if time_s > BESIDE * whole]
+
+
+BESIDE = 0.01
+"""Share of what a client waited in all, above which it is told that it was not for calls."""
 
 
 TOLD = 3

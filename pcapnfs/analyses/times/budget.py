@@ -7,6 +7,7 @@ rows of a budget add up to its wall clock, to the nanosecond before they become 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,7 +122,11 @@ def book(calls: Outstanding, given: Shares | None = None) -> Booked:
 
 
 def budgets(
-    calls: Outstanding, booked: Booked | None = None, *, top: int = 0
+    calls: Outstanding,
+    booked: Booked | None = None,
+    *,
+    top: int = 0,
+    beside_s: Mapping[str, float] | None = None,
 ) -> tuple[Budget, tuple[Budget, ...]]:
     """The budget of all clients together, and that of each, who waited longest first.
 
@@ -129,10 +134,15 @@ def budgets(
         calls: What was outstanding when; their span may be a part of the capture's.
         booked: The same, added up, where it is known already.
         top: Clients that get a budget of their own; 0 for all.
+        beside_s: By client, what of its own time it waited for other things than calls, for locks
+            and connections, seconds: who waited longest is told with it.
     """
     added_up = booked or book(calls)
     waited, lengths, counts = added_up.waited_ns, added_up.lengths_ns, added_up.calls
-    order = np.argsort(-waited.sum(axis=1), kind="stable")
+    in_calls = waited.sum(axis=1)
+    beside = np.array([(beside_s or {}).get(client, 0.0) for client in calls.clients], np.float64)
+    own = np.minimum(beside * NANOSECONDS, np.maximum(0, calls.span_ns - in_calls))
+    order = np.argsort(-(in_calls + own), kind="stable")
 
     def budget(client: str | None, which: list[int]) -> Budget:
         number = int(counts[which].sum())

@@ -26,7 +26,7 @@ from pcapnfs.analyses.times.call_times import (
     mostly_resent,
     persistence,
 )
-from pcapnfs.analyses.times.idle_time import IdleTime, divided
+from pcapnfs.analyses.times.idle_time import IdleTime, added_up, divided
 from pcapnfs.analyses.times.long_pauses import long_enough, long_pauses_s
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.shown import round_trip_of, shown
@@ -274,6 +274,11 @@ class ClientClock(Record):
         return {row: float(getattr(self.budget, f"{row}_s")) - self.part(row, rtt) for row in rows}
 
     @property
+    def beside_s(self) -> float:
+        """The part of its own time in which it waited for locks and connections, seconds."""
+        return self.idle.locks_s + self.idle.unreached_s
+
+    @property
     def idle(self) -> IdleTime:
         """The time in which it had no call under way."""
         return divided(
@@ -332,6 +337,10 @@ class ByClient(Record):
     slow_storage: Mapping[str, SlowStorage] = {}
     """Its stable calls for which storage was slow."""
 
+    def beside_s(self) -> Mapping[str, float]:
+        """What of its own time each waited for locks and connections, seconds."""
+        return added_up(self.locked_s, self.unreached_s, self.vain_s)
+
 
 class ClientClocks(Record):
     """The clocks of several clients."""
@@ -339,8 +348,8 @@ class ClientClocks(Record):
     total: Budget
     """All of them added up."""
     each: tuple[ClientClock, ...]
-    """The clock of each, who waited longest first; the first thousand, without those that are told
-    as one (`traffic.OTHERS`)."""
+    """The clock of each, who waited longest (for calls, locks and connections) first; the first
+    thousand, without those that are told as one (`traffic.OTHERS`)."""
     waited_s: float
     """Time in which calls were outstanding, of all clients added up, seconds."""
 
@@ -368,7 +377,7 @@ def client_clocks(
         lacking: The capture lacks so much that calls may have been under way where none is.
         untimed: It does not tell what calls took, and so no round trip.
     """
-    total, own = budgets(calls, booked, top=CLIENTS)
+    total, own = budgets(calls, booked, top=CLIENTS, beside_s=known.beside_s())
     # Under TLS, time without any call that is seen is not the client's own.
     waited = booked.waited_ns.sum(axis=1) / NANOSECONDS
     number = {client: place for place, client in enumerate(calls.clients)}

@@ -6,6 +6,8 @@ apart. Promises that they add up to the time: each takes at most what those befo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pcapnfs.record import Record
 
 
@@ -29,6 +31,15 @@ class IdleTime(Record):
     def unreached_s(self) -> float:
         """For how long it had no connection, whether it got one or not, seconds."""
         return self.connecting_s + self.vain_s
+
+
+def added_up(*waits_s: Mapping[str, float]) -> Mapping[str, float]:
+    """What each client waited for several things, seconds."""
+    found: dict[str, float] = {}
+    for of_one in waits_s:
+        for client, time_s in of_one.items():
+            found[client] = found.get(client, 0.0) + time_s
+    return found
 
 
 def divided(

@@ -8,7 +8,7 @@ budget of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -16,6 +16,7 @@ from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.locks.lock_gaps import LockGaps, lock_gaps
 from pcapnfs.analyses.times import phases as _phases
 from pcapnfs.analyses.times.budget import Booked, Budget, budgets
+from pcapnfs.analyses.times.idle_time import added_up
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.phases import Phase, phases
 from pcapnfs.analyses.wire import slower_path as _slower_path
@@ -47,7 +48,7 @@ class TimeBudget(Record):
     total: Budget
     """All clients together: the sum of their clocks."""
     clients: tuple[Budget, ...]
-    """Each client, the one that waited longest first."""
+    """Each client, the one that waited longest (for calls, locks and connections) first."""
     phases: tuple[Phase, ...]
     """What each of these clients did one after the other, client by client."""
     slower_paths: tuple[SlowerPath, ...] = ()
@@ -87,22 +88,19 @@ def time_budget(
     if top < 0:
         raise UsageError("the number of clients cannot be negative; 0 shows all")
     found = calls or outstanding(trace)
-    total, clients = budgets(found, booked, top=top)
+    locks = lock_gaps(trace, found) if gaps is None else gaps
+    connecting = unreached.unreached_s(trace), unreached.in_vain_s(trace)
+    locked = {each.client: each.time_s for each in locks}
+    total, clients = budgets(found, booked, top=top, beside_s=added_up(locked, *connecting))
     return TimeBudget(
         total=total,
         clients=clients,
         phases=phases(trace, found, [budget.client or "" for budget in clients]),
         slower_paths=slower_paths(trace),
-        lock_gaps=lock_gaps(trace, found) if gaps is None else gaps,
+        lock_gaps=locks,
         stood_still_s=_added_up(tcp_stalls.lost_by_client(trace)),
-        unreached_s=min(sum(_unconnected(trace)), total.client_s),
+        unreached_s=min(sum(added_up(*connecting).values()), total.client_s),
     )
-
-
-def _unconnected(trace: Trace) -> Iterator[float]:
-    """For how long each client had none, between its calls and behind them, seconds."""
-    yield from unreached.unreached_s(trace).values()
-    yield from unreached.in_vain_s(trace).values()
 
 
 def _added_up(by_client: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:

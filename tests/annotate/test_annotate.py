@@ -190,7 +190,9 @@ def test_interfaces_keep_their_names_and_resolution(tmp_path: Path) -> None:
     assert len(set(described[0])) > 2
 
 
-def test_comments_that_are_there_stay_before_ours(tmp_path: Path) -> None:
+def test_comments_that_are_there_stay_before_ours_which_replace_those_of_the_last_time(
+    tmp_path: Path,
+) -> None:
     expected = of_tar()
     first = min(expected)
     capture, out, again = (tmp_path / f"{name}.pcapng" for name in ("had", "out", "again"))
@@ -198,7 +200,8 @@ def test_comments_that_are_there_stay_before_ours(tmp_path: Path) -> None:
     annotated(out, capture)
     assert comments(out) == expected | {first: ["mine", *expected[first]], 2: ["ours"]}
     annotated(again, out)
-    assert comments(again)[first] == ["mine", *expected[first], *expected[first]]
+    assert comments(again)[first] == ["mine", *expected[first]]
+    assert comments(again) == comments(out)
 
 
 def test_a_damaged_file_is_annotated_up_to_there(tmp_path: Path) -> None:

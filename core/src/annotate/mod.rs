@@ -3,7 +3,8 @@
 //! Takes capture files and comments by frame number; gives a pcapng file with the same packets in the same order,
 //! so that frames have the numbers that the decode gave them. Packets keep their bytes, lengths, times with their
 //! resolution, and interfaces with their names; options of packets that a file has already, comments among them,
-//! come before the new ones. What stands between the packets (names of hosts, secrets of TLS) is not taken over.
+//! come before the new ones, which replace those that were written here before. What stands between the packets
+//! (names of hosts, secrets of TLS) is not taken over.
 //!
 //! Promises: the files are read once as a stream; memory is one packet, the comments, and an entry for each
 //! interface up to [`INTERFACE_LIMIT`]. A file that breaks off gives every packet before that.
@@ -34,6 +35,9 @@ pub const COMMENT_LIMIT: usize = 16 << 10;
 const PACKETS_PER_TURN: u64 = 1 << 16;
 
 const OPT_COMMENT: u16 = 1;
+
+/// What the comments begin with that are written here: annotated once more, a capture has those of the last time.
+const MARK: &[u8] = b"pcapnfs ";
 
 /// What was done.
 #[derive(Clone, Debug, Default)]
@@ -146,7 +150,8 @@ impl Writer {
         let interface = self.interface(reader, details.interface)?;
         self.options.clear();
         for (code, value) in details.options() {
-            if self.options.len() + value.len() <= OPTIONS_LIMIT {
+            let ours = code == OPT_COMMENT && value.starts_with(MARK);
+            if !ours && self.options.len() + value.len() <= OPTIONS_LIMIT {
                 option(&mut self.options, code, &value);
             }
         }

@@ -137,6 +137,20 @@ fn interfaces_options_and_comments_stay_and_new_ones_follow() {
 }
 
 #[test]
+fn comments_of_the_last_time_are_replaced() {
+    let folder = Folder::new("again");
+    let file = [section(), interface(1, &[]), packet(0, 1, b"1", &[]), packet(0, 2, b"2", &[])].concat();
+    let old = [(1, "pcapnfs slow call 1 of 2"), (2, "pcapnfs note a"), (2, "pcapnfs-like, of another")];
+    let (_, once) = folder.annotated(&[folder.file("in", &file)], &old);
+    let again = folder.file("again", &fs::read(once).unwrap());
+    let (report, out) = folder.annotated(&[again], &[(1, "pcapnfs slow call 1 of 1")]);
+    assert_eq!(report.comments, 1);
+    let comments: Vec<_> = read(&out).into_iter().map(|told| told.5).collect();
+    let comment = |text: &str| vec![(1, text.as_bytes().to_vec())];
+    assert_eq!(comments, [comment("pcapnfs slow call 1 of 1"), comment("pcapnfs-like, of another")]);
+}
+
+#[test]
 fn pcap_keeps_its_resolution_and_files_are_merged_in_order_of_time() {
     let folder = Folder::new("merge");
     let late = folder.file("late", &pcap(0xa1b2_3c4d, &[(3, b"c"), (5, b"e")]));

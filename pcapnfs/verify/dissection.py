@@ -267,15 +267,25 @@ _BELOW = frozenset(
 """Protocols of which one line is given unless all is asked for."""
 
 
+WRAPPER = "fake-field-wrapper"
+"""What tshark puts around lines that belong to no protocol."""
+
+
 def _lines(element: Element, depth: int, *, deep: bool) -> Iterator[Line]:
     """A field and what is below it, as Wireshark's window would unfold it."""
     if element.get("hide") == "yes":
         return
     name = element.get("name") or ""
+    if name == WRAPPER:
+        # It says nothing, and may hold what a message was put together of.
+        if deep:
+            for child in element:
+                yield from _lines(child, depth, deep=True)
+        return
     text = element.get("showname") or element.get("show") or name
     if len(text) > LINE_LIMIT:
         text = text[: LINE_LIMIT - 1] + "…"
-    yield Line(depth, "" if name == "fake-field-wrapper" else name, text)
+    yield Line(depth, name, text)
     if deep:
         for child in element:
             yield from _lines(child, depth + 1, deep=True)

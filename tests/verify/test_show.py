@@ -11,7 +11,7 @@ import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.synth.builder import Conversation, nfs3
-from pcapnfs.verify.dissection import CALLS_LIMIT, LINE_LIMIT, READS, Shown, show
+from pcapnfs.verify.dissection import CALLS_LIMIT, LINE_LIMIT, READS, WRAPPER, Shown, show
 from tests.decoded import MS, T
 from tests.oracles.tshark import require_tshark
 from tests.unit.rows import ROOT
@@ -129,7 +129,11 @@ def test_a_frame_in_the_middle_of_a_message_belongs_to_it(tmp_path: Path) -> Non
     path = talk.capture().write(tmp_path / "long.pcap")
     result = shown(path, frame=3)
     assert [told.frame for told in result.readings[0].messages] == [6, 7]
-    assert max(len(line.text) for line in result.readings[0].messages[0].lines) <= LINE_LIMIT
+    lines = result.readings[0].messages[0].lines
+    assert max(len(line.text) for line in lines) <= LINE_LIMIT
+    assert not [line for line in lines if "fake-field" in line.text or line.field == WRAPPER]
+    (reassembled,) = [line for line in lines if "Reassembled TCP Segments" in line.text]
+    assert reassembled.depth == 0
 
 
 def test_a_frame_that_does_not_exist_is_refused() -> None:

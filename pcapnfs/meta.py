@@ -22,7 +22,7 @@ class CaptureFile(Record):
     path: str
     """As it was named; `-` is standard input."""
     format: str
-    """pcap, pcapng …, and how it was compressed."""
+    """pcap, pcapng …, and how it was compressed; empty of a file that ends before it tells."""
     link_types: tuple[str, ...]
     """Link types of its interfaces."""
     packets: int

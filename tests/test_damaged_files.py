@@ -17,6 +17,7 @@ import pcapnfs
 from pcapnfs import summarize
 from pcapnfs.analyses.captured.capture import Capture, capture
 from pcapnfs.analyses.captured.trust import Trust, trust
+from pcapnfs.cli.app import run
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
 from pcapnfs.synth.builder.damage import snap as cut_short
 from pcapnfs.verify.verification import verify
@@ -247,3 +248,19 @@ def test_tshark_gets_what_was_found(tmp_path: Path) -> None:
             result = verify(trace, [str(path)])
             assert (result.unexplained, result.stopped) == (0, None)
             assert result.tshark_calls == result.calls == trace.meta.calls
+
+
+def test_an_empty_file_of_a_rotation_is_told_and_the_others_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "run.pcap1"
+    empty.touch()
+    with pcapnfs.open([PCAP, empty]) as with_it, pcapnfs.open(PCAP) as without:
+        beside, alone = summarize(with_it), summarize(without)
+    told = f"{empty}: an empty file, as a full disk leaves it; everything else was read"
+    assert beside.capture.damage == (told,)
+    assert beside.capture.format == alone.capture.format
+    assert (beside.trust.damaged_files, beside.trust.complete) == (1, False)
+    assert beside.operations == alone.operations
+    assert run(["summarize", str(empty)]) == 1
+    assert "did the capture run, and with the rights to capture?" in capsys.readouterr().err

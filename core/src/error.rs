@@ -135,6 +135,9 @@ impl ReadError {
         match self {
             Self::Io { source, .. } => format!("{}; everything before that was read", plain(source)),
             Self::Format { what, .. } => what.clone(),
+            Self::Empty { .. } => {
+                "an empty file, as a full disk leaves it; everything else was read".to_owned()
+            }
             Self::Damaged { what, offset, unpacked, packet, resumed, .. } => {
                 let first = damage(what, *offset, *unpacked, *packet);
                 match resumed {
@@ -154,6 +157,12 @@ impl ReadError {
             }
             _ => 0,
         }
+    }
+
+    /// Whether it is a capture that ends before any packet: empty, or cut off within its own header. What
+    /// other files of a rotation hold is no worse for it.
+    pub(crate) fn ends_at_once(&self) -> bool {
+        matches!(self, Self::Empty { .. } | Self::Damaged { packet: 0, .. })
     }
 
     /// The same damage, behind which the file was taken up again.
@@ -233,6 +242,14 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
         /// What the file is instead, and what to do.
+        what: String,
+    },
+    /// The file holds nothing at all. The text asks what may have gone wrong.
+    #[error("{path}: {what}")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// That it is empty, and what to look at.
         what: String,
     },
     /// The file breaks off or contradicts itself at a byte; packets before it were delivered, and those

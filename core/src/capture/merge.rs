@@ -10,7 +10,8 @@
 //! set back by: times are counted on.
 //!
 //! Promises: each file is read once but for its first packet; standard input and pipes, which can
-//! be opened only once, stay open from the start. A file that breaks off ends its part alone.
+//! be opened only once, stay open from the start. A file that breaks off ends its part alone, also within
+//! its own header, or before it.
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,8 @@ pub enum Next<'a> {
 struct Input {
     path: PathBuf,
     reader: Option<Reader>,
+    /// Why it has none: the file ends before any packet.
+    fault: Option<ReadError>,
     /// Time of its first packet. Without one it is read at once, to find its end.
     first_ns: Option<i64>,
     /// Bytes read of it, once it was closed.
@@ -64,15 +67,23 @@ pub struct Merge {
 impl Merge {
     /// Looks at each file's beginning, and puts them in order of their first packets.
     ///
-    /// Errors: those of [`Reader::open`], for any of the files.
+    /// Errors: those of [`Reader::open`], for any of the files; where one ends before any packet, only if
+    /// there is no other.
     pub fn open(paths: &[PathBuf]) -> Result<Self, ReadError> {
         let alone = paths.len() == 1;
         let mut inputs = Vec::with_capacity(paths.len());
         for path in paths {
-            let mut reader = Reader::open(path)?;
-            let first_ns = if alone { None } else { reader.next_time_ns() };
-            let kept = alone || !path.is_file();
-            inputs.push(Input { path: path.clone(), reader: kept.then_some(reader), first_ns, consumed: 0 });
+            let (mut reader, fault) = match Reader::open(path) {
+                Ok(reader) => (Some(reader), None),
+                Err(error) if error.ends_at_once() => (None, Some(error)),
+                Err(error) => return Err(error),
+            };
+            let first_ns = if alone { None } else { reader.as_mut().and_then(Reader::next_time_ns) };
+            let reader = reader.filter(|_| alone || !path.is_file());
+            inputs.push(Input { path: path.clone(), reader, fault, first_ns, consumed: 0 });
+        }
+        if inputs.iter().all(|input| input.fault.is_some()) {
+            inputs.first_mut().and_then(|input| input.fault.take()).map_or(Ok(()), Err)?;
         }
         inputs.sort_by_key(|input| input.first_ns);
         let total = paths.iter().map(|path| size_of(path)).sum();
@@ -214,6 +225,7 @@ impl Merge {
 
     fn begin(&mut self, index: usize) -> Result<(), ReadError> {
         let Some(input) = self.inputs.get_mut(index) else { return Ok(()) };
+        input.fault.take().map_or(Ok(()), Err)?;
         let opened = match input.reader.take() {
             Some(reader) => reader,
             None => Reader::open(&input.path)?,

@@ -29,8 +29,10 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
         window.broken().map_or(Ok(()), Err)?;
     }
     window.ensure(TAR.end)?;
-    let what = advice(window.ahead());
-    Err(Fault::Format(match compression {
+    let ahead = window.ahead();
+    let fault = if ahead.is_empty() { Fault::Empty } else { Fault::Format };
+    let what = advice(ahead);
+    Err(fault(match compression {
         Compression::None => what,
         compression => format!("compressed with {compression}, and inside: {what}"),
     }))

@@ -226,7 +226,7 @@ fn drain(mut reader: Reader) -> (Vec<Expected>, Option<ReadError>) {
 
 fn refusal(file: &[u8]) -> String {
     match open(file.to_vec()) {
-        Err(ReadError::Format { what, .. }) => what,
+        Err(ReadError::Format { what, .. } | ReadError::Empty { what, .. }) => what,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("opened"),
     }

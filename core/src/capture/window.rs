@@ -18,6 +18,8 @@ const WINDOW: usize = 256 << 10;
 pub(super) enum Fault {
     Io(io::Error),
     Format(String),
+    /// There is nothing in it.
+    Empty(String),
     /// It contradicts itself.
     Damaged(Place),
     /// It breaks off.
@@ -39,6 +41,7 @@ impl Fault {
         match self {
             Self::Io(source) => ReadError::Io { path, source },
             Self::Format(what) => ReadError::Format { path, what },
+            Self::Empty(what) => ReadError::Empty { path, what },
             Self::Damaged(place) | Self::Ended(place) => {
                 let Place { what, offset, unpacked } = place;
                 ReadError::Damaged { path, what, offset, unpacked, packet: packets, resumed: None }

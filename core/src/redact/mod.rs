@@ -138,7 +138,10 @@ pub fn redact(
 fn common(paths: &[PathBuf]) -> Result<(Container, LinkType), ReadError> {
     let mut found = None;
     for path in paths {
-        let reader = Reader::open(path)?;
+        let reader = match Reader::open(path) {
+            Err(error) if error.ends_at_once() => continue,
+            opened => opened?,
+        };
         let Container::Pcap { nanoseconds, .. } = reader.format().container else {
             return Ok((Container::Pcapng, LinkType::ETHERNET));
         };

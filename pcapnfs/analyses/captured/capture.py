@@ -104,7 +104,7 @@ def capture(trace: Trace) -> Capture:
     return Capture(
         files=tuple(file.path for file in meta.files),
         streams=meta.streams,
-        format=", ".join(_distinct(file.format for file in meta.files)) or None,
+        format=", ".join(_distinct(file.format for file in meta.files if file.format)) or None,
         link_types=_distinct(name for file in meta.files for name in file.link_types),
         packets=sum(file.packets for file in meta.files),
         packet_kinds=dict(meta.packets),

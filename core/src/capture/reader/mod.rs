@@ -58,7 +58,8 @@ impl Reader {
     /// Opens a capture file by its first bytes; the path `-` is standard input.
     ///
     /// Errors: [`ReadError::Io`] where the operating system refuses, [`ReadError::Format`] where the
-    /// file is something else, [`ReadError::Damaged`] where it ends within its own header.
+    /// file is something else, [`ReadError::Empty`] where it holds nothing, [`ReadError::Damaged`] where it
+    /// ends within its own header.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::of_source(path, Source::open(path)?)
     }

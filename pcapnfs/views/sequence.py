@@ -42,6 +42,10 @@ BAR_CELLS = 12
 STABLE_CELL, OTHER_CELL = "█", "░"
 """What bars are made of."""
 
+LONG_GAP_S, LONG_GAP = 1.0, "▸ "
+"""Gaps from that length on, seconds, and their mark: of calls without think time between them a
+thousand fit into it."""
+
 NAMES_SHOWN = 8
 """Names of a file that are told; the rest is counted."""
 
@@ -50,14 +54,14 @@ _COLUMNS = (
     Column("at", 3),
     Column("gap"),
     Column("time"),
-    Column("", 1, align="left"),
+    Column("", 2, align="left"),
     Column("call", align="left"),
     Column("offset", 5),
     Column("length", 2),
     Column("asked for", 4, align="left"),
     Column("status", 1, align="left"),
     Column("sent", 6),
-    Column("client", 7, align="left"),
+    Column("client", 1, align="left"),
     Column("uid", 8),
     Column("name", 9, align="left", least=12),
 )
@@ -114,7 +118,8 @@ def _file(file: FileSequence) -> list[RenderableType]:
         return parts
     longest = max((step.srt_s or 0.0 for step in file.steps), default=0.0)
     own = file.path.rpartition("/")[2]
-    rows = (_row(step, longest, own, several=len(askers) > 1) for step in file.steps)
+    several = [len(set(each)) > 1 for each in zip(*askers, strict=True)]
+    rows = (_row(step, longest, own, *several) for step in file.steps)
     parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound), naming=True))
     if hidden := max(0, file.calls - len(file.steps)):
         more = units.counted(hidden, "more call")
@@ -152,8 +157,11 @@ def _name(name: KnownName) -> str:
     return text
 
 
-def _row(step: Step, longest: float, own: str, *, several: bool) -> list[str]:
-    """The cells of a step; the file's own name is told above them all."""
+def _row(step: Step, longest: float, own: str, clients: bool, users: bool) -> list[str]:
+    """The cells of a step.
+
+    The file's own name is told above them all, and so is who it was where it was always the same.
+    """
     first = step.call_first_frame
     last = step.reply_frame if step.reply_frame is not None else step.call_frame
     data = _main(step)
@@ -170,7 +178,7 @@ def _row(step: Step, longest: float, own: str, *, several: bool) -> list[str]:
     return [
         frames(first, last),
         units.duration(step.start_s),
-        "" if step.gap_s is None else units.duration(step.gap_s),
+        _gap(step),
         "no reply" if step.srt_s is None else units.duration(step.srt_s),
         bar(step.srt_s or 0.0, longest, stable=step.stability == "stable"),
         escape(step.step),
@@ -179,10 +187,17 @@ def _row(step: Step, longest: float, own: str, *, several: bool) -> list[str]:
         asked,
         escape(step.status or ""),
         f"{step.transmissions}×" if step.transmissions > 1 else "",
-        escape(step.client) if several else "",
-        str(step.uid) if several and step.uid is not None else "",
+        escape(step.client) if clients else "",
+        str(step.uid) if users and step.uid is not None else "",
         name,
     ]
+
+
+def _gap(step: Step) -> str:
+    """The gap before a step, marked where it is long."""
+    if step.gap_s is None:
+        return ""
+    return f"{LONG_GAP if step.gap_s >= LONG_GAP_S else ''}{units.duration(step.gap_s)}"
 
 
 def bar(value: float, longest: float, *, stable: bool) -> str:
@@ -204,8 +219,18 @@ def _length(data: Operation) -> str:
         return f"to {units.size(data.set_size_bytes)}"
     if data.done_bytes is not None and data.requested_bytes not in (None, data.done_bytes):
         return f"{units.size(data.done_bytes)} of {units.size(data.requested_bytes)}"
+    if data.op in LOCKS and data.requested_bytes in TO_END:
+        return "to end"
     length = data.done_bytes if data.done_bytes is not None else data.requested_bytes
     return "" if length is None else units.size(length)
+
+
+LOCKS = frozenset(("LOCK", "LOCKT", "LOCKU", "TEST", "UNLOCK", "CANCEL", "GRANTED", "NM_LOCK"))
+"""Operations on ranges of a file, of NFSv4 and of the lock manager."""
+
+TO_END = (0, 2**64 - 1)
+"""Lengths of a range that reaches to the end of the file, however long that gets: of the lock
+manager (NLM), and of NFSv4 (RFC 8881, 18.10), which knows no empty range."""
 
 
 def _compound(step: Step) -> list[Text]:

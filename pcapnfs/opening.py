@@ -434,6 +434,34 @@ def _demand_once(
                 )
 
 
+def on_both_sides(before: Sequence[PathLike], after: Sequence[PathLike]) -> tuple[str, str] | None:
+    """What holds the same capture before and after, by its digest; None where nothing does.
+
+    Args:
+        before: Captures and traces.
+        after: The same.
+    """
+    first = dict(_known(before))
+    for path, digest in ((name, digest) for digest, name in _known(after)):
+        if digest in first:
+            return first[digest], path
+    return None
+
+
+def _known(paths: Sequence[PathLike]) -> Iterator[tuple[Digest, str]]:
+    """The digests of captures, and of those that traces were made of, each with what is named."""
+    for path in [os.fspath(each) for each in paths]:
+        if store.is_trace(path):
+            parts = store.read(path, decoding.tables())
+            found = [source.digest for part in parts for source in part.sources]
+        else:
+            try:
+                found = [digests.of(path)]
+            except OSError:
+                continue  # It was read before, and is gone.
+        yield from ((digest, path) for digest in found if digest is not None)
+
+
 def _is(path: str, digest: Digest) -> bool:
     """Whether a file is the capture that has this digest.
 

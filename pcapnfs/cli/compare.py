@@ -11,6 +11,7 @@ import typer
 from pcapnfs import views
 from pcapnfs.cli import files, options, output
 from pcapnfs.errors import UsageError
+from pcapnfs.text import escape
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison
@@ -77,7 +78,7 @@ def compare(
 
     Example: pcapnfs compare sync.pcap async.pcap
     """
-    from pcapnfs import placement, rewriting, usage
+    from pcapnfs import opening, placement, rewriting, usage
     from pcapnfs.comparison import comparing, side
 
     if to is not None:
@@ -97,6 +98,10 @@ def compare(
             return side.gather(trace, values=values)
 
     result = comparing.of_sides(gathered(first), gathered(second), top=top)
+    if (same := opening.on_both_sides(first, second)) is not None:
+        one, other = map(escape, same)
+        twice = f"{one} is on both sides" if one == other else f"{one} and {other} are one capture"
+        output.tell(f"{twice}: of what it holds nothing can have changed")
     if to is not None:
         pieces = _written(result, to)
         if str(to) == placement.STANDARD_OUTPUT:

@@ -95,3 +95,18 @@ def test_standard_input_is_one_of_both(capsys: Printed) -> None:
 def test_a_negative_number_of_files_is_refused() -> None:
     with pcapnfs.open([BEFORE]) as trace, pytest.raises(pcapnfs.UsageError):
         pcapnfs.compare(trace, trace, top=-1)
+
+
+def test_that_both_sides_are_one_capture_is_told(tmp_path: Path, capsys: Printed) -> None:
+    copy, trace = tmp_path / "copy.pcap", tmp_path / "before.nfstrace"
+    copy.write_bytes(Path(BEFORE).read_bytes())
+    pcapnfs.decode(BEFORE, trace)
+    for after, told in [
+        (BEFORE, f"{BEFORE} is on both sides"),
+        (str(copy), f"{BEFORE} and {copy} are one capture"),
+        (str(trace), f"{BEFORE} and {trace} are one capture"),
+    ]:
+        assert run(["compare", BEFORE, after]) == 0
+        assert f"{told}: of what it holds nothing can have changed" in capsys.readouterr().err
+    assert run(["compare", BEFORE, AFTER]) == 0
+    assert "nothing can have changed" not in capsys.readouterr().err

@@ -78,8 +78,11 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def sweep(target: Path) -> None:
-    """Remove leftovers of earlier attempts to write the target, and old targets nobody reads."""
-    temporary.sweep(target.absolute().parent, _prefix(target))
+    """Remove leftovers beside the target of attempts to write it or another, and old targets.
+
+    Nobody may ever write the same one again. Those that are still written or read stay.
+    """
+    temporary.sweep(target.absolute().parent, ".", containing=UNFINISHED)
 
 
 def _prefix(target: Path) -> str:

@@ -93,11 +93,21 @@ def scratch() -> Iterator[Path]:
         held.remove()
 
 
-def sweep(parent: Path | None = None, prefix: str = PREFIX) -> None:
-    """Remove the directories that processes of this user left behind when they were killed."""
+def sweep(parent: Path | None = None, prefix: str = PREFIX, *, containing: str = "") -> None:
+    """Remove the directories that processes of this user left behind when they were killed.
+
+    Args:
+        parent: Where they are; None: where temporary files are.
+        prefix: What their names begin with.
+        containing: What their names contain.
+    """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     try:
-        found = [entry for entry in os.scandir(place) if entry.name.startswith(prefix)]
+        found = [
+            entry
+            for entry in os.scandir(place)
+            if entry.name.startswith(prefix) and containing in entry.name
+        ]
     except OSError:
         return  # It cannot be listed: what is there was not left by us.
     for entry in found:

@@ -327,6 +327,20 @@ def test_a_signal_leaves_no_trace_and_keeps_the_old(
         shutil.rmtree(stored.parent / "taken.nfstrace")
 
 
+def test_what_a_killed_decode_left_is_removed_by_one_of_another_name(tmp_path: Path) -> None:
+    left, alive = (
+        temporary.make(tmp_path, f".{name}.nfstrace{placement.UNFINISHED}") for name in "bc"
+    )
+    os.close(left.descriptor)  # As the system does when the process ends.
+    kept = tmp_path / ".d.nfstrace.unfinished"
+    kept.mkdir()
+    pcapnfs.decode(SAMPLES / "k61-walk-v3.pcap", tmp_path / "a.nfstrace")
+    assert not left.path.exists()
+    assert alive.path.is_dir()
+    assert kept.is_dir()
+    alive.remove()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("command", ["decode", "summarize"])
 def test_a_signal_ends_a_command_whose_pipe_is_silent(

@@ -47,10 +47,10 @@ _TRIPS = (
     Column("calls", 2),
     Column("captured", align="left"),
     Column("to client"),
-    Column("by", 3, align="left"),
+    Column("by (client)", 3, align="left"),
     Column("to server"),
-    Column("by", 3, align="left"),
-    Column("times as long", 4),
+    Column("by (server)", 3, align="left"),
+    Column("longer half", 4),
 )
 
 _USES = (
@@ -72,7 +72,7 @@ _LOSSES = (
     Column("client resent"),
     Column("server resent"),
     Column("calls resent", 2),
-    Column("disordered", 3),
+    Column("out of order", 3),
     Column("missing", 3),
     Column("client shut", 1),
     Column("server shut", 1),
@@ -302,8 +302,13 @@ def _trip(trip: RoundTrip) -> list[str]:
         trip_source(trip.client_side),
         trip_time(trip.server_side),
         trip_source(trip.server_side),
-        units.number(trip.ratio),
+        _longer(trip),
     ]
+
+
+def _longer(trip: RoundTrip) -> str:
+    """How many times as long as the other the longer half is."""
+    return units.UNKNOWN if trip.ratio is None else f"{units.number(trip.ratio)}× the other"
 
 
 def trip_time(half: Half) -> str:

@@ -20,6 +20,9 @@ NO_ADDRESSES = ("failed to map segment", "Cannot allocate memory", "can't start 
 """What the dynamic linker, and Python, say where a library or the stack of a thread does not fit
 into what `ulimit -v` allows."""
 
+NOT_ALLOCATED = "bad allocation"
+"""What the database says where the system gave it no memory at all, as the C++ library has it."""
+
 OWN_LIMIT = " used)"
 """What DuckDB says of how much it has where that is its own limit, and not the system's."""
 
@@ -85,6 +88,8 @@ def of_database(message: str) -> str:
         return f"{what}; a larger --memory may do"
     if "Out of Memory" in whole:
         return f"{what}; {_advice()}"
+    if NOT_ALLOCATED in whole:
+        return f"there is not enough memory; {_advice()}"
     return what
 
 

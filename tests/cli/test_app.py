@@ -575,6 +575,10 @@ NONE_ALLOCATED = "Out of Memory Error: ArrowBuffer: failed to allocate 8388608 b
             duckdb.InvalidInputException(f"C Data error: -1. Producer error: {NONE_ALLOCATED}"),
             f"the database gave up: {NONE_ALLOCATED}",
         ),
+        (
+            duckdb.Error("bad allocation"),
+            "the database gave up: there is not enough memory",
+        ),
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
 )

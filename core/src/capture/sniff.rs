@@ -89,6 +89,7 @@ const KNOWN: &[(&[u8], &str)] = &[
     (b"\x1f\x9d", "a file packed by compress; decompress it first: uncompress FILE"),
     (b"PK\x03\x04", "a zip archive; unpack it first: unzip FILE"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first: 7z x FILE"),
+    (b"{\n \"format\": \"nfstrace\"", "a part of a trace; name the directory that it is in"),
     (b"PAR1", "a Parquet table; name the directory of the trace it belongs to"),
     (b"\x7fELF", "a program, not a capture"),
     (b"version https://git-lfs", "a Git LFS pointer; fetch the capture itself first: git lfs pull"),

@@ -1135,6 +1135,7 @@ fn what_is_no_capture_is_named() {
         (b"\xd4", "not a capture that is read"),
         ("Zeit, Größe\n".as_bytes(), "a text file"),
         (b"\n  {\"packets\": 3}", "a JSON file"),
+        (b"{\n \"format\": \"nfstrace\",\n", "a part of a trace; name the directory that it is in"),
         (b"<!DOCTYPE html><html>", "an HTML page"),
         (b"<?xml version=\"1.0\"?><pdml>", "an XML file"),
         (b"snoop\0\0\0\0\0\0\x04\0\0\0\x04", "a snoop file of version 4, not 2"),

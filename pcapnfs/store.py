@@ -101,9 +101,12 @@ class Stored(Record):
     """Another path to it, which stays when its name is given to another, or which the database can
     be told of."""
 
+    told_as: str | None = None
+    """What people call it, as it was named; None: its directory."""
+
     def file(self, table: str) -> Path:
         """Where a table is, for people."""
-        return self.directory / _file(table)
+        return Path(self.told_as or self.directory) / _file(table)
 
     def reachable(self, table: str) -> Path:
         """Where a table is read."""
@@ -380,6 +383,7 @@ def _part(
     _demand_columns(path, tool, columns, tables)
     stored = Stored(
         directory=Path(path).absolute(),
+        told_as=path,
         columns=columns,
         meta=_sound(meta.parse(json.dumps(document["decoder"]))),
         sources=tuple(_source(source) for source in document["captures"]),
@@ -425,7 +429,7 @@ def _demand_whole(stored: Stored, table: str, told: Mapping[str, Any]) -> None:
     The footer says where columns are, how many values they have and which: a bit of it that is
     flipped may leave rows out, and nothing else would tell.
     """
-    named = f"{stored.directory}: {_file(table)}"
+    named = f"{stored.told_as or stored.directory}: {_file(table)}"
     size = _counted(told["bytes"], COUNTS)
     try:
         told_of = stored.reachable(table).stat()

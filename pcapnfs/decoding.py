@@ -143,7 +143,9 @@ def decode(
 def _demand_captures(captures: Sequence[str]) -> None:
     """Refuse a trace that is named in place of a capture."""
     if stored := next(filter(store.is_trace, captures), None):
-        raise UsageError(f"{stored} is a trace; it is named beside others as it is")
+        raise UsageError(
+            f"{stored} is decoded already; name it in any command as it is, alone or beside others"
+        )
 
 
 def _demand_target(target: PathLike, *, force: bool) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcapnfs import temporary
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import WriteError
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -57,7 +57,7 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
     removed is for the caller to decide.
 
     Raises:
-        UsageError: Without `replace`, the target has come into being meanwhile.
+        WriteError: Without `replace`, the target has come into being meanwhile.
         OSError: The directory cannot be made there, or something could not be written.
     """
     target = target.absolute()
@@ -197,7 +197,7 @@ def _exchange(fresh: Path, target: Path, *, replace: bool) -> temporary.Held | N
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise
         if not replace:
-            raise UsageError(f"{target}: another process has made it in the meantime") from error
+            raise WriteError(f"{target}: another process has made it in the meantime") from error
     else:
         return None
     if _swapped(fresh, target):

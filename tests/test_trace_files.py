@@ -214,11 +214,11 @@ def test_a_trace_that_came_in_the_meantime_is_kept(stored: Path, tmp_path: Path)
     def meanwhile(_: object) -> None:
         stored.rename(target)
 
-    with pytest.raises(UsageError, match="in the meantime"):
+    with pytest.raises(WriteError, match="in the meantime"):
         pcapnfs.decode(SAMPLES[0], target, accept=meanwhile)
     assert calls(target) > 0
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
-    with pytest.raises(UsageError, match="is a trace"):
+    with pytest.raises(UsageError, match="is decoded already"):
         pcapnfs.decode(target, tmp_path / "c.nfstrace")
 
 
@@ -334,7 +334,7 @@ def test_what_a_killed_decode_left_is_removed_by_one_of_another_name(tmp_path: P
     os.close(left.descriptor)  # As the system does when the process ends.
     kept = tmp_path / ".d.nfstrace.unfinished"
     kept.mkdir()
-    pcapnfs.decode(SAMPLES / "k61-walk-v3.pcap", tmp_path / "a.nfstrace")
+    pcapnfs.decode(SAMPLES[0], tmp_path / "a.nfstrace")
     assert not left.path.exists()
     assert alive.path.is_dir()
     assert kept.is_dir()
@@ -879,3 +879,12 @@ def test_a_capture_that_goes_while_it_is_decoded_is_called_gone(tmp_path: Path, 
     said = f"{capture}, which {target} was made of, was gone when that was written"
     with pcapnfs.open(target) as trace, pytest.raises(CaptureError, match=re.escape(said)):
         trace.captures()
+
+
+def test_a_missing_table_is_told_by_the_path_that_was_named(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (stored / "notes.parquet").unlink()
+    monkeypatch.chdir(stored.parent)
+    with pytest.raises(CaptureError, match=f"^{stored.name}: notes.parquet is missing"):
+        pcapnfs.open(stored.name)

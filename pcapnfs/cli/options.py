@@ -41,6 +41,16 @@ Captures = Annotated[
         readable=False,
     ),
 ]
+CapturesOrTraces = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="CAPTURE...",
+        help="Capture files that belong together: pcap, pcapng, snoop or iptrace, may be "
+        "compressed; - is standard input. Or traces of them.",
+        show_default=False,
+        readable=False,
+    ),
+]
 CapturesOrLast = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -75,8 +85,8 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory limit, such as 512M or 4G (at least 128M), beyond which the disk is used; "
-        "default: half of what is free.",
+        help="Memory limit, such as 512M or 4G (at least 128M), beyond which the disk is used, and "
+        "up to 150M more for a while; default: half of what is free.",
         show_default=False,
     ),
 ]

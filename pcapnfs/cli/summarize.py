@@ -7,7 +7,7 @@ from pcapnfs.cli import options, output
 
 
 def summarize(
-    captures: options.Captures,
+    captures: options.CapturesOrTraces,
     threshold: options.Thresholds = None,
     config: options.Config = None,
     json: options.Json = False,

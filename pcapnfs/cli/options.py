@@ -45,8 +45,8 @@ CapturesOrTraces = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help="Capture files that belong together: pcap, pcapng, snoop or iptrace, may be "
-        "compressed; - is standard input. Or traces of them.",
+        help=f"Capture files that belong together: {READ}; - is standard input. Or traces of "
+        "them.",
         show_default=False,
         readable=False,
     ),

@@ -665,6 +665,12 @@ def test_locks_are_not_told_where_they_cost_about_as_much(
             "longer for a while than otherwise",
         ),
         (
+            "slower_path",
+            "The path to the server became longer, and stayed so",
+            "path",
+            "longer for a while than otherwise",
+        ),
+        (
             "grace_period",
             "Clients wait for the grace period of a",
             "grace",

@@ -19,7 +19,7 @@ from pcapnfs.comparison.cause import Cause, once
 from pcapnfs.comparison.changed_windows import window
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.confidence import Confidence
-from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER
+from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER, STAYED
 from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
 from pcapnfs.record import Record
 from pcapnfs.text import sentences
@@ -90,8 +90,8 @@ class OneSided(Record):
     """What its absence does."""
     confidence: Confidence
     """How sure the two are."""
-    ending: str = ""
-    """What the finding's title ends with."""
+    endings: tuple[str, ...] = ("",)
+    """What the finding's title ends with, one of them."""
 
     def is_told(self, found: Finding, side: Side) -> bool:
         """Whether a finding says so, and that it took time which is worth a word."""
@@ -100,7 +100,7 @@ class OneSided(Record):
             and not _few_lost(found, side)
             and bool(found.cost_s)
             and found.severity != "note"
-            and found.title.endswith(self.ending)
+            and found.title.endswith(self.endings)
         )
 
 
@@ -128,14 +128,14 @@ def _might_tell(found: Finding, mine: Side, other: Side) -> bool:
 
 
 ONE_SIDED = (
-    OneSided("path", "slower_path", "a link was full", "no link was full", "possible", FULL),
+    OneSided("path", "slower_path", "a link was full", "no link was full", "possible", (FULL,)),
     OneSided(
         "path",
         "slower_path",
         "longer for a while than otherwise",
         "as long all along",
         "likely",
-        LONGER,
+        (LONGER, STAYED),
     ),
     OneSided("loss", "tcp_loss", "TCP sends segments again", "none that cost time", "likely"),
     OneSided("loss", "rdma_loss", "RDMA sends packets again", "none that cost time", "likely"),

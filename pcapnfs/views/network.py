@@ -267,6 +267,13 @@ def _slow_evidence(path: SlowerPath, *, named: bool) -> str:
             f"{units.counted(path.late_calls, 'call')} that the {path.side} had not received when "
             f"it acknowledged less; {path.confidence}."
         )
+    if path.late_replies:
+        return (
+            f"{_when(path)}, to the {path.side}{whose}: "
+            f"{units.counted(path.late_replies, 'small reply', 'small replies')} that came "
+            f"{units.duration(path.back_s or 0.0)} later than others after the {path.side} had "
+            f"sent them, by its clock; {path.confidence}."
+        )
     told = []
     if path.acks:
         undelayed = f" ({units.count(path.undelayed)} not delayed)"

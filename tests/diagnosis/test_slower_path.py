@@ -48,6 +48,24 @@ def test_what_late_calls_cost_is_no_guess_where_their_reason_is_one() -> None:
     assert seen.severity == "warning"
 
 
+def test_replies_that_came_late_are_told_by_the_servers_clock() -> None:
+    late = replace(
+        LONGER, acks=0, turns=0, full=0, soon=0, late_replies=410, back_s=0.03, stays=True
+    )
+    (seen,) = seen_by(RULE, nothing(slower_paths=(late,)))
+    assert seen.title == "The path to the server became longer, and stayed so"
+    assert seen.seen == (
+        "From 22:13:20 to 22:13:50 UTC, and to the end of the capture, 410 small replies came "
+        "30.0 ms later (median) after the server had sent them than others did, by its clock in "
+        "their TCP timestamps: its work is not in that. A round trip took 60.0 ms, otherwise "
+        "300 µs. 410 calls sent and answered meanwhile took 24.5 s longer for it."
+    )
+    assert seen.data == "410 late replies on 1 connection"
+    (seen,) = seen_by(RULE, nothing(slower_paths=(replace(late, stays=False),)))
+    assert seen.title == "The path to the server was longer for a while"
+    assert seen.seen.startswith("From 22:13:20 to 22:13:50 UTC 410 small replies")
+
+
 def test_it_says_when_and_by_what_it_is_known() -> None:
     (seen,) = seen_by(RULE, nothing(slower_paths=(LONGER,)))
     assert seen.title == "The path to the server was longer for a while"

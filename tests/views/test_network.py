@@ -51,6 +51,15 @@ def test_an_upper_bound_is_named_as_such() -> None:
     assert "≤ 2.00 ms" in samples.render(renderables()["network"], 200)
 
 
+def test_replies_that_came_late_by_the_servers_clock_are_evidence() -> None:
+    path = replace(samples.slower_path(), side="server", late_replies=120, back_s=0.03)
+    text = samples.render(network.screen(replace(samples.network(), slower_paths=(path,))), 300)
+    assert (
+        "120 small replies that came 30.0 ms later than others after the server "
+        "had sent them, by its clock; certain." in text
+    )
+
+
 def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     result = samples.network()
     assert any("13 segments sent again" in line for line in network.lines(result))

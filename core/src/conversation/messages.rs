@@ -289,6 +289,11 @@ impl Messages {
                 let end = SeqNumber(request.end?.get());
                 known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
             }),
+            reply_clock: reply.zip(connection).and_then(|(reply, known)| {
+                let clock = *known.clocks.of(request.caller.other());
+                // A reply that came before its call is older than what came last.
+                (clock != 0 && reply.last == known.last).then_some(clock)
+            }),
             reply_status: answer.status,
             protocol: protocol.name,
             statuses: protocol.statuses,

@@ -6,7 +6,7 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-use super::tcp::{Part, TcpFlags};
+use super::tcp::{self, Part, TcpFlags};
 use super::{Payload, ip, rdma, tags};
 use crate::capture::LinkType;
 
@@ -23,6 +23,8 @@ pub struct Plain<'a> {
     identification: u16,
     /// See [`stamps`].
     stamps: u64,
+    /// The sender's clock when it sent it (TSval, RFC 7323); 0 where it does not say.
+    pub clock: u32,
     /// What it brings.
     pub part: Part<'a>,
 }
@@ -65,6 +67,9 @@ pub fn number(end: SocketAddr) -> u64 {
 
 /// The length of a header of TCP with timestamps alone.
 const STAMPED: usize = 32;
+
+/// What stands before timestamps where they are the only option: two bytes that pad, kind and length.
+const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
 
 impl<'a> Plain<'a> {
     /// What tells it from all others, if it brings data.
@@ -158,14 +163,14 @@ fn v4(packet: &[u8], whole: bool) -> Option<Plain<'_>> {
     if first != VERSION_AND_LENGTH || protocol != ip::TCP || fragment {
         return None;
     }
-    let (from, to, stamps, part) = tcp(rest, length)?;
+    let (from, to, (stamps, clock), part) = tcp(rest, length)?;
     if part.payload.bytes.len() < part.payload.length && whole {
         return None; // Either the packet was cut without a word, or its length is damaged.
     }
     let source = number_v4(u32::from_be_bytes([s0, s1, s2, s3]), from);
     let destination = number_v4(u32::from_be_bytes([d0, d1, d2, d3]), to);
     let identification = u16::from_be_bytes([i0, i1]);
-    Some(Plain { source, destination, addresses: None, identification, stamps, part })
+    Some(Plain { source, destination, addresses: None, identification, stamps, clock, part })
 }
 
 #[inline(always)]
@@ -176,16 +181,17 @@ fn v6(packet: &[u8]) -> Option<Plain<'_>> {
     if first >> 4 != 6 || *protocol != ip::TCP {
         return None;
     }
-    let (from, to, stamps, part) = tcp(rest, usize::from(u16::from_be_bytes([*l0, *l1])))?;
+    let (from, to, (stamps, clock), part) = tcp(rest, usize::from(u16::from_be_bytes([*l0, *l1])))?;
     let source = number_v6(u128::from_be_bytes(*addresses.first_chunk()?), from);
     let destination = number_v6(u128::from_be_bytes(*addresses.last_chunk()?), to);
-    Some(Plain { source, destination, addresses: Some(addresses), identification: 0, stamps, part })
+    let addresses = Some(addresses);
+    Some(Plain { source, destination, addresses, identification: 0, stamps, clock, part })
 }
 
-/// The ports, the timestamps ([`stamps`]) and what a segment of this length brings, in an IP packet that holds these bytes of it.
+/// The ports, the timestamps ([`stamps`]), the sender's clock and what a segment of this length brings, in an IP packet that holds these bytes of it.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "into the decode's loop, so that its fields stay numbers")]
-fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, u64, Part<'_>)> {
+fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, (u64, u32), Part<'_>)> {
     let header = segment.first_chunk::<20>()?;
     let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;
     let header_length = usize::from(offset >> 4) * 4;
@@ -194,8 +200,16 @@ fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, u64, Part<'_>)> {
         return None;
     }
     let bytes = segment.get(header_length..)?;
-    let stamps = if header_length == STAMPED { segment.get(STAMPED - 8..)?.first_chunk()? } else { &[0; 8] };
-    let stamps = u64::from_be_bytes(*stamps);
+    let stamped = if header_length == STAMPED { segment.get(20..)?.first_chunk()? } else { &[0; 12] };
+    let [kind @ .., v0, v1, v2, v3, e0, e1, e2, e3] = *stamped;
+    let stamps = u64::from_be_bytes([v0, v1, v2, v3, e0, e1, e2, e3]);
+    let clock = if kind == TIMESTAMPS {
+        u32::from_be_bytes([v0, v1, v2, v3])
+    } else if header_length > 20 {
+        tcp::clock(segment.get(20..header_length)?)
+    } else {
+        0
+    };
     let length = length - header_length;
     let part = Part {
         sequence: u32::from_be_bytes([q0, q1, q2, q3]),
@@ -204,5 +218,5 @@ fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, u64, Part<'_>)> {
         window: u16::from_be_bytes([w0, w1]),
         payload: Payload { bytes: bytes.get(..length).unwrap_or(bytes), length },
     };
-    Some((from, to, stamps, part))
+    Some((from, to, (stamps, clock), part))
 }

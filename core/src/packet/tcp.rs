@@ -152,15 +152,18 @@ impl<'a> Segment<'a> {
 
     /// The timestamps option (RFC 7323 section 3.2): TSval and TSecr.
     pub fn timestamps(&self) -> Option<(u32, u32)> {
-        const TIMESTAMPS: u8 = 8;
-        let [v0, v1, v2, v3, e0, e1, e2, e3] = self.option(TIMESTAMPS)?;
-        Some((u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3])))
+        timestamps(self.options)
+    }
+
+    /// The sender's clock (TSval) when it sent the segment; 0 where it does not say.
+    pub fn clock(&self) -> u32 {
+        clock(self.options)
     }
 
     /// The SACK option (RFC 2018 section 3).
     pub fn selective_acknowledgement(&self) -> Option<Blocks> {
         const SACK: u8 = 5;
-        let (numbers, _) = self.value(SACK, |length| length >= 8)?.as_chunks::<4>();
+        let (numbers, _) = value(self.options, SACK, |length| length >= 8)?.as_chunks::<4>();
         let edges = |left: &[u8; 4], right: &[u8; 4]| [left, right].map(|edge| u32::from_be_bytes(*edge));
         match numbers {
             [left, right, rest @ ..] => {
@@ -173,27 +176,42 @@ impl<'a> Segment<'a> {
 
     /// The value of an option, if it is of this length.
     fn option<const LENGTH: usize>(&self, wanted: u8) -> Option<[u8; LENGTH]> {
-        self.value(wanted, |length| length == LENGTH)?.first_chunk().copied()
+        value(self.options, wanted, |length| length == LENGTH)?.first_chunk().copied()
     }
+}
 
-    /// The value of an option, if its length fits.
-    fn value(&self, wanted: u8, fits: impl Fn(usize) -> bool) -> Option<&'a [u8]> {
-        const END: u8 = 0;
-        const NO_OPERATION: u8 = 1;
-        let mut rest = self.options;
-        loop {
-            match *rest {
-                [NO_OPERATION, ref more @ ..] => rest = more,
-                [END, ..] => return None,
-                [kind, length, ref value @ ..] if length >= 2 => {
-                    let (value, more) = value.split_at_checked(usize::from(length) - 2)?;
-                    if kind == wanted && fits(value.len()) {
-                        return Some(value);
-                    }
-                    rest = more;
+/// The timestamps among the options of a segment.
+fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
+    const TIMESTAMPS: u8 = 8;
+    let [v0, v1, v2, v3, e0, e1, e2, e3] =
+        *value(options, TIMESTAMPS, |length| length == 8)?.first_chunk()?;
+    Some((u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3])))
+}
+
+/// The sender's clock among them; 0 where it does not say.
+#[cold]
+#[inline(never)]
+pub(super) fn clock(options: &[u8]) -> u32 {
+    timestamps(options).map_or(0, |(value, _)| value)
+}
+
+/// The value of an option, if its length fits.
+fn value(options: &[u8], wanted: u8, fits: impl Fn(usize) -> bool) -> Option<&[u8]> {
+    const END: u8 = 0;
+    const NO_OPERATION: u8 = 1;
+    let mut rest = options;
+    loop {
+        match *rest {
+            [NO_OPERATION, ref more @ ..] => rest = more,
+            [END, ..] => return None,
+            [kind, length, ref value @ ..] if length >= 2 => {
+                let (value, more) = value.split_at_checked(usize::from(length) - 2)?;
+                if kind == wanted && fits(value.len()) {
+                    return Some(value);
                 }
-                _ => return None,
+                rest = more;
             }
+            _ => return None,
         }
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn check_plain(packet: &Packet<'_>, content: &Content<'_>) -> bool {
         SocketAddr::V6(end) => plain::number_v6(end.ip().to_bits(), end.port()),
     };
     let ends = (segment.source, segment.destination);
-    assert_eq!(plain.part, segment.part());
+    assert_eq!((plain.part, plain.clock), (segment.part(), segment.clock()));
     assert_eq!((plain.source, plain.destination), (number(&ends.0), number(&ends.1)));
     assert_eq!(plain.ends(), segment.source.is_ipv6().then_some(ends));
     true
@@ -118,6 +118,27 @@ fn a_segment_has_its_fields() {
     assert!(flags.psh() && flags.ack() && !flags.syn() && !flags.fin() && !flags.rst());
     assert_eq!(segment.options, options);
     assert_eq!(segment.payload, Payload::new(&DATA, 4));
+}
+
+#[test]
+fn the_senders_clock_is_found_among_any_options() {
+    let clock = [8, 10, 0, 0, 1, 7, 0, 0, 0, 2];
+    let sack = [5, 10, 0, 0, 0, 9, 0, 0, 0, 12];
+    for (options, expected) in [
+        ([&[1, 1], clock.as_slice()].concat(), 0x107),
+        ([clock.as_slice(), &[1, 1]].concat(), 0x107),
+        ([&[1, 1], clock.as_slice(), &[1, 1], &sack].concat(), 0x107),
+        ([&[1, 1], sack.as_slice()].concat(), 0),
+        (vec![], 0),
+    ] {
+        let frame = ethernet(0x0800, &ipv4(6, 1, 0x4000, &tcp(&options, &DATA)));
+        let packet = packet(LinkType::ETHERNET, &frame);
+        let mut dissector = Dissector::new();
+        let content = dissector.dissect(&packet);
+        assert!(check_plain(&packet, &content));
+        let Content::Segment(segment) = content else { panic!("no segment") };
+        assert_eq!(segment.clock(), expected, "{options:?}");
+    }
 }
 
 /// A segment's frame whose header states another total length, with a checksum that is right for so many

@@ -232,6 +232,9 @@ pub struct Connection {
     pub opening: Opening,
     /// The smaller of the maximum segment sizes that the sides announced.
     pub segment_size: Option<u16>,
+    /// The clock of each side when it sent what came from it last, in order (TSval, RFC 7323); 0 where nothing
+    /// tells.
+    pub clocks: Sides<u32>,
     /// When either side last sent a segment again; `i64::MIN` without any.
     pub resent_ns: i64,
     /// When it did before that; likewise.
@@ -264,6 +267,7 @@ impl Connection {
             established: None,
             opening: Opening::default(),
             segment_size: None,
+            clocks: Sides::default(),
             resent_ns: NEVER,
             resent_before_ns: NEVER,
             counts: Sides::default(),

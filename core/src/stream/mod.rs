@@ -161,7 +161,7 @@ impl Connections {
         {
             return None;
         }
-        state.take_next(side, &plain.part, stamp).then_some((id, side, &state.connection))
+        state.take_next(side, &plain.part, || plain.clock, stamp).then_some((id, side, &state.connection))
     }
 
     /// Takes a TCP segment; `sink` gets what both directions can deliver now, in order.
@@ -192,7 +192,7 @@ impl Connections {
             id
         };
         if let Some(state) = self.states.get_mut(id) {
-            if state.take_next(side, &segment.part(), stamp) {
+            if state.take_next(side, &segment.part(), || segment.clock(), stamp) {
                 if segment.payload.length > 0 {
                     let piece = Piece::of(&segment.part(), stamp);
                     sink(id, &state.connection, side, Event::Piece(piece));

@@ -193,13 +193,19 @@ impl State {
     /// open connection that waits for nothing. `false`: it is another, and was not taken.
     ///
     /// It comes to what [`State::take`] does with it, without asking for all that it cannot be; the piece
-    /// of the stream, if it brings one, is left to the caller.
+    /// of the stream, if it brings one, is left to the caller. `clock`: the sender's, 0 where nothing tells.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "into the decode's loop, though segments of tunnels come here too"
     )]
-    pub(super) fn take_next(&mut self, side: Side, part: &Part<'_>, stamp: Stamp) -> bool {
+    pub(super) fn take_next(
+        &mut self,
+        side: Side,
+        part: &Part<'_>,
+        clock: impl FnOnce() -> u32,
+        stamp: Stamp,
+    ) -> bool {
         let sequence = SeqNumber(part.sequence);
         let acknowledged = SeqNumber(part.acknowledgement);
         let (own, other) = self.directions.both_mut(side);
@@ -223,6 +229,7 @@ impl State {
             own.delivered = stamp;
             own.start_timer(sequence, stamp.time_ns);
             own.under_way.sent(sequence.advance(length), stamp.time_ns);
+            *connection.clocks.of_mut(side) = clock();
         } else {
             connection.announced_window(side, acknowledged, part.window, stamp.time_ns, other);
         }
@@ -298,7 +305,7 @@ impl State {
         }
         if brings_data {
             let Payload { bytes, length } = segment.payload;
-            let clock = segment.timestamps().map_or(0, |(value, _)| value);
+            let clock = segment.clock();
             let piece = Piece { sequence, clock, ..Piece::new(bytes, length, stamp) };
             if set_free == Some(side) && self.directions.of(side).assembler.next() == Some(sequence) {
                 self.connection.goes_on(side, stamp.time_ns, set_free_ns);
@@ -659,5 +666,7 @@ fn deliver(
     let counts = connection.counts.of_mut(side);
     counts.bytes += piece.length as u64;
     counts.truncated_bytes += (piece.length - piece.bytes.len()) as u64;
+    // What waited for a hole to be filled is taken in later than it came.
+    *connection.clocks.of_mut(side) = if piece.ready == piece.stamp { piece.clock } else { 0 };
     sink(connection, side, Event::Piece(piece));
 }

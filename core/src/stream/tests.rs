@@ -305,6 +305,25 @@ fn the_senders_clock_tells_what_was_sent_again_from_what_was_overtaken() {
 }
 
 #[test]
+fn the_senders_clock_is_that_of_what_came_in_order() {
+    let mut wire = Wire { options: clock(7), ..Wire::default() };
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.options = clock(9);
+    wire.send(1_000, 'S', ACK, 1, 101, 100);
+    let clocks = |wire: &Wire| (wire.connection().clocks.low, wire.connection().clocks.high);
+    assert_eq!(clocks(&wire), (7, 9));
+    // Of what waited for a hole to be filled, the clock is older than the time.
+    wire.options = clock(12);
+    wire.send(3_000, 'C', ACK, 201, 101, 100);
+    assert_eq!(clocks(&wire), (7, 9));
+    wire.send(9_000, 'C', ACK, 101, 101, 100);
+    assert_eq!(clocks(&wire), (0, 9));
+    wire.options = Vec::new();
+    wire.send(10_000, 'S', ACK, 101, 301, 100);
+    assert_eq!(clocks(&wire), (0, 0));
+}
+
+#[test]
 fn nothing_is_sent_again_within_a_tick_of_a_clock_that_ticks_faster_than_a_round_trip() {
     // Captured at the server, 10 ms away; a hole is filled 50 ms after what shows it, with the same timestamp.
     // Before that the clock was heard to tick every millisecond, or every 10 ms, or for too short a while.
@@ -879,7 +898,9 @@ fn outcome(steps: &[Step], shortcut: bool) -> (Vec<String>, String, bool, usize)
             continue;
         }
         let bytes = vec![frame as u8; step.captured as usize];
+        let options = clock(frame as u32);
         let segment = Segment {
+            options: &options,
             sequence,
             acknowledgement: at[other].wrapping_add_signed(step.acknowledged),
             flags: TcpFlags(step.flags),
@@ -889,10 +910,15 @@ fn outcome(steps: &[Step], shortcut: bool) -> (Vec<String>, String, bool, usize)
         };
         let side = if step.low { Side::Low } else { Side::High };
         let stamp = Stamp { time_ns, frame };
-        let mut sink = |_: &Connection, side: Side, event: Event<'_>| {
-            told.push(format!("{side:?} {event:?}"));
+        let mut sink = |connection: &Connection, side: Side, event: Event<'_>| {
+            // The piece's own clock is there only where something waits.
+            let event = match event {
+                Event::Piece(piece) => Event::Piece(Piece { clock: 0, ..piece }),
+                gap @ Event::Gap { .. } => gap,
+            };
+            told.push(format!("{side:?} {event:?} {:?}", connection.clocks));
         };
-        if !shortcut || !state.take_next(side, &segment.part(), stamp) {
+        if !shortcut || !state.take_next(side, &segment.part(), || segment.clock(), stamp) {
             state.take(side, &segment, stamp, &mut sink);
         } else if step.length > 0 {
             sink(&state.connection, side, Event::Piece(Piece::of(&segment.part(), stamp)));

@@ -9,7 +9,8 @@
 //! receiver delays it (RFC 1122 section 4.2.3.2). One that comes with data took a round trip and what
 //! the end did meanwhile: a server's service time, or the client's thinking. So the two are kept apart,
 //! and what they tell are low quantiles. The timestamps option (RFC 7323) would not help: its clock ticks
-//! every millisecond, and it cannot tell when a delayed ACK could have gone.
+//! every millisecond, and it cannot tell when a delayed ACK could have gone. (What a path becomes longer by many
+//! ticks it tells: so calls have the clock of their replies.)
 
 use crate::stream::course::{Answers, Course, Slower};
 use crate::stream::seq::SeqNumber;

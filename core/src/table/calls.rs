@@ -58,6 +58,7 @@ impl Tables {
             tcp_resent: exchange.resent,
             resent_before_time: exchange.resent_before_ns,
             unreceived_time: exchange.unreceived_ns,
+            reply_clock: exchange.reply_clock,
             rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
             status: status,
             status_name: status.map(|status| status_named(exchange.statuses, status)),

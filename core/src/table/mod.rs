@@ -78,6 +78,8 @@ pub struct Exchange<'a> {
     pub resent_before_ns: Option<i64>,
     /// When the other side last acknowledged less than all of the call, after it was sent.
     pub unreceived_ns: Option<i64>,
+    /// The clock of who replied when it sent the segment that completes the reply, where it says so.
+    pub reply_clock: Option<u32>,
     /// How the reply answers.
     pub reply_status: Option<ReplyStatus>,
     /// Name of the protocol, without the minor version.

@@ -1,11 +1,11 @@
 """Where the path between a client and a server was longer for a while, and what that took.
 
 Takes what TCP shows of each connection over time: answers that all came late for a while
-(`late_answers`), and calls that had not arrived when the server acknowledged less
-(`late_arrivals`), by which a path shows that is longer again and again, with quick answers in
-between. Gives for each client, server and half of the path when it was longer, how sure that is,
-whether a full link made it so (`full_links`), and what the calls that were under way then took
-longer for it.
+(`late_answers`), calls that had not arrived when the server acknowledged less (`late_arrivals`), by
+which a path shows that is longer again and again, with quick answers in between, and replies that
+the server had sent longer ago than others, by its own clock (`one_way_delays`). Gives for each
+client, server and half of the path when it was longer, how sure that is, whether a full link made
+it so (`full_links`), and what the calls that were under way then took longer for it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_links, queued_replies, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
+from pcapnfs.analyses.wire import one_way_delays as _one_way_delays
 from pcapnfs.analyses.wire.full_links import FullLink
 from pcapnfs.analyses.wire.late_answers import LateAnswers, Side, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
+from pcapnfs.analyses.wire.one_way_delays import LongerWay, longer_ways
 from pcapnfs.analyses.wire.slower_gaps import GapsOfPair
 from pcapnfs.confidence import Confidence
 from pcapnfs.record import Record, replace
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _late_answers.READS,
     _late_arrivals.READS,
+    _one_way_delays.READS,
     full_links.READS,
     queued_replies.READS,
     slower_gaps.READS,
@@ -87,8 +90,8 @@ class SlowerPath(Record):
     until_ns: int
     """When the last late answer came, nanoseconds since 1970."""
     rtt_s: float
-    """Round trip of that half then: the shortest of the answers, or where calls show it
-    (`late_calls`), the median of those, seconds."""
+    """Round trip of that half then: the shortest of the answers, or where calls or clocks show it
+    (`late_calls`, `late_replies`), the median of those, seconds."""
     usual_s: float
     """Round trip of that half otherwise, seconds."""
     acks: int
@@ -128,7 +131,14 @@ class SlowerPath(Record):
     late_calls: int = 0
     """Calls that show it: the server had not received them for so long, as its acknowledgements
     tell, with others in between that it had at once. 0 where all answers were late meanwhile, and
-    `acks` and `turns` show it."""
+    `acks`, `turns` or `late_replies` show it."""
+    late_replies: int = 0
+    """Replies that show it: the server had sent them longer ago than others, as its clock in them
+    tells (TCP timestamps). 0 where the others show it."""
+    back_s: float | None = None
+    """How much longer the way back was, by that clock: the median, seconds. None without."""
+    stays: bool = False
+    """The last of all replies were as late (`late_replies`): it became no shorter again."""
     at_once: int = 0
     """On the client's half, calls that show it: a client sends them as soon as it has the reply
     before, whatever programs do (the SETATTR of an exclusive create, the COMMIT and the CLOSE
@@ -250,6 +260,8 @@ def register(trace: Trace) -> bool:
     late = "select null::ubigint as call, 0 as inside, false as moving where false"
     if _late_arrivals.register(trace):
         late = f"select call, inside, false as moving from {_late_arrivals.TABLE}"
+    if _one_way_delays.register(trace):
+        late += f" union all select call, inside, false from {_one_way_delays.TABLE}"
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             f"create table {TABLE} as "
@@ -274,6 +286,10 @@ def _costs(path: SlowerPath) -> bool:
 def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
     """The same, without calls. Of what shows the server's half, that which lasted longer counts."""
     late = {(each.client, each.server): _by_calls(each) for each in late_arrivals(trace)}
+    for path in map(_by_clock, longer_ways(trace).ways):
+        calls = late.get((path.client, path.server))
+        if calls is None or path.until_ns - path.from_ns > calls.until_ns - calls.from_ns:
+            late[path.client, path.server] = path
     found = []
     for path in map(_by_answers, late_answers(trace)):
         calls = late.get((path.client, path.server))
@@ -327,6 +343,28 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
         full_bytes_per_s=late.bytes_per_s,
         full_of="calls" if late.bytes_per_s else None,
         late_calls=late.calls,
+    )
+
+
+def _by_clock(way: LongerWay) -> SlowerPath:
+    """What the server's clock shows, in what it sent."""
+    return SlowerPath(
+        client=way.client,
+        server=way.server,
+        side="server",
+        connections=way.connections,
+        from_ns=way.from_ns,
+        until_ns=way.until_ns,
+        rtt_s=way.usual_s + way.more_s,
+        usual_s=way.usual_s,
+        acks=0,
+        turns=0,
+        full=0,
+        soon=0,
+        confidence="certain" if way.sure else "likely",
+        late_replies=way.answers,
+        back_s=way.back_s,
+        stays=way.stays,
     )
 
 

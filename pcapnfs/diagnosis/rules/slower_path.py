@@ -1,4 +1,4 @@
-"""The path between client and server was longer for a while."""
+"""The path between client and server was longer for a while, or became so for good."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ MORE = Threshold(
 
 LONGER = "was longer for a while"
 """What the title ends with of a path that was longer, as far as can be known."""
+
+STAYED = "became longer, and stayed so"
+"""The same of one that was so to the end."""
 
 FULL = "was full for a while"
 """What the title ends with of a link that data filled."""
@@ -67,6 +70,15 @@ def _seen(path: SlowerPath) -> str:
             f"after {units.duration(path.rtt_s)} (median), as acknowledgements show that came then "
             f"and left them out; {usual}."
         )
+    if path.late_replies:
+        took, otherwise = units.duration(path.rtt_s), units.duration(path.usual_s)
+        return (
+            f"{when}{', and to the end of the capture,' if path.stays else ''} "
+            f"{units.counted(path.late_replies, 'small reply', 'small replies')} came "
+            f"{units.duration(path.back_s or 0.0)} later (median) after the {path.side} had sent "
+            "them than others did, by its clock in their TCP timestamps: its work is not in that. "
+            f"A round trip took {took}, otherwise {otherwise}."
+        )
     return (
         f"{when} even the quickest of {units.counted(path.acks + path.turns, 'answer')} of the "
         f"{path.side} took {units.duration(path.rtt_s)}, {usual}."
@@ -76,6 +88,8 @@ def _seen(path: SlowerPath) -> str:
 def _data(path: SlowerPath) -> str:
     if path.late_calls:
         return units.counted(path.late_calls, "late call")
+    if path.late_replies:
+        return units.counted(path.late_replies, "late reply", "late replies")
     told = []
     if path.acks or not path.turns:
         told.append(f"{units.counted(path.acks, 'ACK')} without data")
@@ -87,7 +101,8 @@ def _data(path: SlowerPath) -> str:
 def _title(path: SlowerPath) -> str:
     if path.filled:
         return f"The link to the {path.filled} {FULL}"
-    how = LONGER if path.known else "may have been longer for a while"
+    longer = STAYED if path.stays else LONGER
+    how = longer if path.known else "may have been longer for a while"
     return f"The path to the {path.side} {how}"
 
 
@@ -106,7 +121,7 @@ def _severity(path: SlowerPath, material: Material) -> Severity:
     if not path.known:
         return "note"
     # That these calls arrived late is certain, and what it cost, whatever made them late.
-    sure = path.confidence == "certain" or path.late_calls > 0
+    sure = path.confidence == "certain" or path.late_calls > 0 or path.late_replies > 0
     severity = by_cost(material, by_row(path.time_s), sure=sure)
     # What it cost beside calls of others, on the client's half, nobody knows.
     return "warning" if path.side == "client" and severity == "note" else severity
@@ -199,7 +214,8 @@ RULE = Rule(
     id="slower_path",
     title="The path became longer during the capture",
     origin="RFC 1122 section 4.2.3.2 and RFC 5681 section 4.2 (when ACKs may be delayed), RFC 9293 "
-    "section 3.4 (an ACK is for all that has arrived); practice",
+    "section 3.4 (an ACK is for all that has arrived), RFC 7323 section 3 (a segment carries its "
+    "sender's clock); practice",
     judge=judge,
     thresholds=(MORE,),
 )

@@ -45,8 +45,7 @@ CapturesOrTraces = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help=f"Capture files that belong together: {READ}; - is standard input. Or traces of "
-        "them.",
+        help=f"Capture files that belong together: {READ}; - is standard input. Or traces of them.",
         show_default=False,
         readable=False,
     ),

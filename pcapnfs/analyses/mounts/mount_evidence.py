@@ -1,7 +1,7 @@
 """What a client's questions and transfers show of its mount options: counts, no judgement.
 
-Takes a connection with the tables `mounts` and `learned` (`change_ids`); gives a `MountEvidence` for
-each pair of client and server. `mount_options` draws the conclusions. Counts only what has one
+Takes a connection with the tables `mounts` and `learned` (`change_ids`); gives a `MountEvidence`
+for each pair of client and server. `mount_options` draws the conclusions. Counts only what has one
 cause on Linux: a GETATTR may always be an open (close-to-open consistency), so a single one shows
 nothing.
 """

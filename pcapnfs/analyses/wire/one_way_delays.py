@@ -27,10 +27,10 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import NANOSECONDS
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from typing import Any

@@ -57,12 +57,34 @@ impl Identities {
             }
         }
         for (name, file) in &names.fulfilled {
-            let file = identities.of(*file);
+            let file = identities.last(*file);
             if let Some(identity) = identities.of.get_mut(*name as usize) {
                 *identity = file;
             }
         }
+        if !names.fulfilled.is_empty() {
+            // A name may have come to stand for others before, if it was a file in between.
+            for id in 0..files.len() as FileId {
+                let last = identities.last(id);
+                if let Some(identity) = identities.of.get_mut(id as usize) {
+                    *identity = last;
+                }
+            }
+        }
         identities
+    }
+
+    /// The object at which it ends that one stands for another. No way leads back: what one is led to is
+    /// the end of its own. Each way is halved as it is gone, so that a long one is not gone often.
+    fn last(&mut self, mut id: FileId) -> FileId {
+        while self.of(id) != id {
+            let next = self.of(self.of(id));
+            if let Some(identity) = self.of.get_mut(id as usize) {
+                *identity = next;
+            }
+            id = next;
+        }
+        id
     }
 
     /// The object that stands for the file of `id`.

@@ -26,6 +26,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking.arrays import distinct, median
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.round_trip import round_trips
@@ -258,8 +259,8 @@ def _late(small: Columns, moved: _Moved, others: Columns | None, usual_ns: int) 
     back, tick = delays
     by_chance, back = back, _even_the_quickest(back)
     by_chance -= back
-    usual = back <= np.median(back)
-    varies = VARIES * float(np.median(by_chance[usual]))
+    usual = back <= median(back)
+    varies = VARIES * median(by_chance[usual])
     back -= np.partition(back, TOGETHER - 1)[TOGETHER - 1]
     late = back >= max(LEAST_NS, TICKS * tick, varies)
     # What was sent behind a large reply stood behind its bytes.
@@ -331,7 +332,8 @@ def _drift(since: Floats, delays: Floats) -> float:
     if both.sum() < LAG:
         return 0.0
     one, other = one[both], other[both]
-    each = float(np.median((delays[other] - delays[one]) / (since[other] - since[one])))
+    slopes = (delays[other] - delays[one]) / (since[other] - since[one])
+    each = median(slopes)
     if abs(each) <= DRIFT:
         return each
     first, last = np.flatnonzero(slices < LAG), np.flatnonzero(slices >= SLICES - LAG)
@@ -353,7 +355,7 @@ def _floors(op: NDArray[Any], took: Floats, late: Flags, usual_ns: int) -> Float
     Of one that there are few of it is the round trip, which none is quicker than.
     """
     floors = np.full(len(took), float(usual_ns))
-    for each in np.unique(op):
+    for each in distinct(op):
         of_it = took[(op == each) & ~late]
         if len(of_it) >= TOGETHER:
             floors[op == each] = np.partition(of_it, TOGETHER - 1)[TOGETHER - 1]
@@ -397,8 +399,8 @@ def _of(found: dict[RoundTrip, list[Columns]]) -> LongerWays:
                 from_ns=int(came.min()),
                 until_ns=int(came.max()),
                 answers=len(came),
-                back_s=float(np.median(back)) / NANOSECONDS,
-                more_s=float(np.median(more)) / NANOSECONDS,
+                back_s=median(back) / NANOSECONDS,
+                more_s=median(more) / NANOSECONDS,
                 usual_s=pair.server_side.rtt_s or 0.0,
                 sure=bool(more.sum() >= AS_LATE * longer.sum()),
                 stays=all(each["stays"].any() for each in connections),

@@ -162,8 +162,8 @@ class Meta(Record):
     """Who asked whom for these, the longest first; of many pairs of a client and a server's port
     those that went on longest; empty likewise."""
     copies_apart: int = 0
-    """Packets that the capture, or another file, holds as well, by a clock that is apart; they are
-    left out. 0 likewise."""
+    """Packets that another file holds as well, by a clock that is apart; they are left out. 0
+    likewise."""
     apart_ns: int | None = None
     """How much later they came on average, nanoseconds; None without any."""
     parts: tuple[int, ...] = ()

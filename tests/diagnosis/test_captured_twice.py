@@ -88,10 +88,6 @@ def test_copies_by_a_clock_that_is_apart_are_told_with_the_distance() -> None:
         "pcapnfs left them out."
     )
     assert "editcap -t" in seen.advice[1].action
-    merged = apart(200, 0.4004)
-    merged = replace(merged, capture=replace(merged.capture, files=("merged.pcapng",)))
-    (seen,) = seen_by(RULE, merged)
-    assert seen.seen.startswith("200 of 400 packets are copies of others, 400 ms later on average.")
     both = seen_by(RULE, apart(200, 0.4, others=20))
     assert [each.severity for each in both] == ["warning", "note"]
     assert both[1].seen.startswith("20 of 400 packets are copies of others.")

@@ -154,7 +154,7 @@ pub struct Meta {
     pub nfs_calls: u64,
     /// Messages that were not decoded to their end.
     pub undecoded: u64,
-    /// Copies of packets by a clock that is apart.
+    /// Copies of packets that another file holds, by a clock that is apart.
     pub apart: Apart,
     /// What is around packets of [`RPC_PORTS`].
     pub around: Around,

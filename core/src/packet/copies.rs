@@ -13,13 +13,12 @@
 //!
 //! Two hosts that capture the same packets have clocks that may be further apart. What is numbered, or whose
 //! sender's clock tells, is therefore a copy of what another file holds at any distance, as far back as packets
-//! are remembered ([`FAR_SETS`]). So is what bears a number and the sender's time as well, also where two captures
-//! were made one file: nobody sends both again.
+//! are remembered ([`FAR_SETS`]).
 //!
 //! What does come twice within that time is a RST: a closed port answers each segment with one.
 //!
 //! Looking costs time that most captures need not spend, so it is done for the first packets, then
-//! for a few of each [`PERIOD`], and for all as long as copies are found; of several captures for the first
+//! for a few of each [`PERIOD`], and for all as long as copies are found; of several files for the first
 //! [`REACH`] of each. Of all that bring data it is known what came a moment ago ([`Recent`]), so that the
 //! first copy is found, and those behind it are looked for.
 
@@ -46,16 +45,15 @@ pub(super) const UNNUMBERED_NS: u64 = 2_000_000;
 /// `RPC_RTO_MIN`, and the least `timeo`). RDMA sends again as soon as it hears of a loss.
 pub(super) const DATAGRAM_NS: u64 = 90_000_000;
 
-/// Packets remembered: the last of each set. Copies follow within a few dozen packets, but where two captures were
-/// made one file.
-const SETS: usize = 1 << 10;
+/// Packets remembered: the last of each set. Copies follow within a few dozen packets.
+const SETS: usize = 1 << 8;
 const SET_SIZE: usize = 4;
 
-/// The same of several captures: half a million packets (12 MB), which is 5 s of a busy client's, and minutes of
+/// The same of several files: half a million packets (12 MB), which is 5 s of a busy client's, and minutes of
 /// most.
 const FAR_SETS: usize = 1 << 17;
 
-/// Packets looked at of several files from where one begins, and where a copy was found by a clock that is apart: twice
+/// Packets looked at of several files from where one begins, and where a copy was found from another file: twice
 /// as many as are remembered.
 const REACH: u64 = 1 << 20;
 
@@ -99,24 +97,21 @@ impl Within {
         Self { patience_ns, clock: None, copied: false, numbered: false }
     }
 
-    /// Whether one that came now, in this file, is a copy of the one that was seen. `stamped`: whether it bears the
-    /// time of its sender, which it has in common with its copies.
-    fn holds(self, seen: Slot, now_ns: i64, file: usize, stamped: impl FnOnce() -> bool) -> bool {
+    /// Whether one that came now, in this file, is a copy of the one that was seen.
+    fn holds(self, seen: Slot, now_ns: i64, file: usize) -> bool {
         let since_ns = seen.time_ns.abs_diff(now_ns);
         let elsewhere = seen.file != file;
-        // That others are copied says nothing of what comes so much later.
-        let copied = self.copied && (elsewhere || since_ns <= NUMBERED_NS);
-        let tells = |clock: Clock| clock.tells_copy(seen.time_ns, since_ns, copied);
+        let tells = |clock: Clock| clock.tells_copy(seen.time_ns, since_ns, self.copied);
         since_ns <= self.patience_ns
-            || self.numbered && (elsewhere || stamped())
-            || self.clock.is_some_and(tells)
+            || elsewhere && self.numbered
+            || (elsewhere || since_ns <= NUMBERED_NS) && self.clock.is_some_and(tells)
     }
 }
 
 /// Copies that came later than those of one host do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Apart {
-    /// How many.
+    /// How many, all of packets of another file.
     pub copies: u64,
     /// The sum of how much later, nanoseconds.
     sum_ns: u64,
@@ -144,7 +139,7 @@ pub(super) struct Copies {
     began: u64,
     flows: Flows,
     recent: Recent,
-    /// There are several files, or what seems to be made of several.
+    /// There are several files.
     several: bool,
     /// The file that is read, and the last that began.
     file: usize,
@@ -267,8 +262,7 @@ impl Copies {
         let print = print.finish();
         // Most packets, where nothing is copied.
         if numbered && !copied {
-            let within = Within { numbered, ..Within::of(NUMBERED_NS) };
-            return self.seen(&carried, print, within, time_ns);
+            return self.seen(&carried, print, Within { numbered, ..Within::of(NUMBERED_NS) }, time_ns);
         }
         // A closed port answers each segment with a RST, and those are alike: without an
         // identification they are copies only where other packets are copied too.
@@ -349,12 +343,9 @@ impl Copies {
     fn seen(&mut self, carried: &Carried<'_>, print: u64, within: Within, time_ns: i64) -> bool {
         let (print, file) = (print | 1, self.file);
         let sets = if self.several { FAR_SETS } else { SETS };
-        if self.sets.len() < sets {
-            self.grow(sets);
-        }
+        self.sets.resize(sets, <[Slot; SET_SIZE]>::default());
         let Some(set) = self.sets.get_mut(place(carried) % sets) else { return false };
-        let holds = |slot: &Slot| within.holds(*slot, time_ns, file, || is_stamped(carried));
-        let twin = set.iter().find(|slot| slot.print == print && holds(slot));
+        let twin = set.iter().find(|slot| slot.print == print && within.holds(**slot, time_ns, file));
         if let Some(twin) = twin {
             let later_ns = twin.time_ns.abs_diff(time_ns);
             self.found(later_ns);
@@ -366,15 +357,6 @@ impl Copies {
         false
     }
 
-    /// Remembers more packets, and those that it did: each set in all places that are its own from now on.
-    #[cold]
-    fn grow(&mut self, sets: usize) {
-        let before = self.sets.len();
-        self.sets.resize(sets, <[Slot; SET_SIZE]>::default());
-        let (known, added) = self.sets.split_at_mut(before);
-        added.iter_mut().zip(known.iter().cycle()).for_each(|(set, known)| *set = *known);
-    }
-
     /// Takes that a copy was found, so much later than its twin.
     fn found(&mut self, later_ns: u64) {
         self.until = self.packets + LINGER;
@@ -382,16 +364,8 @@ impl Copies {
             self.apart.copies += 1;
             self.apart.sum_ns = self.apart.sum_ns.saturating_add(later_ns);
             self.looked_at = self.looked_at.max(self.packets + REACH);
-            self.several = true;
         }
     }
-}
-
-/// Whether what an IP packet carries is a segment with timestamps.
-#[cold]
-fn is_stamped(carried: &Carried<'_>) -> bool {
-    let mut segment = Segment::EMPTY;
-    carried.protocol == ip::TCP && segment.read(*carried).is_ok() && segment.timestamps().is_some()
 }
 
 /// The set of a packet, of as many as there are, by what tells it from its neighbours: identification, sequence and

@@ -348,9 +348,8 @@ fn what_another_file_holds_is_a_copy_however_late() {
         assert_eq!((found, apart.copies, apart.mean_ns()), (vec![false, true], 1, Some(90 * SECOND)));
         let (found, apart) = of_files(&[(0, 0, bytes.clone()), (1, NUMBERED_NS, bytes.clone())]);
         assert_eq!((found, apart), (vec![false, true], Apart::default()), "the clocks agree");
-        // In one file, its sender counts in another way than most, or not at all, unless the time tells.
-        let stamped = bytes == numbered_at(7, 1, 5, 100);
-        assert_eq!(of_files(&[(0, 0, bytes.clone()), (0, SECOND, bytes.clone())]).0, [false, stamped]);
+        // Its sender counts in another way than most, or not at all.
+        assert_eq!(of_files(&[(0, 0, bytes.clone()), (0, SECOND, bytes.clone())]).0, [false; 2]);
     }
     // Without a number, a later time of the sender tells.
     let packets = |again| {
@@ -362,23 +361,6 @@ fn what_another_file_holds_is_a_copy_however_late() {
     let (found, apart) = of_files(&packets(0));
     assert_eq!((places(&found), apart.copies), ((9..17).collect(), 8));
     assert_eq!(places(&of_files(&packets(1_000)).0), []);
-}
-
-/// They were made one file.
-#[test]
-fn what_came_before_copies_turn_out_to_be_apart_is_remembered() {
-    for identification in [0, 1] {
-        let of = |n: u32| numbered_at(identification * (n as u16 + 1), n * 100, n * 10, 100);
-        let first = (0..500).map(|n| (u64::from(n) * 10 * MS, of(n)));
-        let later = (0..500).map(|n| (3 * SECOND + 5 * MS + u64::from(n) * 10 * MS, of(n)));
-        let mut packets: Vec<_> = first.chain(later).collect();
-        packets.sort_by_key(|(time, _)| *time);
-        let again = (9 * SECOND, numbered_at(identification * 7, 49_900, 900, 100));
-        packets.push(again);
-        let found = copies(&packets);
-        assert_eq!(places(&found).len(), 500, "{identification}");
-        assert!(!found[1_000], "it bears another time");
-    }
 }
 
 #[test]

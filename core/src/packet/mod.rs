@@ -190,7 +190,7 @@ impl Dissector {
         self.seen.copies.come()
     }
 
-    /// Copies of packets that came later than those of one host do.
+    /// Copies of packets of another file that came later than those of one host do.
     pub fn apart(&self) -> Apart {
         self.seen.copies.apart
     }

@@ -73,8 +73,8 @@ class Capture(Record):
     """Packets of these ports lay in tunnels, in fragments or behind other labels: a filter for
     hosts and ports does not see them."""
     copies_apart: int
-    """Packets that the capture, or another file, holds as well, by a clock that is apart; they are
-    left out, and count as `duplicate` among the kinds. 0 as a rule."""
+    """Packets that another file holds as well, by a clock that is apart; they are left out, and
+    count as `duplicate` among the kinds. 0 as a rule."""
     apart_s: float | None
     """How much later these copies came on average, seconds; None without any."""
     limits_hit: Mapping[str, int]

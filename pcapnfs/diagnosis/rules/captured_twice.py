@@ -104,12 +104,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _apart(capture: Capture, apart_s: float) -> Observed:
     copies = capture.copies_apart
-    where = " in another file" if len(capture.files) > 1 else ""
     return Observed(
         severity="warning",
         title=APART,
         seen=f"{units.count(copies)} of {units.counted(capture.packets, 'packet')} "
-        f"{'is a copy of one' if copies == 1 else 'are copies of others'}{where}, "
+        f"{'is a copy of one' if copies == 1 else 'are copies of others'} in another file, "
         f"{units.duration(apart_s)} later on average. pcapnfs left them out.",
         why="Two machines captured the same packets, and their clocks differ by about that. What "
         "both hold is told by the capture whose clock is behind. What only the other one holds "

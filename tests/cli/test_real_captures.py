@@ -31,6 +31,7 @@ _CAPTURES: list[Capture | None] = [*lab_captures(), *other_captures()] or [None]
 ROOT = Path(__file__).resolve().parents[2]
 
 SAMPLE = ROOT / "samples" / "cachedread-v3-snap96.pcap"
+OTHER = ROOT / "samples" / "k61-walk-v3.pcap"
 
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
 """A capture without packets, link type Ethernet."""
@@ -204,7 +205,7 @@ def writing(command: str, target: Path) -> list[str]:
         target = target.with_suffix(".html")
     sample, name = str(SAMPLE), str(target)
     return {
-        "compare": ["compare", sample, sample, "-o", name],
+        "compare": ["compare", sample, str(OTHER), "-o", name],
         "redact": ["redact", sample, name],
         "annotate": ["annotate", sample, name],
         "synth": ["synth", "tar", "--files", "1", "-o", name],

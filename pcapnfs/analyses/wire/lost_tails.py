@@ -99,7 +99,8 @@ TAILS = f"""
     modes as (
         select connection, coming, shortest, longest
         from timers join acked using (connection) join late using (connection, coming)
-        where shortest >= {TIMES} * rtt and longer between shortest - half and longest + half
+        where shortest >= {TIMES}::double * rtt
+              and longer between shortest - half and longest + half
               and if(coming, client_acks, server_acks) >= messages
               and if(coming, server_ack_waits, client_ack_waits) < {WAITING} * messages
               and 2 * if(coming, client_zero_window, server_zero_window) < waited

@@ -31,7 +31,7 @@ pub(super) struct Parties {
     pub(super) same_ports: bool,
     /// The host that the last call with AUTH_SYS named.
     pub(super) machine: Word,
-    pub(super) siblings: Vec<Sibling>,
+    pub(super) siblings: Box<[Sibling]>,
     /// Of calls with a lower number the client had the reply when another connection began.
     pub(super) received: u64,
     /// When its first packet came, nanoseconds since 1970.

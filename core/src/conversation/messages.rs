@@ -4,6 +4,7 @@
 //! counted: in a row of calls, or in a note with its reason.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -254,7 +255,8 @@ impl Messages {
         let asking = self.asking(request.caller, &header, reply.is_some(), parties);
         self.learn(&asking, &header, &walk, parties);
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
-        parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle)?.try_into().ok());
+        let handle_at = handle.and_then(|handle| u32::try_from(offset_in(message.bytes, handle)?).ok());
+        parties.handle_at = handle_at.and_then(NonZeroU32::new);
         let call_stop = walk.call_stop.as_ref();
         let reply_stop = walk.reply_stop.as_ref().or(answer.refusal_stop.as_ref());
         for (stop, record) in [(call_stop, Some(&message)), (reply_stop, reply)] {

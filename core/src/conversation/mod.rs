@@ -533,7 +533,7 @@ impl Conversations {
     pub(crate) fn opened(&mut self, hosts: [IpAddr; 2], received: impl Fn(ConnectionId) -> bool) {
         let [one, other] = hosts;
         let Some(known) = self.by_hosts.get(&(one.min(other), one.max(other))) else { return };
-        let next = self.messages.pairing.next_call();
+        let next = u32::try_from(self.messages.pairing.next_call()).unwrap_or(u32::MAX);
         for id in known.iter().rev().take(SIBLINGS_LIMIT) {
             if let Some(conversation) = self.by_id.get_mut(*id)
                 && received(*id)
@@ -553,7 +553,7 @@ impl Conversations {
         let known = self.by_hosts.entry(hosts).or_default();
         let by_id = &self.by_id;
         let sibling = |connection: &ConnectionId| {
-            let received = by_id.get(*connection).map_or(0, |sibling| sibling.parties.received);
+            let received = by_id.get(*connection).map_or(0, |sibling| u64::from(sibling.parties.received));
             Sibling { connection: *connection, received }
         };
         let siblings = known.iter().rev().take(SIBLINGS_LIMIT).map(sibling).collect();

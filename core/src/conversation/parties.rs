@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 
 use crate::names::ServerId;
 use crate::names::paths::text;
@@ -32,8 +33,9 @@ pub(super) struct Parties {
     /// The host that the last call with AUTH_SYS named.
     pub(super) machine: Word,
     pub(super) siblings: Box<[Sibling]>,
-    /// Of calls with a lower number the client had the reply when another connection began.
-    pub(super) received: u64,
+    /// Of calls with a lower number the client had the reply when another connection began; of those whose numbers
+    /// do not fit, nobody asks.
+    pub(super) received: u32,
     /// When its first packet came, nanoseconds since 1970.
     pub(super) began_ns: i64,
     /// Each side as it calls.
@@ -42,7 +44,7 @@ pub(super) struct Parties {
     pub(super) highest_xid: Sides<Option<u32>>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
     /// of the next call is probably there too.
-    pub(super) handle_at: Option<u32>,
+    pub(super) handle_at: Option<NonZeroU32>,
     /// It became TLS.
     pub(super) sealed: Option<Sealed>,
     /// What it carried of NFS.
@@ -76,7 +78,7 @@ impl Parties {
     /// What is most often the first handle of a call, or no handle at all.
     #[inline]
     pub(super) fn probable_handle<'a>(&self, call: &'a [u8]) -> Option<&'a [u8]> {
-        let (before, rest) = call.split_at_checked(self.handle_at? as usize)?;
+        let (before, rest) = call.split_at_checked(self.handle_at?.get() as usize)?;
         let length = before.last_chunk::<4>().map(|length| u32::from_be_bytes(*length) as usize);
         rest.get(..length.filter(|length| *length <= LONGEST_HANDLE)?)
     }

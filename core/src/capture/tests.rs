@@ -348,6 +348,25 @@ fn bytes_behind_the_compressed_data_are_no_damage_of_it() {
     }
 }
 
+#[test]
+fn what_is_unpacked_is_given_before_what_cannot_be_read_behind_it() {
+    let lost = std::io::Error::other("the disk is gone");
+    let source = Cursor::new(xz(b"data")).chain(Lost(Some(lost)));
+    let packed = packed::Packed::new(Compression::Xz, source, packed::Trailing::default());
+    let (mut streams, mut found) = (super::xz::Streams::new(packed, 1 << 16), Vec::new());
+    let error = streams.read_to_end(&mut found).unwrap_err();
+    assert_eq!((&found[..], error.to_string()), (&b"data"[..], "the disk is gone".to_owned()));
+}
+
+/// A source that fails.
+struct Lost(Option<std::io::Error>);
+
+impl Read for Lost {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
 /// A source that gives one byte at a time, like the slowest of pipes.
 struct Trickle(Cursor<Vec<u8>>);
 
@@ -433,16 +452,19 @@ fn a_file_cut_anywhere_gives_the_packets_before_the_cut() {
     }
 }
 
-#[test]
-fn a_compressed_file_that_breaks_off_gives_what_it_held() {
-    // Bytes that do not compress, so that a cut of the file is a cut of the capture.
+/// Packets of bytes that do not compress, so that a cut of the file is a cut of the capture.
+fn incompressible() -> Vec<Expected> {
     let mut state = 1_u32;
     let mut noise = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 24) as u8
     };
-    let many: Vec<Expected> =
-        (0..2_000).map(|n| (n * 1_000_000, 500, (0..500).map(|_| noise()).collect())).collect();
+    (0..2_000).map(|n| (n * 1_000_000, 500, (0..500).map(|_| noise()).collect())).collect()
+}
+
+#[test]
+fn a_compressed_file_that_breaks_off_gives_what_it_held() {
+    let many = incompressible();
     let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &many);
     let packed = gzip(&plain);
     let (found, what, _) = damage(packed[..packed.len() / 2].to_vec());
@@ -473,13 +495,7 @@ fn a_compressed_file_that_breaks_off_gives_what_it_held() {
 /// One wrong byte of a block scrambles all of it: nothing of it may be taken for packets.
 #[test]
 fn of_a_block_of_bzip2_that_is_damaged_nothing_is_given() {
-    let mut state = 1_u32;
-    let mut noise = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    };
-    let many: Vec<Expected> =
-        (0..2_000).map(|n| (n * 1_000_000, 500, (0..500).map(|_| noise()).collect())).collect();
+    let many = incompressible();
     let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &many);
     let packed = bzip2(&plain); // Eleven blocks, none of which is more than 100,000 bytes.
     let mut before = 0;

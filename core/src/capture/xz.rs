@@ -51,7 +51,15 @@ impl Read for Streams {
                 Ok(done) => {
                     self.packed.consume(done.bytes_consumed);
                     if done.status == Status::StreamEnd {
-                        self.stream = self.packed.goes_on()?.then(|| begun(self.memory_kib));
+                        // What was unpacked is given before what cannot be read behind it.
+                        let more = self.packed.goes_on().or_else(|failure| {
+                            if done.bytes_produced == 0 {
+                                return Err(failure);
+                            }
+                            self.failure = Some(failure);
+                            Ok(false)
+                        })?;
+                        self.stream = more.then(|| begun(self.memory_kib));
                     } else if done.bytes_consumed == 0 && done.bytes_produced == 0 {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }

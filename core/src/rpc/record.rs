@@ -261,6 +261,7 @@ impl RecordReader {
     /// The last record was no RPC message: the marks are not to be trusted.
     pub fn distrust(&mut self) {
         self.state = State::Searching;
+        self.empty = 0;
         self.drop_message();
     }
 

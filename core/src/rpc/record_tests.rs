@@ -186,6 +186,15 @@ fn more_empty_fragments_than_anybody_sends_are_none() {
 }
 
 #[test]
+fn empty_fragments_are_counted_anew_where_a_header_was_searched_for() {
+    let (call, record) = (null_call(1), in_sizes(&null_call(1), &[0, 40]));
+    let mut reader = RecordReader::new(true);
+    records(&mut reader, &[&call, &vec![0; 4 * (EMPTY_LIMIT + 1)]]);
+    let found: usize = (0..300).map(|_| records(&mut reader, &[&record]).len()).sum();
+    assert!(found >= 298, "{found}");
+}
+
+#[test]
 fn fragments_that_lead_nowhere_are_no_message() {
     let mut bytes = in_fragments(&null_call(1), 4);
     bytes[8..12].copy_from_slice(&[0, 0, 0, 0]); // the mark of an empty fragment that is not the last

@@ -88,7 +88,8 @@ def test_a_program_that_goes_on_without_an_answer_has_given_the_call_up(
     again = {"transmissions": 2, "connection": 0, **change}
     calls = [
         *(call(number, "GETATTR", 2) for number in range(1, before + 1)),
-        call(30, "GETATTR", 450, **again),
+        # Calls are numbered as they are answered: the next one before it.
+        call(30, "GETATTR", 450, **again, call=80),
         call(30 + next_ms // 10, "GETATTR", 2),
         *([call(6, "GETATTR", 12, call=90, call_frame=90)] if beside else []),
     ]

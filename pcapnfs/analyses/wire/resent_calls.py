@@ -100,8 +100,8 @@ class ResentCalls(Record):
     frames: tuple[int, ...]
     """Example frames: of calls, and of replies that came again."""
     given_up: int = 0
-    """Calls that it sent again on the same TCP connection, and then others while these had no
-    answer, though it otherwise never had two calls under way: it had given them up."""
+    """Calls that it sent again on the same TCP connection, and then others before these were
+    answered, though it otherwise never had two calls under way: it had given them up."""
     given_up_frames: tuple[int, ...] = ()
     """Example frames of them."""
     alone: bool = False
@@ -163,11 +163,12 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             resent_s=seconds(row["slow"]),
             time_s=times.get((row["client"], row["server"]), {}),
             frames=tuple(sorted([*row["frames"], *row["replies"]])[:EXAMPLES]),
-            given_up=given_up.get((row["client"], row["server"]), (0, ()))[0],
-            given_up_frames=given_up.get((row["client"], row["server"]), (0, ()))[1],
+            given_up=gone_on[0],
+            given_up_frames=gone_on[1],
             alone=(row["client"], row["server"]) in directions(trace).pairs,
         )
         for row in pairs
+        for gone_on in (given_up.get((row["client"], row["server"]), (0, ())),)
     )
 
 
@@ -281,17 +282,16 @@ _GIVEN_UP = f"""
         group by client, server
         having count(*) >= $others and not coalesce(bool_or(beside), false)
     ),
-    next as (
-        select suspects.*, min(calls.call_time) as went_on
-        from suspects semi join one_by_one using (client, server)
-             join calls using (client, server)
-        where not callback and calls.call > suspects.call and program in {NFS_PROGRAMS}
-              and calls.call_time >= suspects.call_time
-        group by all
+    sent as (
+        select call, lead(call_time) over (
+                   partition by client, server order by call_time, call_frame, call
+               ) as went_on
+        from calls semi join one_by_one using (client, server)
+        where not callback and program in {NFS_PROGRAMS}
     )
     select client, server, count(*),
            list(call_frame order by call_frame)[:$examples]
-    from next where went_on < reply_time group by client, server
+    from suspects join sent using (call) where went_on < reply_time group by client, server
 """
 
 # What was sent again after the connection broke waited until the server could be reached; what had

@@ -39,7 +39,7 @@ def of(path: str) -> Digest | None:
     file = Path(path)
     if not file.is_file():
         return None
-    import hashlib  # OpenSSL takes 7 ms to load, and only traces on disk are recognised.
+    import hashlib  # OpenSSL takes 7 ms to load, and few commands recognise captures.
 
     size = file.stat().st_size
     whole = size <= PIECES * PIECE_BYTES

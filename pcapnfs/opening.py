@@ -12,6 +12,7 @@ import contextlib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -365,7 +366,7 @@ def _parts(
     whole = decoding.tables()
     captures = []
     parts = []
-    made_of: list[tuple[str, dict[Digest | None, str]]] = []
+    made_of: list[tuple[str, dict[Digest, str]]] = []
     for path in asked.paths:
         if not store.is_trace(path):
             captures.append(path)
@@ -376,9 +377,7 @@ def _parts(
             raise CaptureError(f"{path}: {said(error)}") from error
         holds.append(held)
         of_trace = store.read(path, whole, reached=held.path)
-        made_of.append(
-            (path, {source.digest: source.path for part in of_trace for source in part.sources})
-        )
+        made_of.append((path, dict(chain.from_iterable(map(store.recognised, of_trace)))))
         parts += of_trace
     _demand_once(made_of, captures)
     if captures:
@@ -404,7 +403,7 @@ def _parts(
 
 
 def _demand_once(
-    made_of: Sequence[tuple[str, Mapping[Digest | None, str]]], captures: Sequence[str]
+    made_of: Sequence[tuple[str, Mapping[Digest, str]]], captures: Sequence[str]
 ) -> None:
     """Refuse traces of which one holds what is also in another, or in a capture beside them.
 
@@ -418,8 +417,6 @@ def _demand_once(
     before: dict[Digest, str] = {}
     for trace, sources in made_of:
         for digest, source in sources.items():
-            if digest is None:
-                continue
             other = before.setdefault(digest, trace)
             if other != trace:
                 raise UsageError(
@@ -441,25 +438,39 @@ def on_both_sides(before: Sequence[PathLike], after: Sequence[PathLike]) -> tupl
         before: Captures and traces.
         after: The same.
     """
-    first = dict(_known(before))
-    for path, digest in ((name, digest) for digest, name in _known(after)):
-        if digest in first:
-            return first[digest], path
+    first = list(_known(before))
+    for path, size, digest in _known(after):
+        for other, other_size, other_digest in first:
+            # What has another size is another one, so that most are not looked into.
+            if size != other_size:
+                continue
+            told = digest or _digest(path)
+            if told is not None and told == (other_digest or _digest(other)):
+                return other, path
     return None
 
 
-def _known(paths: Sequence[PathLike]) -> Iterator[tuple[Digest, str]]:
-    """The digests of captures, and of those that traces were made of, each with what is named."""
+def _known(paths: Sequence[PathLike]) -> Iterator[tuple[str, int, Digest | None]]:
+    """What is named, with the sizes of captures, and of those that traces were made of.
+
+    The digests of these stand in the traces. What cannot be read any more is passed over.
+    """
     for path in [os.fspath(each) for each in paths]:
-        if store.is_trace(path):
-            parts = store.read(path, decoding.tables())
-            found = [source.digest for part in parts for source in part.sources]
-        else:
-            try:
-                found = [digests.of(path)]
-            except OSError:
-                continue  # It was read before, and is gone.
-        yield from ((digest, path) for digest in found if digest is not None)
+        with contextlib.suppress(OSError, CaptureError):
+            if store.is_trace(path):
+                for part in store.read(path, decoding.tables()):
+                    yield from (
+                        (path, digest.bytes, digest) for digest, _ in store.recognised(part)
+                    )
+            elif path != meta.STANDARD_INPUT and (size := Path(path).stat().st_size):
+                yield path, size, None
+
+
+def _digest(path: str) -> Digest | None:
+    """The digest of a capture; None where it cannot be read any more, or has none."""
+    with contextlib.suppress(OSError):
+        return digests.of(path)
+    return None
 
 
 def _is(path: str, digest: Digest) -> bool:

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -247,13 +247,18 @@ def held_twice(parts: Sequence[Stored]) -> tuple[str, str] | None:
     """
     before: dict[digests.Digest, tuple[int, str]] = {}
     for place, part in enumerate(parts):
-        for source, file in zip(part.sources, part.meta.files, strict=False):
-            if source.digest is None or not file.packets:
-                continue
-            first, path = before.setdefault(source.digest, (place, source.path))
+        for digest, source in recognised(part):
+            first, path = before.setdefault(digest, (place, source))
             if first != place:
-                return path, source.path
+                return path, source
     return None
+
+
+def recognised(part: Stored) -> Iterator[tuple[digests.Digest, str]]:
+    """The captures of a part that can be told from others, by digest: those with packets."""
+    for source, file in zip(part.sources, part.meta.files, strict=False):
+        if source.digest is not None and file.packets:
+            yield source.digest, source.path
 
 
 def captures(parts: Sequence[Stored]) -> list[str]:

@@ -307,6 +307,21 @@ def test_what_is_named_twice_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "b.pcap").exists()
 
 
+def test_files_without_packets_are_no_copies_of_one_another(tmp_path: Path) -> None:
+    """Whoever has a full disk has several of them: they are empty, and all alike."""
+    paths = [tmp_path / name for name in ("first.pcap", "second.pcap")]
+    traces = [tmp_path / name for name in ("first.nfstrace", "second.nfstrace")]
+    for path in paths:
+        path.touch()
+    for sample, path, trace in zip(SAMPLES[:2], paths, traces, strict=True):
+        pcapnfs.decode([sample, path], trace)
+    with pcapnfs.open(traces) as both, pcapnfs.open([SAMPLES[1], paths[1], traces[0]]) as beside:
+        assert both.meta.calls == beside.meta.calls > 0
+    assert opening.on_both_sides([SAMPLES[0], paths[0]], [SAMPLES[1], paths[1]]) is None
+    assert opening.on_both_sides(traces[:1], traces[1:]) is None
+    assert opening.on_both_sides(traces[:1], [SAMPLES[0]]) == (str(traces[0]), str(SAMPLES[0]))
+
+
 def test_independent_captures_of_which_one_is_a_copy_are_refused(tmp_path: Path) -> None:
     copy = tmp_path / "copy.pcap"
     shutil.copy(SAMPLES[0], copy)

@@ -172,7 +172,7 @@ class Trace:
         # Walks of several threads: what each leaves to the database, and what it had before them.
         self._leaving = threading.Lock()
         self._sizes: list[int] = []
-        self._whole: str | None = None
+        self._whole: tuple[str, int] = ("", 0)
         self._cursors = weakref.WeakSet([connection])
         with _CURSORS:
             _OPEN.add(self)
@@ -246,11 +246,20 @@ class Trace:
 
     @contextlib.contextmanager
     def _left(self, size: int) -> Iterator[None]:
-        """Let the database take no more than that, bytes, nor than others want it to meanwhile."""
+        """Let the database take no more than that, bytes, nor than others want it to meanwhile.
+
+        Where it may not take as much anyway, or is locked, nothing changes.
+        """
         with self._leaving:
-            if self._whole is None:
-                ((self._whole,),) = self.rows("select current_setting('memory_limit')")
-            self._sizes.append(size)
+            if not self._sizes:
+                (self._whole,) = self.rows(_ALLOWED)
+            _, whole_bytes = self._whole
+            lower = size < whole_bytes and not self._locked
+            if lower:
+                self._sizes.append(size)
+        if not lower:
+            yield
+            return
         try:
             with self._leaving:
                 self._allow_least()  # It fails where the database holds more already.
@@ -259,19 +268,14 @@ class Trace:
             with self._leaving:
                 self._sizes.remove(size)
                 self._allow_least()
-                if not self._sizes:
-                    self._whole = None
 
     def _allow_least(self) -> None:
         """Let the database take the least that is wanted; all again where nothing is."""
         if self._locked:
             return
+        whole, _ = self._whole
+        least = f"{min(self._sizes)}B" if self._sizes else whole
         with contextlib.closing(self.cursor()) as cursor:
-            least = self._whole
-            if self._sizes:
-                query, size = _LOWER, min(self._sizes)
-                ((lower,),) = cursor.execute(query, [size, self._whole]).fetchall()
-                least = f"{size}B" if lower else self._whole
             cursor.execute("set global memory_limit = ?", [least])
 
     @staticmethod
@@ -539,7 +543,11 @@ def let_go(holds: Sequence[Hold]) -> None:
         held.let_go(placement.sweep)
 
 
-_LOWER = "select ? < parse_formatted_bytes(?)"
+_ALLOWED = """
+    select current_setting('memory_limit'),
+           parse_formatted_bytes(current_setting('memory_limit'))
+"""
+"""What the database may take, as it says it, with one decimal, and in bytes."""
 
 _OPTIMIZERS = "select name from duckdb_optimizers()"
 

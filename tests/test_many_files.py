@@ -154,6 +154,18 @@ def test_the_database_leaves_room_for_the_calls_of_a_file_and_gets_it_back(fewer
     assert fewer.rows(ALLOWED) == [("200.0 MiB",)]
 
 
+def test_where_the_database_may_not_take_as_much_its_limit_stays(
+    fewer: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says of it is rounded: set anew, it would be less each time."""
+    fewer.cursor().execute("set global memory_limit = '60000000B'")
+    asked: list[str] = []
+    monkeypatch.setattr(fewer, "_allow_least", lambda: asked.append("set"))
+    with fewer.room_for(rows=1):
+        assert asked == []
+    assert asked == []
+
+
 def test_of_walks_at_the_same_time_the_one_that_needs_most_is_left_room(fewer: Trace) -> None:
     """Whichever of them ends first, the database gets back what it had before both."""
     fewer.cursor().execute("set global memory_limit = '200MiB'")

@@ -668,7 +668,7 @@ def test_locks_are_not_told_where_they_cost_about_as_much(
             "slower_path",
             "The path to the server became longer, and stayed so",
             "path",
-            "longer for a while than otherwise",
+            "longer from some time on",
         ),
         (
             "grace_period",

@@ -90,8 +90,8 @@ class OneSided(Record):
     """What its absence does."""
     confidence: Confidence
     """How sure the two are."""
-    endings: tuple[str, ...] = ("",)
-    """What the finding's title ends with, one of them."""
+    ending: str = ""
+    """What the finding's title ends with."""
 
     def is_told(self, found: Finding, side: Side) -> bool:
         """Whether a finding says so, and that it took time which is worth a word."""
@@ -100,7 +100,7 @@ class OneSided(Record):
             and not _few_lost(found, side)
             and bool(found.cost_s)
             and found.severity != "note"
-            and found.title.endswith(self.endings)
+            and found.title.endswith(self.ending)
         )
 
 
@@ -128,14 +128,17 @@ def _might_tell(found: Finding, mine: Side, other: Side) -> bool:
 
 
 ONE_SIDED = (
-    OneSided("path", "slower_path", "a link was full", "no link was full", "possible", (FULL,)),
+    OneSided("path", "slower_path", "a link was full", "no link was full", "possible", FULL),
     OneSided(
         "path",
         "slower_path",
         "longer for a while than otherwise",
         "as long all along",
         "likely",
-        (LONGER, STAYED),
+        LONGER,
+    ),
+    OneSided(
+        "path", "slower_path", "longer from some time on", "as long all along", "likely", STAYED
     ),
     OneSided("loss", "tcp_loss", "TCP sends segments again", "none that cost time", "likely"),
     OneSided("loss", "rdma_loss", "RDMA sends packets again", "none that cost time", "likely"),

@@ -263,7 +263,7 @@ def test_where_nothing_costs_much_it_is_the_client_that_is_looked_at() -> None:
     ("general", "cause", "severity", "is_first"),
     [
         ("round_trip_bound", "open_owner_serialised", "problem", True),
-        ("round_trip_bound", "session_slots", "problem", True),
+        ("round_trip_bound", "directory_serialised", "problem", True),
         ("round_trip_bound", "open_owner_serialised", "warning", False),
         ("round_trip_bound", "getattr_storm", "problem", False),
         # Its advice is another one.

@@ -144,7 +144,8 @@ def _demand_captures(captures: Sequence[str]) -> None:
     """Refuse a trace that is named in place of a capture."""
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(
-            f"{stored} is decoded already; name it in any command as it is, alone or beside others"
+            f"{stored} is decoded already; all commands but redact take it as it is, alone or "
+            "beside others"
         )
 
 

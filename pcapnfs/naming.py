@@ -12,11 +12,11 @@ from typing import NamedTuple
 ENDINGS = ("pcap", "pcapng", "cap", "dmp", "dump", "tcpdump", "trc", "snoop")
 """Extensions of captures; `tcpdump -C` puts a number behind them."""
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".lz4": "lz4", ".xz": "xz", ".bz2": "bzip2"}
-"""Compressions that are read, by the extension that they add."""
+WRITTEN = {".gz": "gzip", ".zst": "zstd"}
+"""Compressions that are read and written, by the extension that they add."""
 
-WRITTEN = ("gzip", "zstd")
-"""Those that are also written."""
+COMPRESSIONS = WRITTEN | {".lz4": "lz4", ".xz": "xz", ".bz2": "bzip2"}
+"""All that are read."""
 
 _CAPTURE = re.compile(rf"(?P<stem>.+\.(?:{'|'.join(ENDINGS)}))(?P<number>\d{{0,9}})", re.DOTALL)
 

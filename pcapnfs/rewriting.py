@@ -31,8 +31,7 @@ def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
 
 def packing(target: Path) -> str:
     """How the target is to be compressed, as the core calls it."""
-    kind = naming.COMPRESSIONS.get(target.suffix)
-    return kind if kind in naming.WRITTEN else "none"
+    return naming.WRITTEN.get(target.suffix, "none")
 
 
 def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
@@ -45,11 +44,8 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
     usage.demand_files(sources)
     if str(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a capture is written into a file; name one")
-    kind = naming.COMPRESSIONS.get(target.suffix)
-    if kind is not None and kind not in naming.WRITTEN:
-        kinds = " and ".join(
-            suffix for suffix, kind in naming.COMPRESSIONS.items() if kind in naming.WRITTEN
-        )
+    if target.suffix in naming.COMPRESSIONS.keys() - naming.WRITTEN.keys():
+        kinds = " and ".join(naming.WRITTEN)
         raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")
     if os.path.isdir(target):
         raise UsageError(f"{target} is a directory")

@@ -31,6 +31,12 @@ FORMULA = "=+-@\t\r"
 """What a text begins with that a spreadsheet takes for a formula."""
 
 
+def numbers(told: Sequence[str]) -> tuple[str, str]:
+    """Numbers, and runs of them, with their noun and the verb: `numbers 1, 3 to 5`, `were`."""
+    joined = ", ".join(told)
+    return (f"number {joined}", "was") if joined.isdigit() else (f"numbers {joined}", "were")
+
+
 def escape(text: str) -> str:
     r"""Write every character that cannot be seen as `\xNN`, `\uNNNN` or `\UNNNNNNNN`.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -62,10 +61,11 @@ def joined(limit: int) -> tuple[list[int], int]:
 @pytest.mark.skipif(not CLEAR_REFS.exists(), reason="only Linux tells the peak of a moment")
 def test_a_join_stays_within_the_memory_of_the_database() -> None:
     # On a busy machine one of the threads may wait with what it holds: usually the others are done
-    # by then, and the join takes 52 MB, but of sixty such runs one took 79.
-    sums, taken = min((joined(256 << 20) for _ in range(3)), key=itemgetter(1))
+    # by then, and the join takes 52 MB, but of sixty such runs one took 79, and another time 91.
+    runs = [joined(256 << 20) for _ in range(3)]
     free_sums, free_taken = joined(0)
-    assert sums == free_sums == [0] * 20
+    assert [sums for sums, _ in runs] == [free_sums] * 3 == [[0] * 20] * 3
+    taken = min(taken for _, taken in runs)
     assert taken < 90
     assert free_taken > taken + 40, "DuckDB spares this by itself: trace.LAVISH is not needed"
 

@@ -361,8 +361,8 @@ def complete(
     """
     ask = asking.ask
     bottleneck = ask(_bottleneck.bottleneck, measured)
-    answers = {name: ask(asked.function) for name, asked in QUESTIONS.items()}
     server_times, transfer_runs = ask(_server_times.server_times), ask(_transfer_runs.transfer_runs)
+    answers = {name: ask(asked.function) for name, asked in QUESTIONS.items()}
     of_servers = server_times()
     in_turn = ask(_in_turn.in_turn, of_servers)
     warm_calls = ask(_warm_calls.warm_calls, of_servers)

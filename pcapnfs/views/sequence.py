@@ -118,8 +118,8 @@ def _file(file: FileSequence) -> list[RenderableType]:
         return parts
     longest = max((step.srt_s or 0.0 for step in file.steps), default=0.0)
     own = file.path.rpartition("/")[2]
-    several = [len(set(each)) > 1 for each in zip(*askers, strict=True)]
-    rows = (_row(step, longest, own, *several) for step in file.steps)
+    clients, users = (len(set(each)) > 1 for each in zip(*askers, strict=True))
+    rows = (_row(step, longest, own, clients=clients, users=users) for step in file.steps)
     parts.append(FittedTable(_COLUMNS, rows, below=Below(file.steps, _compound), naming=True))
     if hidden := max(0, file.calls - len(file.steps)):
         more = units.counted(hidden, "more call")
@@ -157,7 +157,7 @@ def _name(name: KnownName) -> str:
     return text
 
 
-def _row(step: Step, longest: float, own: str, clients: bool, users: bool) -> list[str]:
+def _row(step: Step, longest: float, own: str, *, clients: bool, users: bool) -> list[str]:
     """The cells of a step.
 
     The file's own name is told above them all, and so is who it was where it was always the same.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.meta import FILES_FORGOTTEN
-from pcapnfs.text import escape
+from pcapnfs.text import escape, numbers
 from pcapnfs.views.clocks import clock_sentences, untold_sentence
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ def lacks(trust: Trust) -> list[str]:
             units.counted(trust.damaged_files, "capture is damaged", "captures are damaged")
         )
     if trust.files_not_given:
-        numbers, are = _numbers_not_given(trust)
-        told.append(f"{numbers} of the rotation's files {are} not given")
+        unseen, were = numbers(trust.files_not_given)
+        told.append(f"{unseen} of the rotation's files {were} not given")
     return told
 
 
@@ -240,18 +240,11 @@ def not_given(trust: Trust) -> str:
     """Which files of a rotation were not given; nothing where none is missing."""
     if not trust.files_not_given:
         return ""
-    numbers, are = _numbers_not_given(trust)
+    unseen, were = numbers(trust.files_not_given)
     return (
-        f"By their names the files are of a rotation, of which {numbers} {are} not given: what "
+        f"By their names the files are of a rotation, of which {unseen} {were} not given: what "
         "went on meanwhile is not known."
     )
-
-
-def _numbers_not_given(trust: Trust) -> tuple[str, str]:
-    """Those, and the verb that follows them."""
-    told = ", ".join(trust.files_not_given)
-    one = told.isdigit()
-    return f"{'number' if one else 'numbers'} {told}", "was" if one else "were"
 
 
 def _followers(capture: Capture) -> str:

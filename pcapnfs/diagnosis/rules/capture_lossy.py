@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.text import numbers
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -115,11 +116,9 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
         )
     unseen = trust.files_not_given
     if unseen:
-        numbers = ", ".join(unseen)
-        were = "number {} was" if numbers.isdigit() else "numbers {} were"
+        told, were = numbers(unseen)
         parts.append(
-            "By their names the files are of a rotation, of which "
-            f"{were.format(numbers)} not given."
+            f"By their names the files are of a rotation, of which {told} {were} not given."
         )
     if capture.damage:
         parts.append(f"Its file is damaged: {'. '.join(capture.damage[:3])}.")

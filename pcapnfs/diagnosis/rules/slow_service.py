@@ -104,7 +104,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{', '.join(_told(each) for each in operations[:TOLD])}."
             + "".join(_of_file(each) for each in operations[:TOLD])
             + ("" if queue is None else _in_turn(queue))
-            + (_UNTOLD if untold and warm is None and kinds != ["small"] else "")
+            + (_UNTOLD if untold else "")
             + ("" if warm is None else _warm(warm)),
             why=" ".join(
                 _WHY_BUSY if kind == "small" and warm is not None else _WHY[kind] for kind in kinds

@@ -26,14 +26,17 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
-from pcapnfs.analyses.asking.arrays import distinct, median
+from pcapnfs.analyses.asking.arrays import distinct, find, median
 from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.message_times import ANSWERED
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -47,9 +50,10 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     round_trip.READS,
+    traffic.READS,
     columns.of(
-        calls="call client server connection callback op call_time reply_first_time reply_time "
-        "srt reply_bytes reply_clock transmissions"
+        calls="call mount connection callback op reply_first_time reply_time srt reply_bytes "
+        "reply_clock transmissions"
     ),
 )
 """The columns that the queries here read."""
@@ -73,7 +77,8 @@ LAG = 4
 """… by what those differ that are so many apart: a change of the path is between a few of them."""
 
 TOGETHER = 8
-"""Not even the quickest of so many answers, one after the other, was sooner: less is chance."""
+"""Not even the quickest of so many answers, one after the other, was sooner: less is chance. It is
+a power of two."""
 
 LEAST_NS = 2_000_000
 """What was less longer is no change of the path …"""
@@ -149,30 +154,38 @@ def longer_ways(trace: Trace) -> LongerWays:
         for pair in round_trips(trace).pairs
         if pair.vantage != "server" and pair.server_side.rtt_s is not None
     }
+    if not pairs:
+        return _of({})
+    mounts = traffic.mounts(trace)
     timed = {
-        int(connection): (pair, number)
-        for connection, client, server, number in trace.rows(
+        int(connection): (pair, int(mount))
+        for connection, mount in trace.rows(
             _TIMED, {"many": MANY, "least": LEAST_NS, "listened": LISTENED_NS}
         )
-        if (pair := pairs.get((client, server))) is not None
+        if (pair := pairs.get(mounts.get(mount, ("", "")))) is not None
     }
     if not timed:
         return _of({})
     found: dict[tuple[str, str], list[Columns]] = {}
-    small = _each(parts.arrays(trace, _SMALL), "connection")
-    others = parts.arrays(trace, _OTHERS)
+    small = _each(parts.arrays(trace, _SMALL.format(connections=_listed(timed))), "connection")
+    asked = _listed({mount for _, mount in timed.values()})
+    others = parts.arrays(trace, _OTHERS.format(mounts=asked))
     large = others["bytes"] >= LARGE_BYTES
     moved = {
-        number: _Moved.of(each["begun"], each["came"])
-        for number, each in _each(
-            {name: others[name][large] for name in ("pair", "call", "came", "begun")}, "pair"
+        mount: _Moved.of(each["begun"], each["came"])
+        for mount, each in _each(
+            {name: others[name][large] for name in ("mount", "call", "came", "begun")}, "mount"
         ).items()
     }
-    others_of = _each(others, "connection")
-    for connection, (pair, number) in timed.items():
+    nothing_moved = _Moved.of(*2 * (np.zeros(0, np.int64),))
+    others_of = _each(
+        {name: others[name] for name in ("connection", "call", "came", "took")}, "connection"
+    )
+    del others
+    for connection, (pair, mount) in timed.items():
         late = _late(
             small[connection],
-            moved.get(number, _Moved.of(*2 * (np.zeros(0, np.int64),))),
+            moved.get(mount, nothing_moved),
             others_of.get(connection),
             round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
         )
@@ -200,12 +213,18 @@ def register(trace: Trace) -> bool:
     return True
 
 
+def _listed(numbers: Iterable[int]) -> str:
+    """Numbers in SQL."""
+    return ", ".join(map(str, numbers))
+
+
 def _each(answers: Columns, key: str) -> dict[int, Columns]:
     """Those of each connection, or whatever a column says, in the order in which they came."""
     order = np.lexsort((answers["call"], answers["came"], answers[key]))
     # One column after the other: each goes as soon as it is in order.
     ordered = {name: answers.pop(name)[order] for name in list(answers)}
-    keys, begins = np.unique(ordered[key], return_index=True)
+    keys = distinct(ordered[key])
+    begins = find(ordered[key], keys)
     ends = np.append(begins, len(order))[1:]
     return {
         int(number): {name: column[begin:end] for name, column in ordered.items()}
@@ -233,7 +252,7 @@ class _Moved(Record):
 
     def between(self, since: Floats, until: NDArray[np.int64]) -> Flags:
         """Whether any of it came between two times."""
-        return np.array(self.begun[np.searchsorted(self.ended, since)] <= until)
+        return np.array(self.begun[find(self.ended, since)] <= until)
 
 
 def _late(small: Columns, moved: _Moved, others: Columns | None, usual_ns: int) -> Columns | None:
@@ -343,10 +362,18 @@ def _drift(since: Floats, delays: Floats) -> float:
 
 def _even_the_quickest(values: Floats) -> Floats:
     """Each value, but no more than the least of some neighbours together with it, whichever."""
-    windows = np.lib.stride_tricks.sliding_window_view
-    least = windows(values, TOGETHER).min(axis=1)
     edge = np.full(TOGETHER - 1, -np.inf)
-    return np.array(windows(np.concatenate([edge, least, edge]), TOGETHER).max(axis=1))
+    least = _of_neighbours(values, np.minimum)
+    return _of_neighbours(np.concatenate([edge, least, edge]), np.maximum)
+
+
+def _of_neighbours(values: Floats, chosen: np.ufunc) -> Floats:
+    """Of each value and those behind it, `TOGETHER` in all, the least or the largest."""
+    step = 1
+    while step < TOGETHER:
+        values = chosen(values[:-step], values[step:])
+        step *= 2
+    return values
 
 
 def _floors(op: NDArray[Any], took: Floats, late: Flags, usual_ns: int) -> Floats:
@@ -413,33 +440,28 @@ def _of(found: dict[RoundTrip, list[Columns]]) -> LongerWays:
     )
 
 
-# A damaged capture may claim any times; the difference of two before 1970 need not fit.
-_CAME = "greatest(reply_time, 0)"
-
 # What was sent again may have been answered before.
-_ANSWERED = "not callback and srt >= 0 and transmissions = 1"
+_SENT_ONCE = "not callback and srt >= 0 and transmissions = 1"
 
 _TELLS = f"(reply_bytes < {LARGE_BYTES} and reply_clock is not null)"
 
 _TIMED = f"""
-    select connection, any_value(client), any_value(server),
-           hash(any_value(client), any_value(server))
-    from calls where {_ANSWERED} and {_TELLS}
+    select connection, any_value(mount) from calls where {_SENT_ONCE} and {_TELLS}
     group by connection
     having count(*) >= $many and max(srt) - min(srt) >= $least
-       and max({_CAME}) - min({_CAME}) >= $listened
+       and max({ANSWERED}) - min({ANSWERED}) >= $listened
     order by connection
 """
 
 _SMALL = f"""
-    select call, connection, (hash(op) >> 33)::integer as op, {_CAME} as came, srt as took,
+    select call, connection, (hash(op) >> 33)::integer as op, {ANSWERED} as came, srt as took,
            reply_clock as clock
-    from calls where {_ANSWERED} and {_TELLS}
+    from calls where {_SENT_ONCE} and {_TELLS} and connection in ({{connections}})
 """
 
 _OTHERS = f"""
-    select call, connection, hash(client, server) as pair, {_CAME} as came, srt as took,
+    select call, connection, mount, {ANSWERED} as came, srt as took,
            greatest(coalesce(reply_first_time, reply_time), 0) as begun,
            reply_bytes::bigint as bytes
-    from calls where {_ANSWERED} and not {_TELLS}
+    from calls where {_SENT_ONCE} and not {_TELLS} and mount in ({{mounts}})
 """

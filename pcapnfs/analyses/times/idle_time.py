@@ -34,11 +34,11 @@ class IdleTime(Record):
 
 
 def added_up(*waits_s: Mapping[str, float]) -> Mapping[str, float]:
-    """What each client waited for several things, seconds."""
+    """What was waited for several things by client, or by several clients by row, seconds."""
     found: dict[str, float] = {}
     for of_one in waits_s:
-        for client, time_s in of_one.items():
-            found[client] = found.get(client, 0.0) + time_s
+        for name, time_s in of_one.items():
+            found[name] = found.get(name, 0.0) + time_s
     return found
 
 

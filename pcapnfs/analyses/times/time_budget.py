@@ -98,15 +98,6 @@ def time_budget(
         phases=phases(trace, found, [budget.client or "" for budget in clients]),
         slower_paths=slower_paths(trace),
         lock_gaps=locks,
-        stood_still_s=_added_up(tcp_stalls.lost_by_client(trace)),
+        stood_still_s=added_up(*tcp_stalls.lost_by_client(trace).values()),
         unreached_s=min(sum(added_up(*connecting).values()), total.client_s),
     )
-
-
-def _added_up(by_client: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
-    """The same of all clients."""
-    found: dict[str, float] = {}
-    for rows in by_client.values():
-        for row, time_s in rows.items():
-            found[row] = found.get(row, 0.0) + time_s
-    return found

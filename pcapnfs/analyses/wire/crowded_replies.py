@@ -19,6 +19,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import distinct
+from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT
 from pcapnfs.analyses.wire.segments import FULL_BYTES
 
 if TYPE_CHECKING:
@@ -103,10 +104,6 @@ def _of_pair(rows: Columns) -> Columns:
     }
 
 
-_SENT, _BEGUN, _ENDED = (
-    f"greatest({time}, 0)" for time in ("call_time", "reply_first_time", "reply_time")
-)
-
 _REPLIES = f"""
     from calls
     where not callback and transmissions = 1 and reply_first_time is not null
@@ -114,10 +111,10 @@ _REPLIES = f"""
           and reply_bytes <= {SEGMENTS[1] * FULL_BYTES}
 """
 
-_SLOW = f"select count(*) {_REPLIES} and {_ENDED} - {_BEGUN} >= {SLOW_NS}"
+_SLOW = f"select count(*) {_REPLIES} and {ANSWERED} - {ANSWERED_FROM} >= {SLOW_NS}"
 
 _ASKED = f"""
-    select call, mount, {_SENT} as sent, {_BEGUN} as answering, {_ENDED} as answered,
+    select call, mount, {SENT} as sent, {ANSWERED_FROM} as answering, {ANSWERED} as answered,
            reply_bytes::bigint as bytes
     {_REPLIES}
 """

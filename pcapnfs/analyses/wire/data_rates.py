@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
-from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
+from pcapnfs.analyses.wire.message_times import (
+    ANSWERED,
+    ANSWERED_FROM,
+    LARGE_CALL,
+    LARGE_REPLY,
+    SENT,
+    SENT_FROM,
+)
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -58,13 +65,10 @@ _MOVED = f"""
     with messages as (
         select client, 'client' as sender, {SENT_FROM} as begin, {SENT} as "end",
                call_bytes as bytes
-        from calls
-        where not callback and transmissions = 1 and call_bytes >= $large and {SENT} > {SENT_FROM}
+        from calls where {LARGE_CALL}
         union all
         select client, 'server', {ANSWERED_FROM}, {ANSWERED}, reply_bytes
-        from calls
-        where not callback and transmissions = 1 and reply_bytes >= $large
-              and {ANSWERED} > {ANSWERED_FROM}
+        from calls where {LARGE_REPLY}
     ),
     in_order as (
         select *, max("end") over (

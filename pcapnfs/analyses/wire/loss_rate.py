@@ -30,7 +30,14 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path
 from pcapnfs.analyses.wire.late_answers import Side
 from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
-from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
+from pcapnfs.analyses.wire.message_times import (
+    ANSWERED,
+    ANSWERED_FROM,
+    LARGE_CALL,
+    LARGE_REPLY,
+    SENT,
+    SENT_FROM,
+)
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.analyses.wire.segments import MSS_BYTES, OPTION_BYTES
 from pcapnfs.analyses.wire.slower_path import slower_paths
@@ -282,26 +289,18 @@ _DIRECTIONS = f"""
 
 _LOST = f"with {_DIRECTIONS} select 1 from lossy limit 1"
 
-_FROM_CLIENT = f"""
-    not callback and transmissions = 1 and call_bytes >= $large and {SENT} > {SENT_FROM}
-"""
-
-_FROM_SERVER = f"""
-    not callback and transmissions = 1 and reply_bytes >= $large and {ANSWERED} > {ANSWERED_FROM}
-"""
-
 _ASKED = f"connection in (select {given.rows('connections', 'uinteger')})"
 
 _MESSAGES = {
     "client": f"""
         select ({SENT_FROM})::double as begin, ({SENT})::double as "end",
                call_bytes::double as bytes
-        from calls where {_FROM_CLIENT} and {_ASKED}
+        from calls where {LARGE_CALL} and {_ASKED}
     """,
     "server": f"""
         select ({ANSWERED_FROM})::double as begin, ({ANSWERED})::double as "end",
                reply_bytes::double as bytes
-        from calls where {_FROM_SERVER} and {_ASKED}
+        from calls where {LARGE_REPLY} and {_ASKED}
     """,
 }
 """By who sent them, the large messages of some connections."""
@@ -312,11 +311,11 @@ _MOVED = f"""
     messages as (
         select connection, 'client' as sender, call, {SENT_FROM} as begin, {SENT} as "end",
                call_bytes as bytes, 0 as waits, {ANSWERED} - {SENT_FROM} as outstanding
-        from calls where {_FROM_CLIENT}
+        from calls where {LARGE_CALL}
         union all
         select connection, 'server', call, {ANSWERED_FROM}, {ANSWERED}, reply_bytes, 1,
                {ANSWERED} - {SENT_FROM}
-        from calls where {_FROM_SERVER}
+        from calls where {LARGE_REPLY}
     ),
     large as (
         select messages.*, max("end") over (

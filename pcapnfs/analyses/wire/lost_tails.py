@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
 from pcapnfs.analyses.wire.placed import PLACED
 from pcapnfs.analyses.wire.stood_still import EARLY_NS, LATE_NS, NARROW, SPIKE
 
@@ -43,9 +44,7 @@ def any_late(trace: Trace) -> bool:
     return bool(found)
 
 
-# A damaged capture may claim any times; the difference of two before 1970 need not fit.
-_SENDING = "greatest(call_time, 0) - greatest(call_first_time, 0)"
-_REPLYING = "greatest(reply_time, 0) - greatest(reply_first_time, 0)"
+_SENDING, _REPLYING = f"{SENT} - {SENT_FROM}", f"{ANSWERED} - {ANSWERED_FROM}"
 
 _ANY_LATE = f"""
     select count(*) >= {LEAST} from (

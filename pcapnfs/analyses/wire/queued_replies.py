@@ -22,6 +22,7 @@ from pcapnfs.analyses.asking.arrays import distinct
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.wire import crowded_replies as _crowded_replies
 from pcapnfs.analyses.wire.crowded_replies import crowded_replies
+from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -153,19 +154,14 @@ def _of(found: list[Columns]) -> QueuedReplies:
 
 _NOTHING = "select null::ubigint as call, 0 as queued where false"
 
-# A damaged capture may claim any times; the difference of two before 1970 need not fit.
-_SENT, _BEGUN, _ENDED = (
-    f"greatest({time}, 0)" for time in ("call_time", "reply_first_time", "reply_time")
-)
-
 _LARGE = f"""
-    select connection, {_BEGUN} as begin, {_ENDED} as "end"
+    select connection, {ANSWERED_FROM} as begin, {ANSWERED} as "end"
     from calls where not callback and reply_first_time is not null
-          and {_ENDED} - {_BEGUN} >= {LEAST_NS}
+          and {ANSWERED} - {ANSWERED_FROM} >= {LEAST_NS}
 """
 
 # What was sent again may have been answered on another connection.
 _ASKED = f"""
-    select call, connection, {_SENT} as sent, {_BEGUN} as answering
-    from calls where not callback and transmissions = 1 and {_BEGUN} - {_SENT} >= {LEAST_NS}
+    select call, connection, {SENT} as sent, {ANSWERED_FROM} as answering
+    from calls where not callback and transmissions = 1 and {ANSWERED_FROM} - {SENT} >= {LEAST_NS}
 """

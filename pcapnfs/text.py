@@ -37,6 +37,11 @@ def numbers(told: Sequence[str]) -> tuple[str, str]:
     return (f"number {joined}", "was") if joined.isdigit() else (f"numbers {joined}", "were")
 
 
+def joined(parts: Sequence[str], last: str = " and ") -> str:
+    """Parts of a sentence one after the other, before the last of them another word."""
+    return last.join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
 def escape(text: str) -> str:
     r"""Write every character that cannot be seen as `\xNN`, `\uNNNN` or `\UNNNNNNNN`.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.text import some
+from pcapnfs.text import joined, some
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.failures import Failures
@@ -38,8 +38,7 @@ def listed(names: Sequence[str], shown: int) -> str:
     """All of them with an "and", or the first so many and how many more there are; not escaped."""
     if len(names) > shown:
         return some(names, shown, visible=str)
-    *before, last = names
-    return f"{', '.join(before)} and {last}" if before else last
+    return joined(names)
 
 
 def refused(pair: Failures) -> str:

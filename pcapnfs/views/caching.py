@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
-from pcapnfs.text import escape, rooted, sentence
+from pcapnfs.text import escape, joined, rooted, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import joined
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

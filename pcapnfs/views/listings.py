@@ -11,11 +11,11 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape, rooted
+from pcapnfs.text import escape, joined, rooted
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import aside, joined
+from pcapnfs.views.words import aside
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

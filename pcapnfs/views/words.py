@@ -91,8 +91,3 @@ def quantities_held(text: str, *, blank: str, thin: str) -> str:
     text = re.sub(rf"(?<=\d) (?={_UNIT})", blank, text)
     text = re.sub(rf"(?<=\d{blank}[mhd]) (?=\d+{blank}[hms]\b)", blank, text)
     return re.sub(r"\b(frames?|uid) (?=\d)", rf"\1{blank}", text)
-
-
-def joined(parts: list[str], last: str) -> str:
-    """Parts of a sentence one after the other, before the last of them another word."""
-    return last.join(filter(None, (", ".join(parts[:-1]), parts[-1])))

@@ -27,6 +27,7 @@ from pcapnfs.analyses.times.idle_time import divided
 from pcapnfs.analyses.wire import full_windows
 from pcapnfs.analyses.wire.loss_rate import holding
 from pcapnfs.record import Record, replace
+from pcapnfs.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -395,8 +396,7 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
 
 def _waited(clock: ClientClock) -> str:
     """How long a client waited, and what for."""
-    told = [f"{units.duration(clock.waited_s)} for calls", *_beside(clock)]
-    return " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+    return joined([f"{units.duration(clock.waited_s)} for calls", *_beside(clock)])
 
 
 def _beside(clock: ClientClock) -> list[str]:

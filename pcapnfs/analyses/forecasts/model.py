@@ -326,7 +326,7 @@ def _finished(
     asked = change_of(measured, given)
     base = base_of(measured, given)
     costs = asked.of(base.costs)
-    locked = _locked(measured, given, costs)
+    locked, moving = _locked(measured, given, costs), moved(measured)
     low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
     foretold = not missing or (measured is not None and still_foretold(missing, measured, given))
     rows = tuple(scenarios(measured, given, base, asked, otherwise)) if foretold else ()
@@ -371,8 +371,8 @@ def _finished(
         slow_s=float(costs.files * costs.slow_s),
         clock_tick_s=None,
         absorbs_rtt=None,
-        held_down_s=moved(measured).held_s,
-        full_windows_s=moved(measured).full_s,
+        held_down_s=moving.held_s,
+        full_windows_s=moving.full_s,
         persist_by_op=(),
         resent=mostly_resent(measured, given),
         inputs=inputs_of(measured, given, costs),
@@ -381,7 +381,7 @@ def _finished(
         client_number=0,
         clients=client_forecasts(measured, given) if foretold and measured is not None else (),
         verdict=_verdict(measured, given, costs, missing),
-        left_out=() if missing else _left_out(measured, given, costs),
+        left_out=() if missing else _left_out(measured, given, costs, locked),
     )
     return figures if measured is None else _of_trace(figures, measured, given)
 
@@ -436,17 +436,17 @@ def _verdict(
 
 
 def _left_out(
-    measured: Measurement | None, given: Overrides, costs: Costs[float]
+    measured: Measurement | None, given: Overrides, costs: Costs[float], locked: Locked
 ) -> tuple[LeftOut, ...]:
     """What the plain formula leaves out of the forecast with these costs."""
     if measured is None:
-        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=Locked())
+        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=locked)
     by, clocked = costs.files / (measured.files or 1), measured.clocked
     return left_out(
         _booked(measured, given, costs),
         transfer_s=clocked.transfer_s * by,
         waiting_s=clocked.waiting_s * by,
-        locked=_locked(measured, given, costs),
+        locked=locked,
     )
 
 

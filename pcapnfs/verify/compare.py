@@ -188,6 +188,11 @@ class _Comparison:
             self._streams[call.connection] = message.stream
             self._keep(Pair(call, message, moved=before != message.stream), message)
             return
+        pair = self._open.get(key)
+        if pair is not None and pair.call.transmissions > len(pair.sent):
+            # Within one packet tshark takes each call for a new one.
+            self.tally.repeated += 1
+            return
         pair = self._transmitted_before(message)
         if pair is not None:
             self.tally.resent += 1

@@ -158,6 +158,17 @@ def test_a_message_that_was_repeated_is_counted_once() -> None:
 # Reasons ------------------------------------------------------------------------------------------
 
 
+def test_a_call_that_is_sent_again_in_the_same_packet_is_one() -> None:
+    """Behind a connection that stood still, a client sends both at once."""
+    ours = replace(OURS, transmissions=2)
+    again = replace(REPLY, frame=13, duplicate=True)
+    tally = compare([ours], [CALL, CALL, REPLY, again])
+    assert found(tally) == {}
+    assert (tally.ours, tally.theirs, tally.pairs, tally.repeated) == (1, 1, 1, 2)
+    # Not so if pcapnfs knows of one transmission alone.
+    assert ("only tshark", None) in held(theirs=[CALL, CALL, REPLY])
+
+
 def test_a_reply_before_its_call_is_no_mistake() -> None:
     early = replace(OURS, reply_first_frame=9, reply_frame=9, srt_ns=0)
     orphan = replace(REPLY, frame=9, time_ns=900, call_frame=None, srt_ns=None)

@@ -46,6 +46,10 @@ def left_out(
     beyond_s = costs.beyond_s
     moving_s = max(0.0, min(transfer_s, beyond_s))
     held_s = max(0.0, min(waiting_s, beyond_s - moving_s))
+    other_s, overlap_s = beyond_s - moving_s - held_s, overlapped_s - costs.first_order_s
+    if costs.concurrency < 1 + LEFT_OUT:
+        # So few at a time spare too little to be told: the calls were other than the mean.
+        other_s, overlap_s = other_s + overlap_s, 0.0
     parts = (
         LeftOut("pauses", pauses_s - locked.pauses_s),
         LeftOut("client", costs.client_time_s - pauses_s - locked.gaps_s),
@@ -53,8 +57,8 @@ def left_out(
         LeftOut("transfer", moving_s),
         LeftOut("waiting", held_s),
         LeftOut("locks", trips_s * of_locks),
-        LeftOut("other", beyond_s - moving_s - held_s),
-        LeftOut("overlap", overlapped_s - costs.first_order_s),
+        LeftOut("other", other_s),
+        LeftOut("overlap", overlap_s),
     )
     told = (each for each in parts if abs(each.time_s) > LEFT_OUT * costs.forecast_s)
     return tuple(sorted(told, key=lambda each: -abs(each.time_s)))

@@ -7,7 +7,7 @@ import pytest
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.trace import Trace
-from tests.analyses.model.runs import FILES, objects, run
+from tests.analyses.model.runs import FILES, RTT_MS, objects, run
 from tests.unit.rows import MILLISECOND, START_NS, meta, trace_of
 
 
@@ -44,3 +44,14 @@ def test_an_overlap_of_calls_is_what_the_plain_formula_leaves_out() -> None:
     most = found.left_out[0]
     assert most.part == "overlap"
     assert most.time_s == pytest.approx(-found.predicted_s * 7 / 8)
+
+
+def test_calls_one_by_one_do_not_overlap_where_others_are_slower_than_they() -> None:
+    with trace_of(files=objects(), calls=run(persist_ms=-0.9 * RTT_MS)) as trace:
+        found = model(trace)
+    assert found.concurrency == pytest.approx(1)
+    assert not found.formula_holds
+    client, faster = found.left_out
+    assert client.part == "client"
+    assert faster.part == "other"
+    assert faster.time_s == pytest.approx(-FILES * 2 * 0.9 * RTT_MS / 1000, abs=1e-6)

@@ -12,7 +12,7 @@ from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.material import nothing, seen_by
 
-STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0)
+STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0, 0)
 
 
 def test_a_tenth_of_the_calls_is_told() -> None:
@@ -44,6 +44,9 @@ def test_that_of_nfsv4_is_an_attribute_and_noacl_no_way_out() -> None:
     assert "vers=4.1" in seen.advice[1].action
     (alone,) = seen_by(RULE, nothing(acl_queries=(replace(pair, listed=NONE),)))
     assert not any("vers=4.1" in advice.action for advice in alone.advice)
+    (used,) = seen_by(RULE, nothing(acl_queries=(replace(pair, extended=1),)))
+    assert used.seen.endswith("ask for extended attributes as well; 1 call read or changed one.")
+    assert not any("vers=4.1" in advice.action for advice in used.advice)
 
 
 def test_of_both_versions_both_are_told() -> None:

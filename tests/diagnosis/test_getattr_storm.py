@@ -36,7 +36,7 @@ def test_two_fifths_of_the_calls_without_news_are_too_much() -> None:
 
 
 ACLS = AclQueries(
-    ASKED.client, ASKED.server, 1000, Spared(156, 2.5, 0.5, (3, 5)), 0, NONE, 98, 0
+    ASKED.client, ASKED.server, 1000, Spared(156, 2.5, 0.5, (3, 5)), 0, NONE, 98, 0, 0
 )  # fmt: skip
 """Half as many that were fetched as questions were asked, for 3 s, and none that was set."""
 

@@ -29,7 +29,7 @@ READS = columns.together(
     shares.READS,
     traffic.READS,
     columns.of(
-        calls="call mount op protocol callback call_frame reply_time file",
+        calls="call mount op protocol callback call_frame reply_time file status",
         operations="call op attributes",
     ),
 )
@@ -58,6 +58,8 @@ class AclQueries(Record):
     """Objects that asked is about."""
     changed: int
     """Answered calls that set an ACL: somebody uses them."""
+    extended: int
+    """Calls that changed an extended attribute, or were given the value of one, likewise."""
 
 
 def acl_queries(trace: Trace) -> tuple[AclQueries, ...]:
@@ -75,8 +77,9 @@ def acl_queries(trace: Trace) -> tuple[AclQueries, ...]:
             spared.of_row(row[4:]),
             integer(objects),
             integer(changed),
+            integer(extended),
         )
-        for mount, by_attribute, objects, changed, *row in trace.rows(_ASKED)
+        for mount, by_attribute, objects, changed, extended, *row in trace.rows(_ASKED)
     )
 
 
@@ -91,15 +94,18 @@ _ASKED = f"""
     ), kinds as (
         select mount, call, call_frame, file, op,
                case when op in ('GETACL', 'GETATTR') then 'fetched'
-                    when op in ('SETACL', 'SETATTR') then 'set' else 'listed' end as kind
+                    when op in ('SETACL', 'SETATTR') then 'set'
+                    when op = 'LISTXATTRS' then 'listed' else 'extended' end as kind
         from calls left join alone using (call)
         where not callback and reply_time is not null
               and ({among("op", ("GETACL", "SETACL"))} and protocol = 'nfsacl3'
                    or {among("op", ("LISTXATTRS",))}
+                   or {among("op", ("GETXATTR", "SETXATTR", "REMOVEXATTR"))} and status = 0
                    or {among("op", ("GETATTR", "SETATTR"))} and alone.call is not null)
     )
     select mount, count(*) filter (op = 'GETATTR'),
            count(distinct file) filter (kind = 'fetched'), count(*) filter (kind = 'set'),
+           count(*) filter (kind = 'extended'),
            {spared.columns("kind = 'fetched'")}, {spared.columns("kind = 'listed'", "listed")}
     from kinds join shares using (call)
     group by mount having count(*) filter (kind = 'fetched') > 0

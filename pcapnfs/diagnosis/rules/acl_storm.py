@@ -81,7 +81,10 @@ def _seen(pair: AclQueries) -> str:
         f"{units.counted(pair.objects, 'object')}."
     )
     if pair.listed.calls:
-        told += f" {units.count(pair.listed.calls)} LISTXATTRS ask for extended attributes as well."
+        told += f" {units.count(pair.listed.calls)} LISTXATTRS ask for extended attributes as well"
+        if pair.extended:
+            told += f"; {units.counted(pair.extended, 'call')} read or changed one"
+        told += "."
     if pair.changed:
         told += f" {units.counted(pair.changed, 'call')} set one, so that ACLs are used here."
     return told
@@ -89,7 +92,7 @@ def _seen(pair: AclQueries) -> str:
 
 def _advice(pair: AclQueries) -> tuple[Advice, ...]:
     """What helps by version: noacl is for NFSv3 alone."""
-    without = (_WITHOUT_XATTRS,) if pair.listed.calls else ()
+    without = (_WITHOUT_XATTRS,) if pair.listed.calls and not pair.extended else ()
     if pair.by_attribute == pair.asked.calls:
         return (_PROGRAM, *without)
     return (_PROGRAM, _NEEDED, *without) if pair.changed else (_UNUSED, _PROGRAM, *without)

@@ -71,27 +71,36 @@ def copy(number: int, level: str, *, size: int = 500, committed: bool = False) -
     return [*rows, operation(number, "COMMIT", file=1, position=1)] if committed else rows
 
 
-def of_copies(*steps: Sequence[Row]) -> list[tuple[int, int, int]]:
-    """Of each mount its COMMITs, what had been written before them, and those without."""
+def of_copies(*steps: Sequence[Row]) -> list[tuple[int, int, int, int]]:
+    """Of each mount its COMMITs, what had been written before them, those without, and those before
+    which more was copied than written.
+    """
     operations = [operation for _, *executed in steps for operation in executed]
     with trace_of(calls=[step[0] for step in steps], operations=operations) as trace:
-        return [(pair.commits, pair.written_bytes, pair.empty) for pair in commits(trace)]
+        return [
+            (pair.commits, pair.written_bytes, pair.empty, pair.copied) for pair in commits(trace)
+        ]
 
 
 def test_a_commit_in_the_compound_of_a_copy_is_none_of_its_own() -> None:
     assert of_copies(copy(1, "UNSTABLE", committed=True)) == []
-    assert of_copies(copy(1, "UNSTABLE", committed=True), commit(2, 3)) == [(1, 0, 1)]
+    assert of_copies(copy(1, "UNSTABLE", committed=True), commit(2, 3)) == [(1, 0, 1, 0)]
 
 
 def test_what_was_copied_unstable_waits_for_a_commit_as_what_was_written() -> None:
-    assert of_copies(copy(1, "UNSTABLE"), write(2, 300), commit(3, 3)) == [(1, 800, 0)]
-    assert of_copies(copy(1, "UNSTABLE"), copy(2, "UNSTABLE"), commit(3, 3)) == [(1, 1000, 0)]
-    assert of_copies(copy(1, "FILE_SYNC"), commit(2, 3)) == [(1, 0, 1)]
-    assert of_copies(commit(1, 3), copy(2, "UNSTABLE")) == [(1, 0, 1)]
+    assert of_copies(copy(1, "UNSTABLE"), write(2, 300), commit(3, 3)) == [(1, 800, 0, 1)]
+    assert of_copies(copy(1, "UNSTABLE"), write(2, 500), commit(3, 3)) == [(1, 1000, 0, 0)]
+    assert of_copies(copy(1, "UNSTABLE"), copy(2, "UNSTABLE"), commit(3, 3)) == [(1, 1000, 0, 1)]
+    assert of_copies(copy(1, "FILE_SYNC"), commit(2, 3)) == [(1, 0, 1, 0)]
+    assert of_copies(commit(1, 3), copy(2, "UNSTABLE")) == [(1, 0, 1, 0)]
 
 
-@pytest.mark.parametrize(("level", "told"), [("UNSTABLE", (1, 900, 0)), ("FILE_SYNC", (1, 0, 1))])
-def test_of_a_copy_in_the_background_its_end_tells(level: str, told: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    ("level", "told"), [("UNSTABLE", (1, 900, 0, 1)), ("FILE_SYNC", (1, 0, 1, 0))]
+)
+def test_of_a_copy_in_the_background_its_end_tells(
+    level: str, told: tuple[int, int, int, int]
+) -> None:
     ended = [
         call(2, "CB_OFFLOAD", 1, callback=True, file=1),
         operation(2, "CB_OFFLOAD", file=1, count=900, committed=level),

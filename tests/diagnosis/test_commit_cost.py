@@ -20,6 +20,7 @@ MANY = Commits(
     files=4,
     written_bytes=40 << 20,
     empty=0,
+    copied=0,
     time_s=0.51,
     mean_s=0.05,
     longest_s=0.2,
@@ -70,6 +71,18 @@ def test_commits_of_what_is_stable_already_are_for_nothing() -> None:
     (seen,) = seen_by(RULE, found(replace(MANY, empty=8)))
     assert seen.title == "Data waits for COMMIT"
     assert seen.confidence == "certain"
+
+
+def test_commits_of_what_was_copied_are_no_programs_fsync() -> None:
+    (seen,) = seen_by(RULE, found(replace(MANY, copied=5, rate_bytes=None)))
+    assert seen.seen.endswith(
+        "40.0 MiB had been written or copied before them, more by COPY than by WRITE before 5."
+    )
+    assert "without any fsync()" in seen.why
+    assert "larger pieces" in seen.advice[0].action
+    assert not any("fsync" in advice.action for advice in seen.advice)
+    (seen,) = seen_by(RULE, found(replace(MANY, copied=4)))
+    assert "COPY" not in seen.seen + seen.why
 
 
 def test_commits_behind_a_cache_are_a_note() -> None:

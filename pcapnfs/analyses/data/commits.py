@@ -59,6 +59,8 @@ class Commits(Record):
     """What had been written or copied UNSTABLE before them, bytes."""
     empty: int
     """Those before which nothing had been written or copied so in the capture."""
+    copied: int
+    """Those before which COPYs had brought more than WRITEs."""
     time_s: float
     """What they took of the clock (`shares`), seconds."""
     mean_s: float
@@ -95,6 +97,7 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
             files=integer(files),
             written_bytes=integer(written),
             empty=integer(empty),
+            copied=integer(copied),
             time_s=seconds(time) or 0.0,
             mean_s=seconds(mean) or 0.0,
             longest_s=seconds(longest) or 0.0,
@@ -104,7 +107,8 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
             places=placed.get(mount, commit_places.NOWHERE),
         )
         for (
-            mount, calls, files, written, empty, time, mean, longest, intercept, slope, frames,
+            mount, calls, files, written, empty, copied, time, mean, longest, intercept, slope,
+            frames,
         ) in rows
     ]  # fmt: skip
     return tuple(
@@ -115,7 +119,7 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
 def _with_copies(trace: Trace) -> str:
     """SQL: the table `told` of the COMMITs that are told."""
     if not COPIED.met(trace):
-        return "create temp table told as from walked"
+        return "create temp table told as select *, 0::ubigint as copied from walked"
     copied, level, ended = 'operations."count"', "operations.committed", ""
     if offloads.register(trace):
         copied, level = f"coalesce(copied, {copied})", f"coalesce(ended.committed, {level})"
@@ -147,14 +151,15 @@ _TOLD = """
                 and copies.frame <= walked.frame
         group by all
     )
-    select walked.* replace ((bytes + coalesce(copied, 0))::ubigint as bytes)
+    select walked.* replace ((bytes + coalesce(copied, 0))::ubigint as bytes),
+           coalesce(copied, 0)::ubigint as copied
     from walked left join stored using (mount, file, frame)
          anti join copies using (mount, file, frame)
 """
 
 _COMMITS = """
     select mount, count(*), count(distinct file), sum(bytes), count(*) filter (bytes = 0),
-           sum(share), avg(srt), max(srt),
+           count(*) filter (copied > bytes - copied), sum(share), avg(srt), max(srt),
            case when count(distinct bytes) > 1 then regr_intercept(srt, bytes::double) end,
            case when count(distinct bytes) > 1 then regr_slope(srt, bytes::double) end,
            arg_max(frame, (srt, -frame::bigint), $examples)

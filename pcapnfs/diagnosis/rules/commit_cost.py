@@ -92,6 +92,11 @@ CLOSING = 0.9
 told as their reason: a few may be larger than what a client keeps, or synced by their program."""
 
 
+def _copying(pair: Commits) -> bool:
+    """Whether most came for what the server had copied itself."""
+    return pair.copied >= MOSTLY * pair.commits
+
+
 def _closing(pair: Commits) -> bool:
     """Whether nearly all came once for a file, when all of it had been sent."""
     return pair.places.at_end >= CLOSING * pair.commits
@@ -104,12 +109,19 @@ def _written(pair: Commits) -> str:
             f"before {units.count(pair.empty)} of them no WRITE of the capture had left anything "
             "unstable."
         )
+    if _copying(pair):
+        return (
+            f"{units.size(pair.written_bytes)} had been written or copied before them, more by "
+            f"COPY than by WRITE before {units.count(pair.copied)}.{_grows(pair)}"
+        )
     return f"{units.size(pair.written_bytes)} had been written before them.{_grows(pair)}"
 
 
 def _why(pair: Commits) -> str:
     if _idle(pair):
         return _WHY_IDLE
+    if _copying(pair):
+        return _WHY_COPYING
     return _WHY_CLOSING if _closing(pair) else _WHY
 
 
@@ -129,6 +141,12 @@ _WHY_IDLE = (
     "COMMIT is for data that the server took without storing it. Where WRITEs were stable when "
     "they were answered, or nothing was written, it costs a round trip, and on some servers a "
     "flush, for nothing."
+)
+
+_WHY_COPYING = (
+    "A server may answer a COPY before what it copied is on stable storage (UNSTABLE, RFC 7862 "
+    "section 15.2). The client then commits it before it goes on, once for each piece that a "
+    "program copies, without any fsync()."
 )
 
 _NONE = Advice(
@@ -156,6 +174,8 @@ access, so that more of it before each COMMIT is a matter of its rate."""
 def _advice(material: Material, pair: Commits) -> tuple[Advice, ...]:
     if _idle(pair):
         return (_NONE,)
+    if _copying(pair):
+        return (_LARGER_PIECES, _FASTER)
     small = pair.written_bytes < pair.commits * LARGEST_BYTES
     if _closing(pair):
         return (_AT_ONCE, _one_write(material, pair), _FASTER) if small else _LARGE_FILES
@@ -166,6 +186,11 @@ _FEWER = Advice(
     "If the application calls fsync() after each small write (databases, mail, logs), let it "
     "group them.",
     "what was not synced is lost when the client fails.",
+)
+
+_LARGER_PIECES = Advice(
+    "Have the program copy in larger pieces (the length of copy_file_range), or clone instead, "
+    "where the server's file system can (cp --reflink): a CLONE leaves nothing to commit."
 )
 
 _FASTER = Advice(

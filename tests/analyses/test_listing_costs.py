@@ -46,7 +46,7 @@ def test_a_call_that_the_server_does_not_have_lists_nothing() -> None:
         ) as trace:
             (pair,) = listing_costs(trace)
         assert (pair.plus_calls, pair.plus_unsupported) == counted
-        assert pair.plain_calls == 1
+        assert (pair.plain_calls, pair.listed_both_ways) == (1, counted[0])
 
 
 def told(

@@ -156,9 +156,19 @@ def test_nfsv4_has_no_readdirplus() -> None:
 def test_of_both_versions_both_are_told() -> None:
     (seen,) = seen_by(RULE, nothing(listing_costs=(replace(PLAIN, plain_versions=(3, 4)),)))
     assert "READDIRPLUS, or a READDIR of NFSv4 that asks for them, brings dozens" in seen.why
-    (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
+    (seen,) = seen_by(RULE, nothing(listing_costs=(replace(PLAIN, plus_calls=0),)))
     assert "NFSv4" not in seen.why
     assert any("NFS3ERR_NOTSUPP" in advice.action for advice in seen.advice)
+
+
+def test_what_the_capture_rules_out_is_not_advised() -> None:
+    (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
+    assert "nordirplus" in seen.advice[0].action
+    assert "NFS3ERR_NOTSUPP" not in str(seen.advice)
+    # The client left off by itself: no option kept it from asking.
+    (seen,) = seen_by(RULE, nothing(listing_costs=(replace(PLAIN, listed_both_ways=1),)))
+    assert seen.advice[0].action.startswith("The client chose so: Linux stops")
+    assert "nordirplus" not in str(seen.advice)
 
 
 @pytest.mark.parametrize("version", [3, 4])

@@ -123,6 +123,8 @@ class ListingCosts(Record):
     seconds."""
     plus_unsupported: int = 0
     """READDIRPLUSes answered that the server has no such call (NOTSUPP)."""
+    listed_both_ways: int = 0
+    """Directories that were listed with attributes and without them: the client chose."""
 
     @property
     def spared(self) -> tuple[Spared, Spared]:
@@ -164,6 +166,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         found = paths.most(cursor, most, PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
         unsupported = dict(cursor.execute(_UNSUPPORTED).fetchall())
+        both = dict(cursor.execute(_BOTH_WAYS).fetchall()) if any_plain and any_plus else {}
     return tuple(
         ListingCosts(
             client=mounts[mount][0],
@@ -178,6 +181,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             places=tuple(found.get(mount, ())),
             plus_calls=integer(plus),
             plus_unsupported=unsupported.get(mount, 0),
+            listed_both_ways=both.get(mount, 0),
             plus_entries=integer(plus_entries),
             plus_objects=integer(objects),
             touched=integer(touched),
@@ -206,6 +210,13 @@ _LISTED = f"""
 """
 
 _UNSUPPORTED = f"select mount, count(*) from {listings.TABLE} where unsupported group by mount"
+
+_BOTH_WAYS = """
+    select mount, count(*) from (
+        select mount, directory from listed
+        group by mount, directory having bool_or(plus) and bool_or(not plus)
+    ) group by mount
+"""
 
 _TOLD = """
     create temp table told as

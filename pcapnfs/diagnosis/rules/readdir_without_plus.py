@@ -186,20 +186,28 @@ def _asking(pair: ListingCosts, *, only_4: bool, linux: bool) -> Iterator[Advice
         if pair.plus_calls or linux
         else " macOS and FreeBSD ask only if told so: mount with rdirplus."
     )
+    if not pair.listed_both_ways:
+        yield Advice(
+            f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} "
+            f"{CHANGE}"
+        )
+    chooser = "The client" if pair.listed_both_ways else "If it is not, the client"
     yield Advice(
-        f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHANGE}"
-    )
-    yield Advice(
-        "If it is not, the client chose so: Linux stops asking for attributes in a directory whose "
-        "entries nobody looked at (ls, ls -f, a shell's *), and does not start again while it has "
-        "the names cached. Where the kernel knows rdirplus=force, mount with it.",
+        f"{chooser} chose so: {_CHOSE}",
         "listings of which only names are wanted take longer.",
     )
-    if not only_4:
+    if not only_4 and not pair.plus_calls:
         yield Advice(
             "If the server refuses READDIRPLUS (NFS3ERR_NOTSUPP), turn it on there; some file "
             "servers have a switch."
         )
+
+
+_CHOSE = (
+    "Linux stops asking for attributes in a directory whose entries nobody looked at (ls, ls -f, a "
+    "shell's *), and does not start again while it has the names cached. Where the kernel knows "
+    "rdirplus=force, mount with it."
+)
 
 
 def _later(pair: ListingCosts) -> str:

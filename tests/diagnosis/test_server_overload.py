@@ -102,6 +102,26 @@ def test_the_client_is_named_for_whose_calls_the_others_wait() -> None:
     assert not any("10.0.0.9" in advice.action for advice in seen.advice)
 
 
+def test_where_that_client_sends_one_call_at_a_time_there_is_one_thread() -> None:
+    found = queue(replace(QUEUED, held=20))
+    budget = found.time_budget
+    holder = replace(budget.total, client="10.0.0.9")
+
+    def advice(concurrency: float) -> list[str]:
+        clients = (replace(holder, concurrency=concurrency),)
+        told = replace(found, time_budget=replace(budget, clients=clients))
+        (seen,) = seen_by(RULE, told)
+        assert ("10.0.0.9 sends one call at a time" in seen.why) == (concurrency < 1.1)
+        return [each.action for each in seen.advice]
+
+    first, second, _ = advice(1.0)
+    assert first.startswith("Look at how many threads")
+    assert second.startswith("See what runs on 10.0.0.9")
+    assert "sunrpc" not in second
+    assert advice(1.1)[0].startswith("See what runs on 10.0.0.9")
+    assert "sunrpc" in advice(1.1)[0]
+
+
 @pytest.mark.parametrize("change", [{"waited": 39}, {"behind": 29, "waited": 29}, {"alone": 4}])
 def test_a_few_that_do_are_none(change: dict[str, int]) -> None:
     assert seen_by(RULE, queue(replace(QUEUED, **change))) == []  # type: ignore[arg-type]

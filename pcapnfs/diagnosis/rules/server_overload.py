@@ -53,6 +53,10 @@ _MORE_OTHER = Advice(
 """To a server that says that it is not Linux."""
 
 
+SINGLE = 1.1
+"""Calls of a client under way on average, below which they come one by one."""
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
     tick = material.trust.clock_tick_s or 0.0
@@ -122,6 +126,8 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         else ""
     )
     others = small.held >= values[HELD.name] * small.waited
+    single = others and _comes_one_by_one(material, small.holder)
+    holder = (_holder(small.holder, single=single),) if others else ()
     if others:
         elsewhere = (
             f" For {units.count(small.held)} of them, of other clients, that was a call of "
@@ -136,11 +142,17 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         f"answered right after it: {units.duration(small.waited_s)} after they had come (median), "
         f"where it takes {units.duration(small.alone_s)} without others.{elsewhere}",
         why="Small calls need neither data nor disk: a server with a thread to spare answers them "
-        "at once. Here all its threads wait for storage, or there is only one"
+        "at once. Here "
+        + (
+            f"{small.holder} sends one call at a time, and that holds up the others: there is only "
+            "one thread"
+            if single
+            else "all its threads wait for storage, or there is only one"
+        )
         + ("" if small.elsewhere else ", or the server takes the calls of a connection one by one")
         + ". Calls that need storage stand in the same queue, so that it looks slower than it is.",
         advice=(
-            *((_holder(small.holder),) if others else ()),
+            *(() if single else holder),
             _MORE_OTHER
             if is_other_server(material, server.server)
             else Advice(
@@ -148,6 +160,7 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
                 "/proc/fs/nfsd/threads, and threads in /etc/nfs.conf; 8 to 16 are few for many "
                 "clients)."
             ),
+            *(holder if single else ()),
             Advice("Make storage faster: each thread is free again sooner."),
         ),
         confidence="likely",
@@ -170,12 +183,25 @@ def _of_stable(material: Material) -> Iterator[Claim]:
         yield Claim("stable", found.stable_s * min(1.0, found.queue_s / mean_s))
 
 
-def _holder(client: str) -> Advice:
+def _comes_one_by_one(material: Material, client: str) -> bool:
+    """Whether a client's calls hardly ever overlap: none of them can keep several threads busy."""
+    return any(
+        each.client == client and each.concurrency is not None and each.concurrency < SINGLE
+        for each in material.time_budget.clients
+    )
+
+
+def _holder(client: str, *, single: bool) -> Advice:
+    otherwise = (
+        "It can do that work"
+        if single
+        else "It does not keep all threads when it has fewer calls at once (fewer programs or "
+        "streams side by side; on a Linux client sunrpc.tcp_max_slot_table_entries, and "
+        "nfs.max_session_slots for NFSv4.1), or does that work"
+    )
     return Advice(
-        f"See what runs on {client}: the others wait for its calls. It does not keep all threads "
-        "when it has fewer calls at once (fewer programs or streams side by side; on a Linux "
-        "client sunrpc.tcp_max_slot_table_entries, and nfs.max_session_slots for NFSv4.1), or "
-        "does that work at another time, or on a server of its own."
+        f"See what runs on {client}: the others wait for its calls. {otherwise} at another time, "
+        "or on a server of its own."
     )
 
 

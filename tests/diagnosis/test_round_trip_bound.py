@@ -13,7 +13,7 @@ from pcapnfs.analyses.wire.caps import Caps, Pair
 from pcapnfs.analyses.wire.own_ways import OwnWay
 from pcapnfs.analyses.wire.round_trip import Vantage
 from pcapnfs.analyses.wire.turns import Turns
-from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.finding import Claim, Observed
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
@@ -51,6 +51,20 @@ def test_more_programs_are_not_advised_where_programs_wait_already() -> None:
     free = replace(held, pairs=(replace(pair, turns=Turns(50, 45, 0.0)),))
     (seen,) = seen_by(RULE, replace(bound_by("round_trips", **FAR), caps=free))
     assert any("several processes" in advice.action for advice in seen.advice)
+
+
+def test_nor_where_much_is_done_at_once_already() -> None:
+    def seen(mean: float) -> Observed:
+        pair = replace(PAIR, peak=64, at_peak_s=0.0, mean=mean, turns=Turns(50, 45, 0.0))
+        caps = Caps(pairs=(pair,), slots=())
+        (found,) = seen_by(RULE, replace(bound_by("round_trips", **FAR), caps=caps))
+        return found
+
+    assert "Many calls are under way" in seen(8.0).why
+    assert not any("several processes" in advice.action for advice in seen(8.0).advice)
+    assert seen(8.0).advice[0].action.startswith("Send fewer calls")
+    assert "one thing after the other" in seen(7.9).why
+    assert any("several processes" in advice.action for advice in seen(7.9).advice)
 
 
 def test_round_trips_of_one_building_are_a_note() -> None:

@@ -102,6 +102,20 @@ _WHICH = Advice(
     "(C-states, governor) and virtualisation."
 )
 
+MANY = 8.0
+"""Calls under way on average from which on programs do much at once already."""
+
+_EACH_WAITS = (
+    "A program that does one thing after the other waits for each call; what it takes is the "
+    "number of calls times the round trip, however fast disks and links are."
+)
+
+_MANY_WAIT = (
+    "Many calls are under way at a time here; but what comes before and between them (opening, "
+    "looking up, closing) is done one after the other, and waits for a round trip each, however "
+    "fast disks and links are."
+)
+
 AHEAD_BYTES = 131072
 """As far as Linux reads ahead since 5.4, unless it is told to read further (read_ahead_kb)."""
 
@@ -180,8 +194,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
         f"{bound.whose(found)}."
         f"{_network(material, found)}{COSTS if claims else ''}",
-        why="A program that does one thing after the other waits for each call; what it takes is "
-        "the number of calls times the round trip, however fast disks and links are.",
+        why=_MANY_WAIT if _many_at_once(material, found) else _EACH_WAITS,
         advice=_advice(material, values, found),
         confidence="certain"
         if found.network_rtt_s is not None and not _by_late_acks(material, found)
@@ -369,6 +382,11 @@ def _under_way(material: Material, found: Bottleneck) -> float:
     return sum(pair.mean * pair.busy_s for pair in pairs) / busy_s if busy_s else 0.0
 
 
+def _many_at_once(material: Material, found: Bottleneck) -> bool:
+    """Whether so many of its calls are under way that more programs would hardly add any."""
+    return _under_way(material, found) >= MANY
+
+
 def _makes(found: Bottleneck) -> bool:
     """Whether enough of its calls make files that one archive or another way would spare them."""
     made = sum(kind.calls for kind in found.kinds if kind.op in MAKING)
@@ -387,6 +405,8 @@ def _fewer(material: Material, values: Values, found: Bottleneck) -> tuple[Advic
     on_reads = _on_reads(material, found)
     if on_reads is not None:
         return on_reads, more
+    if more == _AT_ONCE and _many_at_once(material, found):
+        return (_IN_ONE_STREAM if _makes(found) else _LOOK_AT_LESS,)
     if found.stable_calls >= max(1.0, STORING * found.calls):
         less = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
         return (less, more) if more == _AT_ONCE else (more, less)

@@ -16,7 +16,7 @@ from pcapnfs.analyses.wire.turns import Turns
 from pcapnfs.diagnosis.finding import Claim, Observed
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_beside, bound_by
+from tests.diagnosis.bottlenecks import bound_beside, bound_by, bound_each, of_client
 from tests.diagnosis.limits import PAIR
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOUNT, MOVED, verdict
@@ -51,6 +51,21 @@ def test_more_programs_are_not_advised_where_programs_wait_already() -> None:
     free = replace(held, pairs=(replace(pair, turns=Turns(50, 45, 0.0)),))
     (seen,) = seen_by(RULE, replace(bound_by("round_trips", **FAR), caps=free))
     assert any("several processes" in advice.action for advice in seen.advice)
+
+
+def test_a_client_that_is_much_farther_than_others_is_told_of_its_way() -> None:
+    far = of_client(2, "round_trips", **FAR)
+    others = [of_client(host, "client", network_rtt_s=0.001) for host in (3, 4)]
+    (seen,) = seen_by(RULE, bound_each(far, *others))
+    assert "Other clients have 1.00 ms to this server (median)" in seen.seen
+    assert seen.advice[0].action.startswith("Look at this client's way to the server")
+    # As far as others, with another server, and with nobody else.
+    nearly = [replace(each, network_rtt_s=0.00101) for each in others]
+    elsewhere = [replace(each, about=(each.about[0], "10.0.0.9")) for each in others]
+    for beside in (nearly, elsewhere, []):
+        (seen,) = seen_by(RULE, bound_each(far, *beside))
+        assert "Other clients" not in seen.seen
+        assert "this client's way" not in seen.advice[0].action
 
 
 def test_nor_where_much_is_done_at_once_already() -> None:

@@ -102,6 +102,19 @@ _WHICH = Advice(
     "(C-states, governor) and virtualisation."
 )
 
+FARTHER = 5.0
+"""So many times what the network takes other clients of a server (median) is told: it is a client's
+own way then."""
+
+LONGER_S = 0.001
+"""And so much longer."""
+
+_OWN_WAY = Advice(
+    "Look at this client's way to the server, since others have a much shorter one: another site, "
+    "a VPN or tunnel, a route over a firewall or a relay, Wi-Fi. If it is on the same site, ping "
+    "and traceroute from this client and from another one tell where they part."
+)
+
 MANY = 8.0
 """Calls under way on average from which on programs do much at once already."""
 
@@ -245,7 +258,35 @@ def _network(material: Material, found: Bottleneck) -> str:
             most = units.duration(found.network_most_s)
             return f" The network takes at most {most} of it, as the quickest calls show."
         return " Nothing shows which part of it is the network."
-    return _part(material, found, found.rtt_s, found.network_rtt_s) + _ways(material, found)
+    parts = _part(material, found, found.rtt_s, found.network_rtt_s), _ways(material, found)
+    return "".join(parts) + _beside_others(material, found)
+
+
+def _nearer_s(material: Material, found: Bottleneck) -> float | None:
+    """What the network takes other clients of the same server, where that is far less, seconds."""
+    others = sorted(
+        each.network_rtt_s
+        for each in material.bottleneck.clients
+        if each.about[1:] == found.about[1:]
+        and each.about != found.about
+        and each.network_rtt_s is not None
+    )
+    if not others or found.network_rtt_s is None:
+        return None
+    usual_s = others[len(others) // 2]
+    farther = found.network_rtt_s >= max(FARTHER * usual_s, usual_s + LONGER_S)
+    return usual_s if farther else None
+
+
+def _beside_others(material: Material, found: Bottleneck) -> str:
+    """That other clients are far nearer to the same server."""
+    nearer_s = _nearer_s(material, found)
+    if nearer_s is None:
+        return ""
+    return (
+        f" Other clients have {units.duration(nearer_s)} to this server (median): the way is long "
+        "for this one."
+    )
 
 
 def _served_mostly(found: Bottleneck) -> bool:
@@ -414,6 +455,7 @@ def _fewer(material: Material, values: Values, found: Bottleneck) -> tuple[Advic
 
 
 def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advice, ...]:
+    way = () if _nearer_s(material, found) is None else (_OWN_WAY,)
     nearer = Advice("Run the job nearer to the server: same site, same switch, or on the server.")
     served = Advice(
         "The server itself takes most of each round trip: look at its processor, its power "
@@ -433,7 +475,7 @@ def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advi
         return (*first, served if _served_mostly(found) else _WHOSE, *fewer)
     if network < median / 2:
         return (*first, served, *fewer)
-    return (*first, *fewer, nearer)
+    return (*first, *way, *fewer, nearer)
 
 
 RULE = Rule(

@@ -84,7 +84,9 @@ _MOUNT = (
 _LOGIN = (
     Advice(
         "See on the server what keeps it: storage for its records of clients (Linux: "
-        "/var/lib/nfs/nfsdcltrack or nfsdcld's), DNS and Kerberos, a grace period after a restart."
+        "/var/lib/nfs/nfsdcltrack or nfsdcld's), DNS and Kerberos, a grace period after a restart; "
+        "on Linux also rpc.mountd, which the kernel asks who may reach which export, with NFSv4 as "
+        "well: whether it runs, and what it waits for."
     ),
     Advice(
         "With NFSv4.0 let the server reach the client's callback port (callback_tcpport of the "

@@ -422,7 +422,8 @@ _SEE = {
     ),
     "login": Advice(
         "See on the server what keeps the login: storage for its records of clients (Linux: "
-        "/var/lib/nfs/nfsdcltrack or nfsdcld's), DNS and Kerberos, a grace period."
+        "/var/lib/nfs/nfsdcltrack or nfsdcld's), DNS and Kerberos, a grace period, and rpc.mountd, "
+        "which a Linux server asks who may reach which export, with NFSv4 as well."
     ),
 }
 """Where to look."""

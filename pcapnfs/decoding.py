@@ -108,7 +108,8 @@ def decode(
         UsageError: Something else, or a trace without `force`, has the target's name, or that is
             `-`; no capture was named, or a trace; a port is none; of independent captures, one is
             a copy of another.
-        WriteError: The disk is full, or does not take it for another reason.
+        WriteError: The disk is full, or does not take it for another reason; or a directory has the
+            target's name, and what is in it cannot be seen.
     """
     captures = usage.named(paths)
     usage.demand_ports(ports)
@@ -209,19 +210,22 @@ def demand_free(target: Path, *, force: bool) -> None:
 
     Raises:
         UsageError: That is so.
+        WriteError: What is in the directory cannot be seen.
     """
     if not os.path.lexists(target):
         return
     if target.is_symlink():
         raise UsageError(f"{target}: that is a symbolic link; name the trace that it leads to")
-    if _is_empty(target):
-        return
-    if not store.is_trace(str(target)):
-        raise UsageError(f"{target}: there is something else with this name, which is no trace")
     try:
+        if _is_empty(target):
+            return
+        if not store.is_trace(str(target)):
+            raise UsageError(f"{target}: there is something else with this name, which is no trace")
         strangers = store.strangers(target, (table.name for table in tables()))
     except OSError as error:
-        raise UsageError(f"{target}: {said(error)}") from error
+        raise WriteError(
+            f"{target}: a directory has this name, and what is in it cannot be seen: {said(error)}"
+        ) from error
     if strangers:
         raise UsageError(
             f"{target}: there is something else with this name: {some(strangers, STRANGERS_NAMED)} "

@@ -125,7 +125,7 @@ def around(path: Path) -> Path | None:
     A directory is one by its name, or by what its `meta.json` says: others have such a file, too.
     """
     for parent in Path(os.path.realpath(path)).parents:
-        if parent.suffix == SUFFIX and parent.is_dir():
+        if parent.suffix == SUFFIX and os.path.isdir(parent):  # What nobody may look at is none.
             return parent
         with contextlib.suppress(OSError, ValueError, RecursionError):  # Then it is none of ours.
             told = json.loads(small_files.read_regular(parent / META, META_LIMIT))

@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 from unittest.mock import Mock
@@ -179,11 +180,12 @@ def test_a_capture_that_cannot_be_looked_at_is_a_sentence(
 
 
 @pytest.mark.parametrize("command", ["report", "compare", "export", "redact", "annotate", "synth"])
+@pytest.mark.parametrize("within", ["", f"{'a' * 300}.nfstrace/"])
 def test_so_is_a_target_whose_name_is_too_long(
-    command: str, tmp_path: Path, capsys: Printed
+    command: str, within: str, tmp_path: Path, capsys: Printed
 ) -> None:
     ending = "html" if command in {"report", "compare"} else "pcap"
-    target = str(tmp_path / f"{'a' * 300}.{ending}")
+    target = str(tmp_path / f"{within}{'a' * 300}.{ending}")
     words = {
         "compare": ["compare", str(SAMPLE), str(SAMPLE), "-o", target],
         "redact": ["redact", str(SAMPLE), target],
@@ -246,6 +248,28 @@ def test_where_nobody_may_write_it_could_not_be_written(
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.endswith("Permission denied\n")
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_directory_that_nobody_may_list_is_not_replaced_by_a_trace(
+    force: list[str], tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "secret"
+    target.mkdir()
+    listed = Path.iterdir
+
+    def denied(path: Path) -> Iterator[Path]:
+        if path == target:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    assert run(["decode", str(SAMPLE), "-o", str(target), *force]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"pcapnfs: {target}: a directory has this name, and what is in it cannot be seen: "
+        "Permission denied\n",
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -49,7 +49,7 @@ def redact(
     source: PathLike | Sequence[PathLike],
     target: PathLike,
     *,
-    key: bytes | None = None,
+    key: bytes | Path | None = None,
     strict: bool = False,
     overwrite: bool = False,
     ports: Sequence[int] = (),
@@ -62,7 +62,9 @@ def redact(
         source: The capture, in any form that is read; it is read twice, so it must be a file.
             Several that are one stream become one, in order of time.
         target: The redacted capture: of the same format, compressed as its name says.
-        key: 32 bytes; equal keys give equal pseudonyms. None: one that nobody knows afterwards.
+        key: 32 bytes; equal keys give equal pseudonyms. Or the file that holds them, as
+            `read_key` takes it, once it is known that the target can be written. None: one that
+            nobody knows afterwards.
         strict: Also replace endings of names, and the dots before them.
         overwrite: Replace what is at `target`.
         ports: TCP and UDP ports taken for RPC without proof.
@@ -74,7 +76,8 @@ def redact(
         CaptureError: The source cannot be opened, or is no capture. A capture that breaks off is no
             error: see `Redaction.damage`.
         UsageError: The target is there, is the source, or has a name that cannot be served; the
-            source is no file, or a trace; the key has another length; a port is none.
+            source is no file, or a trace; the key has another length, or is in the file that is
+            read or written; a port is none.
         PcapnfsError: The target cannot be written.
     """
     redaction, _ = redact_knowing(
@@ -94,7 +97,7 @@ def redact_knowing(
     source: PathLike | Sequence[PathLike],
     target: PathLike,
     *,
-    key: bytes | None = None,
+    key: bytes | Path | None = None,
     strict: bool = False,
     overwrite: bool = False,
     ports: Sequence[int] = (),
@@ -108,9 +111,9 @@ def redact_knowing(
         if store.is_trace(str(original)):
             raise UsageError(f"{original} is a trace; name its captures, which are to be redacted")
     rewriting.check(originals, redacted, overwrite=overwrite)
-    if key is None:
-        key = new_key()
-    if len(key) != KEY_BYTES:
+    if isinstance(key, Path):
+        demand_apart(key, [*originals, redacted])
+    elif key is not None and len(key) != KEY_BYTES:
         raise UsageError(f"a key has {KEY_BYTES} bytes")
     from pcapnfs import _core
 
@@ -121,7 +124,7 @@ def redact_knowing(
             [os.fspath(original) for original in originals],
             str(new),
             str(journal),
-            key,
+            _known(key),
             strict,
             rewriting.packing(redacted),
             list(ports),
@@ -131,9 +134,33 @@ def redact_knowing(
     return _parse(told)
 
 
+def demand_apart(key: Path, files: Sequence[Path]) -> None:
+    """Refuse a key in a file that is read, or written: it would be given away, or be lost.
+
+    Args:
+        key: Where it is, or is to be made.
+        files: The captures and what is made of them, which may be there or not.
+
+    Raises:
+        UsageError: One of them is that file, by whatever name.
+    """
+    both = os.path.realpath(key)
+    for file in files:
+        same = os.path.exists(key) and os.path.exists(file) and key.samefile(file)
+        if same or os.path.realpath(file) == both:
+            raise UsageError(f"{file} is the file of the key, too; name another one for the key")
+
+
 def new_key() -> bytes:
     """A key that nobody has had before."""
     return os.urandom(KEY_BYTES)
+
+
+def _known(key: bytes | Path | None) -> bytes:
+    """The key itself."""
+    if key is None:
+        return new_key()
+    return read_key(key) if isinstance(key, Path) else key
 
 
 def read_key(path: Path) -> bytes:

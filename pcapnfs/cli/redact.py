@@ -50,7 +50,7 @@ def redact(
         result = redaction.redact(
             captures,
             out,
-            key=redaction.read_key(key) if key else None,
+            key=key,
             strict=strict,
             overwrite=force,
             ports=port or (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -78,7 +79,7 @@ def report(
     rewriting.demand_another(paths, target)
     chosen: Format = "json" if json else form or _by_ending(target)
     values = options.thresholds_of(threshold, config)
-    pseudonyms = _pseudonyms(key, redact=redact, strict=strict)
+    pseudonyms = _pseudonyms(key, [*paths, target], redact=redact, strict=strict)
     with options.open_trace(
         paths, named.ports, memory, contents.READS, pseudonyms=pseudonyms
     ) as trace:
@@ -92,14 +93,20 @@ def report(
         output.tell(f"written to {target}; -o names another file")
 
 
-def _pseudonyms(key: Path | None, *, redact: bool, strict: bool) -> Pseudonyms | None:
+def _pseudonyms(
+    key: Path | None, files: Sequence[Path], *, redact: bool, strict: bool
+) -> Pseudonyms | None:
+    """How names become pseudonyms, with a key that is in none of the files; None: not at all."""
     if not redact:
         if key is not None or strict:
             raise UsageError("--key and --strict say how to --redact, which is not asked for")
         return None
     from pcapnfs import redacted, redaction
 
-    known = None if key is None else redaction.read_key(key)
+    known = None
+    if key is not None:
+        redaction.demand_apart(key, files)
+        known = redaction.read_key(key)
     return redacted.Pseudonyms(known, strict)
 
 

@@ -174,10 +174,12 @@ def test_the_command_redacts_and_says_so(tmp_path: Path, capsys: Printed) -> Non
     assert capsys.readouterr().out == told
     assert run([*arguments, "--redact"]) == 0
     assert capsys.readouterr().out != told
+    (tmp_path / "text").write_text("no key", encoding="ascii")
     for wrong, sentence in [
         (["--key", str(key)], "not asked for"),
         (["--strict"], "not asked for"),
-        (["--redact", "--key", str(secret)], "not a key"),
+        (["--redact", "--key", str(tmp_path / "text")], "not a key"),
+        (["--redact", "--key", str(secret)], "is the file of the key, too"),
     ]:
         assert run([*arguments, *wrong]) == 2
         assert sentence in capsys.readouterr().err

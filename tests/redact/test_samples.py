@@ -199,6 +199,53 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
     assert _names(tmp_path) == ["a.nfstrace", "out.pcap", "text"]
 
 
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("other", ["same", "./same", "link", "linked/same", "hard"])
+@pytest.mark.parametrize("command", ["redact", "report"])
+def test_a_key_is_never_where_the_output_is_to_be(
+    command: str,
+    other: str,
+    known: bool,
+    force: list[str],
+    tmp_path: Path,
+    capsys: Printed,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Given away with what it hides, or written over."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "linked").symlink_to(".")
+    (tmp_path / "link").symlink_to("same")
+    if known:
+        (tmp_path / "same").write_text(KEY.hex(), encoding="ascii")
+        (tmp_path / "hard").hardlink_to("same")
+    elif other == "hard":
+        return  # What is not there has no other name.
+    words = {"redact": [other], "report": ["-o", other, "--redact", "--format", "md"]}[command]
+    before = _names(tmp_path)
+    assert run([command, str(TAR), *words, "--key", str(tmp_path / "same"), *force]) == 2
+    if force or not known:
+        assert f"{Path(other)} is the file of the key, too; name another" in capsys.readouterr().err
+    assert _names(tmp_path) == before
+    assert not known or (tmp_path / "same").read_text(encoding="ascii") == KEY.hex()
+
+
+def test_nor_is_it_made_before_the_output_can_be_written(tmp_path: Path, capsys: Printed) -> None:
+    (tmp_path / "there.pcap").write_bytes(b"here before")
+    key = ["--key", str(tmp_path / "key")]
+    for capture, out in [
+        (TAR, "there.pcap"),
+        (TAR, "new.pcap.xz"),
+        (TAR, "none/new.pcap"),
+        (TAR, ""),
+        (tmp_path / "key", "new.pcap"),
+    ]:
+        assert run(["redact", str(capture), str(tmp_path / out), *key]) > 0
+        assert not capsys.readouterr().out
+        assert _names(tmp_path) == ["there.pcap"]
+
+
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from pcapnfs import database
@@ -63,15 +64,14 @@ def select(trace: Trace, query: str) -> Answer:
 
     Raises:
         UsageError: The text is not SQL, is not exactly one statement, does not only read, or fails.
+        duckdb.Error: There is not enough memory or disk for it; so where rows are consumed.
     """
     cursor = trace.cursor()
     cursor.execute(database.AHEAD)
-    try:
+    with _faults_of_the_query():
         drawn = draws(reading(cursor, query))
-    except database.Error as error:
-        raise UsageError(_sentence(error)) from error
     trace.lock()
-    try:
+    with _faults_of_the_query():
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
         if not drawn:
@@ -82,8 +82,6 @@ def select(trace: Trace, query: str) -> Answer:
         else:
             cursor.execute(query)
         columns = tuple(str(column[0]) for column in found.description or ())
-    except database.Error as error:
-        raise UsageError(_sentence(error)) from error
     return Answer(columns, _rows(found), drawn=drawn)
 
 
@@ -240,13 +238,22 @@ def _explains_reading(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
 
 def _rows(found: Fetched) -> Iterator[tuple[object, ...]]:
     while True:
-        try:
+        with _faults_of_the_query():
             rows = found.fetchmany(ROWS_AT_A_TIME)
-        except database.Error as error:
-            raise UsageError(_sentence(error)) from error
         if not rows:
             return
         yield from rows
+
+
+@contextmanager
+def _faults_of_the_query() -> Iterator[None]:
+    """Say in one sentence what is wrong in a query. That it takes too much is nothing wrong."""
+    try:
+        yield
+    except (database.OutOfMemoryException, database.IOException):
+        raise
+    except database.Error as error:
+        raise UsageError(_sentence(error)) from error
 
 
 def _sentence(error: database.Error) -> str:

@@ -13,12 +13,16 @@ import pytest
 
 from pcapnfs import summarize
 from pcapnfs.analyses.by_file.perfile import perfile
+from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.query import select
 from pcapnfs.trace import Trace
 from tests.unit.rows import ROOT, call, file, trace_of
 
 secret = [(1,)]  # a Python variable that no query may see
+
+
+SAMPLE = ROOT / "samples" / "cachedread-v3-snap96.pcap"
 
 
 @pytest.fixture
@@ -249,3 +253,24 @@ def test_branches_that_the_database_would_have_wait_for_one_another_are_fetched(
 def test_equal_names_stay_as_they_are(trace: Trace) -> None:
     answer = select(trace, "select 1 as a, 2 as a union all select 3, 4 order by 1 desc")
     assert (answer.columns, list(answer.rows)) == (("a", "a"), [(3, 4), (1, 2)])
+
+
+@pytest.mark.parametrize("form", ["screen", "csv", "json"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select length(string_agg(repeat('x', 1000) || i)) from range(500000) each(i)",
+        "select case when i < 5 then 1 else length(string_agg(repeat('x', 1000) || j)) end "
+        "from range(6) a(i), range(300000) b(j) where i = 5 or j < 2 group by i",
+    ],
+)
+def test_a_query_that_takes_more_than_there_is_is_not_wrong(
+    query: str, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sql", str(SAMPLE), query, "--format", form, "--memory", "128M"]
+    assert run(words) == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("pcapnfs: the database gave up: Out of Memory Error: ")
+    assert told.err.endswith("used); a larger --memory may do\n")
+    assert told.err.count("\n") == 1
+    assert run([*words[:2], "select nothing from calls", *words[3:]]) == 2

@@ -74,6 +74,11 @@ impl Compression {
         found.map_or(Self::None, |(compression, _)| *compression)
     }
 
+    /// Whether a compressed file begins so that breaks off before these bytes are told from others.
+    pub(super) fn breaks_off(start: &[u8]) -> bool {
+        BEGINS.iter().any(|(_, begin)| start.len() < begin.len() && agree(start, begin))
+    }
+
     /// Whether a member begins so, which may break off before these bytes are told from others.
     pub(super) fn begins(self, start: &[u8]) -> bool {
         BEGINS.iter().any(|(compression, begin)| *compression == self && agree(start, begin))

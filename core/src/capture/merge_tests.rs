@@ -143,15 +143,20 @@ fn a_file_that_vanishes_before_its_turn_is_told() {
 #[test]
 fn a_file_that_ends_before_any_packet_is_told_beside_others() {
     let folder = Folder::new("empty");
-    let paths = [folder.0.join("empty"), folder.file("a", 1, &[1]), folder.0.join("begun")];
+    let [empty, short, packed, begun] = ["empty", "short", "packed", "begun"].map(|name| folder.0.join(name));
+    let paths = [empty, folder.file("a", 1, &[1]), begun, short, packed];
     fs::write(&paths[0], b"").unwrap();
     fs::write(&paths[2], b"\xd4\xc3\xb2\xa1\x02\0").unwrap(); // magic number, half of a version
+    fs::write(&paths[3], b"\xd4").unwrap();
+    fs::write(&paths[4], b"BZh").unwrap();
     let (order, steps, errors) = read(&paths);
-    assert_eq!(order, [&paths[0], &paths[2], &paths[1]].map(Clone::clone));
+    assert_eq!(order, [0, 2, 3, 4, 1].map(|place: usize| paths[place].clone()));
     assert_eq!(packets(&steps), [(1, 1)]);
-    let [empty, begun] = &errors[..] else { panic!("{errors:?}") };
+    let [empty, begun, short, packed] = &errors[..] else { panic!("{errors:?}") };
     assert_eq!(empty, "an empty file, as a full disk leaves it; everything else was read");
     assert!(begun.starts_with("the file ends within its header at byte 0"), "{begun}");
+    assert!(short.starts_with("the file ends within its first bytes at byte 0"), "{short}");
+    assert_eq!(packed, short);
     // Without any other there is nothing to read.
     assert!(matches!(Merge::open(&paths[..1]), Err(ReadError::Empty { .. })));
     let without = [paths[2].clone(), paths[0].clone()];

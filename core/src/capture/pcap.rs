@@ -29,18 +29,23 @@ pub(super) struct Layout {
     packet_header: usize,
 }
 
+/// The magic numbers, and what each says.
+pub(super) const MAGICS: [([u8; 4], Layout); 6] = [
+    ([0xa1, 0xb2, 0xc3, 0xd4], Layout::new(true, false, PACKET_HEADER)),
+    ([0xd4, 0xc3, 0xb2, 0xa1], Layout::new(false, false, PACKET_HEADER)),
+    ([0xa1, 0xb2, 0x3c, 0x4d], Layout::new(true, true, PACKET_HEADER)),
+    ([0x4d, 0x3c, 0xb2, 0xa1], Layout::new(false, true, PACKET_HEADER)),
+    ([0xa1, 0xb2, 0xcd, 0x34], Layout::new(true, false, PACKET_HEADER + PATCHED_EXTRA)),
+    ([0x34, 0xcd, 0xb2, 0xa1], Layout::new(false, false, PACKET_HEADER + PATCHED_EXTRA)),
+];
+
 impl Layout {
+    const fn new(big_endian: bool, nanoseconds: bool, packet_header: usize) -> Self {
+        Self { big_endian, nanoseconds, packet_header }
+    }
+
     pub(super) fn of_magic(magic: [u8; 4]) -> Option<Self> {
-        let (big_endian, nanoseconds, packet_header) = match magic {
-            [0xa1, 0xb2, 0xc3, 0xd4] => (true, false, PACKET_HEADER),
-            [0xd4, 0xc3, 0xb2, 0xa1] => (false, false, PACKET_HEADER),
-            [0xa1, 0xb2, 0x3c, 0x4d] => (true, true, PACKET_HEADER),
-            [0x4d, 0x3c, 0xb2, 0xa1] => (false, true, PACKET_HEADER),
-            [0xa1, 0xb2, 0xcd, 0x34] => (true, false, PACKET_HEADER + PATCHED_EXTRA),
-            [0x34, 0xcd, 0xb2, 0xa1] => (false, false, PACKET_HEADER + PATCHED_EXTRA),
-            _ => return None,
-        };
-        Some(Self { big_endian, nanoseconds, packet_header })
+        MAGICS.iter().find_map(|(known, layout)| (*known == magic).then_some(*layout))
     }
 
     #[inline]

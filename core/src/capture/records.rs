@@ -48,11 +48,13 @@ pub(super) enum Kind {
     Iptrace,
 }
 
+/// The magic numbers, and the format of each.
+pub(super) const MAGICS: [(&[u8], Kind); 2] = [(SNOOP, Kind::Snoop), (IPTRACE, Kind::Iptrace)];
+
 impl Kind {
     /// The format whose magic number bytes begin with.
     pub(super) fn of_magic(ahead: &[u8]) -> Option<Self> {
-        let kinds = [(SNOOP, Self::Snoop), (IPTRACE, Self::Iptrace)];
-        kinds.into_iter().find_map(|(magic, kind)| ahead.starts_with(magic).then_some(kind))
+        MAGICS.iter().find_map(|(magic, kind)| ahead.starts_with(magic).then_some(*kind))
     }
 
     fn file_header(self) -> usize {

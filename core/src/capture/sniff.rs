@@ -27,6 +27,9 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
     }
     if !begun {
         window.broken().map_or(Ok(()), Err)?;
+        if breaks_off(window.ahead(), compression) {
+            return Err(window.cut("the file ends within its first bytes"));
+        }
     }
     window.ensure(TAR.end)?;
     let ahead = window.ahead();
@@ -46,6 +49,19 @@ pub(super) fn magic(ahead: &[u8]) -> Option<Magic> {
     }
     let pcap = pcap::Layout::of_magic(magic).map(Magic::Pcap);
     pcap.or_else(|| records::Kind::of_magic(ahead).map(Magic::Records))
+}
+
+/// Whether bytes, of which the file has no more, begin a capture that breaks off within its magic number, or
+/// within what would tell how it is compressed.
+///
+/// They are believed whatever else they may be: a text of so few letters is rarer than a disk that is full.
+fn breaks_off(ahead: &[u8], compression: Compression) -> bool {
+    let begins = |magic: &[u8]| ahead.len() < magic.len() && magic.starts_with(ahead);
+    !ahead.is_empty()
+        && (begins(&super::pcapng::SECTION_HEADER)
+            || pcap::MAGICS.iter().any(|(magic, _)| begins(magic))
+            || records::MAGICS.iter().any(|(magic, _)| begins(magic))
+            || (compression == Compression::None && Compression::breaks_off(ahead)))
 }
 
 /// Whether the window is at the start of a capture, of a format that is read or of another program's; `None`

@@ -1148,7 +1148,7 @@ fn what_is_no_capture_is_named() {
     for (start, words) in [
         (&b""[..], "an empty file"),
         (b"hi", "a text file"),
-        (b"\xd4", "not a capture that is read"),
+        (b"\xd4\xd4", "not a capture that is read (it begins with d4 d4)"),
         ("Zeit, Größe\n".as_bytes(), "a text file"),
         (b"\n  {\"packets\": 3}", "a JSON file"),
         (b"{\n \"format\": \"nfstrace\",\n", "a part of a trace; name the directory that it is in"),
@@ -1171,6 +1171,50 @@ fn what_is_no_capture_is_named() {
     assert!(refusal(&bzip2(&lz4(b"x"))).contains("inside: an lz4 file; decompress it first"));
     assert!(refusal(&lz4(b"x")).starts_with("compressed with lz4, and inside: a text file"));
     assert!(refusal(&gzip(&gzip(b"x"))).contains("inside: a gzip file"));
+}
+
+#[test]
+fn a_file_that_is_no_more_than_the_beginning_of_a_magic_number_breaks_off_there() {
+    let bytes = |word: u32| [word.to_be_bytes(), word.to_le_bytes()].map(Vec::from);
+    let pcaps = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34].into_iter().flat_map(bytes);
+    let others = [&b"\x0a\x0d\x0d\x0a"[..], b"snoop\0\0\0", b"iptrace 2.0"].map(<[u8]>::to_vec);
+    let plain: Vec<_> = pcaps.chain(others).collect();
+    let packed = [
+        &b"\x1f\x8b"[..],
+        b"\x28\xb5\x2f\xfd",
+        b"\x50\x2a\x4d\x18",
+        b"\x5f\x2a\x4d\x18",
+        b"\x04\x22\x4d\x18",
+        b"\x02\x21\x4c\x18",
+        b"\xfd7zXZ\0",
+        b"BZh1\x31\x41",
+        b"BZh9\x17\x72",
+    ];
+    let breaks_off = |file: Vec<u8>| {
+        let (found, what, offset) = damage(file);
+        (found, offset) == (0, 0) && what == "the file ends within its first bytes"
+    };
+    for magic in plain.iter().map(Vec::as_slice).chain(packed) {
+        for cut in 1..magic.len() {
+            let (begun, wrong) = (&magic[..cut], [&magic[..cut], &[0xee]].concat());
+            assert!(breaks_off(begun.to_vec()), "{begun:02x?}");
+            // More than that is another file, however short.
+            assert!(!refusal(&wrong).is_empty(), "{wrong:02x?}");
+        }
+    }
+    for file in plain.iter().flat_map(|magic| (1..magic.len()).map(|cut| &magic[..cut])) {
+        assert!(compressed(file).into_iter().all(breaks_off), "{file:02x?}");
+    }
+    // What is compressed twice is not read, and was not cut.
+    assert!(refusal(&gzip(b"BZh9\x31")).contains("inside: a bzip2 file"));
+    // Behind its magic number a file is read as what it is, as far as it goes.
+    for whole in compressed(&pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..1])) {
+        for cut in 1..whole.len() {
+            let (found, error) = read(whole[..cut].to_vec());
+            assert!(found.len() <= 1, "{cut}");
+            assert!(matches!(error, Some(ReadError::Damaged { .. })), "{cut}: {error:?}");
+        }
+    }
 }
 
 #[test]

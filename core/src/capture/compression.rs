@@ -51,15 +51,22 @@ impl fmt::Display for Compression {
 const BEGINS: &[(Compression, &[(u8, u8)])] = &[
     (Compression::Gzip, &[only(0x1f), only(0x8b)]),
     (Compression::Zstd, &[only(0x28), only(0xb5), only(0x2f), only(0xfd)]),
-    // A skippable frame (RFC 8878 section 3.1.2) may stand first: pzstd writes one.
-    (Compression::Zstd, &[(0x50, 0x5f), only(0x2a), only(0x4d), only(0x18)]),
+    (Compression::Zstd, SKIPPABLE),
     (Compression::Lz4, &[only(0x04), only(0x22), only(0x4d), only(0x18)]),
     (Compression::Lz4, &[only(0x02), only(0x21), only(0x4c), only(0x18)]),
+    (Compression::Lz4, SKIPPABLE),
     (Compression::Xz, &[only(0xfd), only(b'7'), only(b'z'), only(b'X'), only(b'Z'), only(0)]),
     (Compression::Bzip2, &[only(b'B'), only(b'Z'), only(b'h'), (b'1', b'9'), only(0x31), only(0x41)]),
     // An empty file has no block, only the end.
     (Compression::Bzip2, &[only(b'B'), only(b'Z'), only(b'h'), (b'1', b'9'), only(0x17), only(0x72)]),
 ];
+
+/// What a skippable frame begins with, which may stand between the frames of zstd (RFC 8878 section 3.1.2;
+/// pzstd writes one first) and of lz4, and is the same in both. The length of what it holds follows.
+const SKIPPABLE: &[(u8, u8)] = &[(0x50, 0x5f), only(0x2a), only(0x4d), only(0x18)];
+
+/// Bytes of skippable frames, at most, behind which it is seen whether zstd or lz4 follows. Beyond, it is zstd.
+const SKIPPED: usize = 1 << 20;
 
 const fn only(byte: u8) -> (u8, u8) {
     (byte, byte)
@@ -82,6 +89,30 @@ impl Compression {
     /// Whether a member begins so, which may break off before these bytes are told from others.
     pub(super) fn begins(self, start: &[u8]) -> bool {
         BEGINS.iter().any(|(compression, begin)| *compression == self && agree(start, begin))
+    }
+}
+
+/// Bytes of the skippable frame that bytes begin with, if they do: its header, and what it holds.
+pub(super) fn skippable(start: &[u8]) -> Option<u64> {
+    let (magic, rest) = start.split_first_chunk::<4>()?;
+    let length = u32::from_le_bytes(*rest.first_chunk::<4>()?);
+    agree(magic, SKIPPABLE).then(|| 8 + u64::from(length))
+}
+
+/// Bytes of skippable frames at the start of a window behind which a frame of lz4 begins, if one does.
+fn before_lz4(window: &mut Window) -> Result<Option<usize>, Fault> {
+    let mut passed = 0;
+    loop {
+        window.ensure(passed + 8)?;
+        let ahead = window.ahead().get(passed..).unwrap_or_default();
+        let Some(length) = skippable(ahead) else {
+            let lz4 = !ahead.is_empty() && !agree(ahead, SKIPPABLE) && Compression::Lz4.begins(ahead);
+            return Ok(lz4.then_some(passed));
+        };
+        passed = passed.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+        if passed > SKIPPED {
+            return Ok(None);
+        }
     }
 }
 
@@ -161,7 +192,13 @@ impl Source {
     pub(super) fn decompressed(self) -> Result<(Window, Compression, Trailing), Fault> {
         let mut plain = Window::plain(self.bytes);
         plain.ensure(Compression::MAGIC_LENGTH)?;
-        let compression = Compression::of_magic(plain.ahead());
+        let mut compression = Compression::of_magic(plain.ahead());
+        if compression == Compression::Zstd
+            && let Some(skipped) = before_lz4(&mut plain)?
+        {
+            compression = Compression::Lz4;
+            plain.advance(skipped);
+        }
         let trailing = Trailing::default();
         if compression == Compression::None {
             return Ok((plain, compression, trailing));

@@ -55,8 +55,13 @@ impl Frames {
         if !whole {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        if !packed.inner.goes_on()? {
-            return Ok(false);
+        loop {
+            if !packed.inner.goes_on()? {
+                return Ok(false);
+            }
+            if !packed.inner.skips()? {
+                break;
+            }
         }
         self.frame = Some(begun(packed.inner));
         self.header = None;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Compression;
+use super::compression::skippable;
 
 /// Bytes read at once from a compressed file.
 const READ: usize = 64 << 10;
@@ -71,6 +72,21 @@ impl Packed {
             passed += length as u64;
             self.consume(length);
         }
+    }
+
+    /// To be asked at the start of a frame of lz4: whether a skippable one stood there, which is passed over.
+    pub(super) fn skips(&mut self) -> io::Result<bool> {
+        let Some(mut left) = skippable(self.ahead(8)?) else { return Ok(false) };
+        while left > 0 {
+            let there = self.fill_buf()?.len();
+            if there == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let passed = usize::try_from(left).unwrap_or(usize::MAX).min(there);
+            self.consume(passed);
+            left -= passed as u64;
+        }
+        Ok(true)
     }
 
     /// So many bytes, or all that are left.

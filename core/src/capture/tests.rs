@@ -348,6 +348,52 @@ fn bytes_behind_the_compressed_data_are_no_damage_of_it() {
     }
 }
 
+/// A frame that holds nothing for those who unpack zstd or lz4: the same in both.
+fn skippable(kind: u8, length: usize) -> Vec<u8> {
+    [&[0x50 | kind, 0x2a, 0x4d, 0x18][..], &(length as u32).to_le_bytes(), &vec![7; length]].concat()
+}
+
+#[test]
+fn frames_to_be_skipped_are_of_the_compression_that_follows_them() {
+    let plain = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
+    let (one, two) = plain.split_at(plain.len() / 2);
+    for place in [1, 2] {
+        let [first, second] = [one, two].map(|part| compressed(part)[place].clone());
+        let named = ["zstd", "lz4"][place - 1];
+        let before = [0, 4, 5, 70_000, 900_000].map(|length| skippable(0, length));
+        let several = [skippable(15, 3), skippable(0, 0), skippable(7, 40_000)].concat();
+        for skipped in before.into_iter().chain([several]) {
+            let frames = [&skipped[..], &first, &skipped, &second, &skipped];
+            let file = frames.concat();
+            let slow = Reader::from_bytes(Path::new("test"), Trickle(Cursor::new(file.clone()))).unwrap();
+            for reader in [open(file.clone()).unwrap(), slow] {
+                assert!(reader.format().to_string().ends_with(named), "{}", reader.format());
+                let (found, error) = drain(reader);
+                assert!(error.is_none(), "{error:?}");
+                assert_eq!(found, packets());
+            }
+            // Cut within what is skipped, wherever that stands, the file breaks off; behind it, it has ended.
+            let ends = frames.iter().scan(0, |end, frame| {
+                *end += frame.len();
+                Some(*end)
+            });
+            for (at, end) in ends.enumerate().filter(|(at, _)| at % 2 == 0) {
+                let cuts = [end - skipped.len() + 1, end - skipped.len() + 6, end - 1];
+                for cut in cuts.into_iter().filter(|cut| (end - skipped.len() + 1..end).contains(cut)) {
+                    let (found, error) = read(file[..cut].to_vec());
+                    assert!(matches!(error, Some(ReadError::Damaged { .. })), "{at} {cut}: {error:?}");
+                    assert!(at < 4 || found == packets());
+                }
+            }
+            assert!(refusal(&skipped).contains("an empty file"), "{}", refusal(&skipped));
+            for cut in skipped.len() + 1..skipped.len() + 12 {
+                let (_, error) = read(file[..cut].to_vec());
+                assert!(matches!(error, Some(ReadError::Damaged { .. })), "{cut}: {error:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_unpacked_is_given_before_what_cannot_be_read_behind_it() {
     let lost = std::io::Error::other("the disk is gone");

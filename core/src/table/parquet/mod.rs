@@ -44,6 +44,13 @@ const GROUP_BYTES: usize = 128 << 20;
 /// where it had 64 MB in all.
 const COLUMN_BYTES: usize = 7 << 20;
 
+/// Rows that DuckDB goes through together, of one row group. What it makes of their texts it holds at once:
+/// as JSON, nine times as much as they are.
+const VECTOR_ROWS: usize = 2_048;
+
+/// Bytes of a column in so many rows, about, beyond which texts are long: a row group of them ends with as much.
+const VECTOR_BYTES: usize = 1 << 20;
+
 /// Numbers as steps have little left to be found: level 1 makes files a tenth smaller, and takes half
 /// as long again to write.
 const COMPRESSION_LEVEL: i32 = -1;
@@ -183,7 +190,7 @@ impl TableFile {
 
     fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let rows = batch.num_rows();
-        if rows > 1 && batch.columns().iter().any(|array| text_bytes(array) > COLUMN_BYTES / 2) {
+        if rows > 1 && batch.columns().iter().any(|array| text_bytes(array) > VECTOR_BYTES) {
             self.write(&batch.slice(0, rows / 2))?;
             return self.write(&batch.slice(rows / 2, rows - rows / 2));
         }
@@ -195,11 +202,12 @@ impl TableFile {
                 return Err(io::Error::other(format!("a column of {} has another type", self.table)));
             }
         }
-        self.rows += batch.num_rows();
-        let bytes = || self.chunks.iter().map(Chunk::bytes);
+        self.rows += rows;
+        let long = |array: &dyn Array| text_bytes(array) / rows.max(1) >= VECTOR_BYTES / VECTOR_ROWS;
+        let columns = || self.chunks.iter().map(Chunk::bytes).zip(batch.columns());
         if self.rows >= GROUP_ROWS
-            || bytes().sum::<usize>() >= GROUP_BYTES
-            || bytes().any(|of_column| of_column >= COLUMN_BYTES)
+            || columns().map(|(bytes, _)| bytes).sum::<usize>() >= GROUP_BYTES
+            || columns().any(|(bytes, array)| bytes >= COLUMN_BYTES || (bytes >= VECTOR_BYTES && long(array)))
         {
             self.end_group()?;
         }

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pcapnfs.comparison import (
+    changed_at_once,
     changed_caching,
     changed_delegations,
     changed_options,
@@ -54,6 +55,7 @@ def causes(
         *told(changed_protocol.connections),
         *told(changed_protocol.layouts),
         *told(changed_protocol.streams),
+        *told(changed_at_once.calls_at_once),
         *changed_protocol.software_of_hosts(
             "client_software", before.software.clients, after.software.clients
         ),

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.analyses.servers.exports import Exports
     from pcapnfs.analyses.servers.in_turn import InTurn
+    from pcapnfs.analyses.wire.caps import Pair
     from pcapnfs.analyses.wire.network_path import Way
     from pcapnfs.comparison.callers import Caller
     from pcapnfs.comparison.habits import Habits
@@ -145,6 +146,8 @@ class Side(Record):
     in_turn: tuple[InTurn, ...]
     """How servers take calls that come while others are under way: of those that were called most;
     empty where the capture's clock ticks, since replies of one tick have no order."""
+    caps: tuple[Pair, ...]
+    """How many calls clients had under way at once at servers."""
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`, `nlm`) and operation, as steps.py writes it.
     Calls sent more than once are not in it: their time holds the wait until that."""
@@ -245,6 +248,7 @@ def gather(trace: Trace, *, values: Values | None = None) -> Side:
         moved_bytes=material.bottleneck.moved_bytes,
         servers=servers(),
         in_turn=turns(),
+        caps=material.caps.pairs,
         times=_merged([one for times in by_client.values() for one in times]),
         times_of={
             client: _merged(by_client.get(client, [])) for client in (each if len(each) > 1 else ())

@@ -67,6 +67,7 @@ SUBJECTS = {
     "connections": "connections of a client",
     "pnfs": "data (pNFS)",
     "streams": "programs",
+    "calls_at_once": "calls at once",
     "client_software": "client's software",
     "server_software": "server's software",
     "delegations": "delegations",

@@ -71,6 +71,7 @@ def causes(
         *told(changed_options.acls),
         *told(changed_options.local_locks),
         *told(partial(changed_options.option, "sync")),
+        *told(changed_transfers.written_through),
         *told(changed_transfers.pieces_committed),
         *told(partial(changed_options.option, "nocto")),
         *told(changed_transfers.stable_writes),

@@ -85,12 +85,7 @@ def _pieces(option: str, before: Side, after: Side) -> Iterator[Cause]:
     least, most = min(first, second), max(first, second)
     if (
         # What goes out at each write() is as large as the program makes it.
-        (
-            option == "wsize"
-            and any(
-                _waits(verdict.options) for mount in smaller.mounts for verdict in mount.verdicts
-            )
-        )
+        (option == "wsize" and _goes_out_at_once(smaller))
         # No client has a size of another kind: the program moved so much, or the client cut,
         # elsewhere.
         or least % KIBIBYTE
@@ -113,6 +108,13 @@ def _pieces(option: str, before: Side, after: Side) -> Iterator[Cause]:
         f"{units.counted(len(common), 'file')} moved by {call}s of {units.size(least)}, one behind "
         f"the other, and none larger; the other capture has {call}s of {units.size(most)} for the "
         f"same; {others} does that as well",
+    )
+
+
+def _goes_out_at_once(side: Side) -> bool:
+    """Whether data goes out at each write(), by an option, or by what a rule says."""
+    return bool(side.written_through or side.behind_pieces) or any(
+        _waits(verdict.options) for mount in side.mounts for verdict in mount.verdicts
     )
 
 
@@ -184,14 +186,23 @@ def _largest(option: str, side: Side) -> int | None:
 
 
 def stable_writes(before: Side, after: Side) -> Iterator[Cause]:
-    """Whether data is on stable storage when a WRITE is answered."""
-    shares = []
-    for side in (before, after):
-        writes = side.habits.writes_stable + side.habits.writes_unstable
-        if writes < FEW:
-            return
-        shares.append(side.habits.writes_stable / writes)
-    if not min(shares) <= 1 - MAINLY or not max(shares) >= MAINLY:
+    """Whether data is on stable storage when a WRITE is answered.
+
+    WRITEs tell it, or what they brought, where the same files were written: a client sends a small
+    file in one WRITE that needs no COMMIT, however it is mounted, and many of these beside a large
+    file are most of its WRITEs.
+    """
+    habits = before.habits, after.habits
+    if any(each.writes_stable + each.writes_unstable < FEW for each in habits):
+        return
+    whole, shares = (
+        "the WRITEs",
+        [_part(each.writes_stable, each.writes_unstable) for each in habits],
+    )
+    if not _apart(shares) and _written_on_both(before, after):
+        whole = "what WRITEs brought"
+        shares = [_part(each.stable_bytes, each.unstable_bytes) for each in habits]
+    if not _apart(shares):
         return
     words = ["stable" if share >= MAINLY else "unstable, with COMMIT" for share in shares]
     yield Cause(
@@ -199,8 +210,62 @@ def stable_writes(before: Side, after: Side) -> Iterator[Cause]:
         words[0],
         words[1],
         "certain",
-        f"{units.share(shares[0])} of the WRITEs were answered stable before, "
-        f"{units.share(shares[1])} after",
+        f"{units.share(shares[0])} of {whole} {'were' if whole == 'the WRITEs' else 'was'} "
+        f"answered stable before, {units.share(shares[1])} after",
+    )
+
+
+def _part(stable: int, unstable: int) -> float:
+    """The stable part; of nothing none is known to be."""
+    return stable / (stable + unstable) if stable + unstable else 0.5
+
+
+def _apart(shares: Sequence[float]) -> bool:
+    """Whether nearly all is stable on one side, and hardly any on the other."""
+    return min(shares) <= 1 - MAINLY and max(shares) >= MAINLY
+
+
+def written_through(before: Side, after: Side) -> Iterator[Cause]:
+    """`sync` where WRITEs of one side wait for stable storage one after the other.
+
+    In fewer files than tell the option itself it may be a program that opens them so: then it is
+    possible, if the other side wrote the same files, and gathered what it wrote.
+    """
+    if bool(before.written_through) == bool(after.written_through) or _known_to_wait(before, after):
+        return
+    through, other = (before, after) if before.written_through else (after, before)
+    if other.behind_pieces or not _written_on_both(through, other) or not gathers(through, other):
+        return
+    calls = sum(pair.sync.calls for pair in through.written_through)
+    continued = sum(pair.writes.in_runs for pair in through.written_through)
+    files = sum(pair.sync_files for pair in through.written_through)
+    yield _sync(
+        through is before,
+        f"{units.count(calls)} of {units.counted(continued, 'WRITE')} that continue one another "
+        f"asked for stable storage {'before' if through is before else 'after'}, in "
+        f"{units.counted(files, 'file')}; on the other side what was written to the same files was "
+        "gathered",
+    )
+
+
+def _sync(first: bool, evidence: str) -> Cause:
+    words = "sync", "no sync"
+    return Cause(
+        "sync",
+        *(words if first else words[::-1]),
+        "possible",
+        f"{evidence}; programs that open with O_SYNC or O_DSYNC, or fsync after each write, do the "
+        "same",
+    )
+
+
+def _known_to_wait(before: Side, after: Side) -> bool:
+    """Whether what is known of an option says of either side that each write() waits."""
+    return any(
+        _waits(verdict.options)
+        for side in (before, after)
+        for mount in side.mounts
+        for verdict in mount.verdicts
     )
 
 
@@ -209,13 +274,8 @@ def pieces_committed(before: Side, after: Side) -> Iterator[Cause]:
 
     The other side wrote the same files, and more of them before each COMMIT than such a piece has.
     """
-    if bool(before.behind_pieces) == bool(after.behind_pieces) or any(
-        _waits(verdict.options)
-        for side in (before, after)
-        for mount in side.mounts
-        for verdict in mount.verdicts
-    ):
-        return  # Both or none do so; or what is known of an option says it.
+    if bool(before.behind_pieces) == bool(after.behind_pieces) or _known_to_wait(before, after):
+        return
     through, other = (before, after) if before.behind_pieces else (after, before)
     places = [pair.places for pair in through.behind_pieces]
     pieces = sum(each.pieces for each in places)
@@ -226,18 +286,13 @@ def pieces_committed(before: Side, after: Side) -> Iterator[Cause]:
     gathered_bytes = sum(pair.written_bytes for pair in other.commits) / commits
     if gathered_bytes < GATHERED * piece_bytes or not _written_on_both(through, other):
         return
-    words = ["sync" if side is through else "no sync" for side in (before, after)]
-    yield Cause(
-        "sync",
-        words[0],
-        words[1],
-        "possible",
+    yield _sync(
+        through is before,
         f"{units.count(pieces)} of "
         f"{units.counted(sum(pair.commits for pair in through.behind_pieces), 'COMMIT')} "
         f"{'before' if through is before else 'after'} came behind pieces of "
         f"{units.size(piece_bytes)}, and the file's next WRITE only after the reply; on the other "
-        f"side {units.size(gathered_bytes)} were written before a COMMIT, to the same files; "
-        "programs that open with O_SYNC or O_DSYNC, or fsync after each write, do the same",
+        f"side {units.size(gathered_bytes)} were written before a COMMIT, to the same files",
     )
 
 

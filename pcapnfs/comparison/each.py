@@ -62,6 +62,7 @@ def _of_one(side: Side, client: str, mounts: Mapping[str, list[Mount]]) -> Side:
         commits=tuple(pair for pair in side.commits if pair.client == client),
         behind_pieces=tuple(pair for pair in side.behind_pieces if pair.client == client),
         times=side.times_of.get(client, {}),
+        written_through=tuple(pair for pair in side.written_through if pair.client == client),
         caps=tuple(pair for pair in side.caps if pair.client == client),
         way=side.measured.path.ways.get(client, NOTHING),
         largest_listing_bytes=None,

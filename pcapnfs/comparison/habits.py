@@ -177,6 +177,10 @@ class Habits(Record):
     """What each of them asked for, bytes; None where they differ, and without one."""
     max_read_bytes: int | None = None
     """What its servers allow a READ, bytes; None where they differ, and where none tells."""
+    stable_bytes: int = 0
+    """What `writes_stable` brought, bytes."""
+    unstable_bytes: int = 0
+    """What `writes_unstable` brought, bytes."""
 
 
 Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
@@ -230,6 +234,8 @@ def together(each: Collection[Habits]) -> Habits:
         listings_begun=sum(one.listings_begun for one in each),
         listing_bytes=_only({one.listing_bytes for one in each if one.listings_begun}),
         max_read_bytes=_only({one.max_read_bytes for one in each}),
+        stable_bytes=sum(one.stable_bytes for one in each),
+        unstable_bytes=sum(one.unstable_bytes for one in each),
     )
 
 
@@ -279,7 +285,7 @@ def _habits(
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
     used, again = names or (0, 0)
-    read, write, stable, unstable = transfers or (None, None, 0, 0)
+    read, write, stable, unstable, *brought = transfers or (None, None, 0, 0, 0, 0)
     return Habits(
         versions=versions,
         transports=transports,
@@ -300,6 +306,8 @@ def _habits(
         listings_begun=begun[0],
         listing_bytes=begun[1],
         max_read_bytes=limit,
+        stable_bytes=integer(brought[0]),
+        unstable_bytes=integer(brought[1]),
     )
 
 
@@ -390,20 +398,23 @@ def _kinds(trace: Trace, alone: str | None) -> dict[str, Kinds]:
 
 
 def _transfers(trace: Trace, alone: str | None) -> dict[str, Sequence[object]]:
-    """The largest READ and WRITE asked for, and WRITEs by what was promised."""
+    """The largest READ and WRITE asked for, and WRITEs and their bytes by what was promised."""
     whose, calls = ("calls.client", "join calls using (call)") if alone is None else ("$alone", "")
     rows = trace.rows(
         f"""
         with moved as (
             select {whose} as client, list_contains($reads, operations.op) as reads,
-                   operations.op = 'WRITE' as promised, requested, committed, count(*) as number
+                   operations.op = 'WRITE' as promised, requested, committed, count(*) as number,
+                   sum(requested) as brought
             from operations {calls}
             where list_contains($reads, operations.op) or list_contains($writes, operations.op)
             group by all
         )
         select client, max(requested) filter (reads), max(requested) filter (not reads),
                coalesce(sum(number) filter (promised and committed <> 'UNSTABLE'), 0)::bigint,
-               coalesce(sum(number) filter (promised and committed = 'UNSTABLE'), 0)::bigint
+               coalesce(sum(number) filter (promised and committed = 'UNSTABLE'), 0)::bigint,
+               coalesce(sum(brought) filter (promised and committed <> 'UNSTABLE'), 0),
+               coalesce(sum(brought) filter (promised and committed = 'UNSTABLE'), 0)
         from moved group by client order by client
         """,
         {

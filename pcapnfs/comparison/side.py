@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.captured.capture import Capture
     from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.data.commits import Commits
+    from pcapnfs.analyses.data.transfer_runs import TransferRuns
     from pcapnfs.analyses.mounts.mount_options import Mount
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.analyses.servers.exports import Exports
@@ -172,6 +173,8 @@ class Side(Record):
     behind_pieces: tuple[Commits, ...]
     """Those of them that the rule `sync_mount` takes to be behind pieces that are written through.
     """
+    written_through: tuple[TransferRuns, ...]
+    """Whose WRITEs the same rule takes to be written through."""
     lost_segments: int
     """Segments with data that TCP sent again, without those that were late alone."""
     segments: int
@@ -262,6 +265,7 @@ def gather(trace: Trace, *, values: Values | None = None) -> Side:
         findings=judging.judge(material, values=limits).findings,
         commits=material.commits,
         behind_pieces=tuple(sync_mount.behind_pieces(material, limits)),
+        written_through=tuple(sync_mount.through(material, limits)),
         lost_segments=sum(pair.lost for pair in material.tcp_stalls),
         segments=sum(pair.segments for pair in material.tcp_stalls),
         windows_told=all(pair.windows_told for pair in material.tcp_stalls),

@@ -42,6 +42,7 @@ def test_each_client_has_those_of_its_calls() -> None:
     assert found[FIRST].flavors == {"AUTH_SYS": 3}
     assert found[FIRST].largest_write_bytes == 4096
     assert (found[FIRST].writes_stable, found[FIRST].writes_unstable) == (2, 1)
+    assert (found[FIRST].stable_bytes, found[FIRST].unstable_bytes) == (4608, 4096)
     assert found[SECOND].writes_stable == 1
 
 
@@ -57,6 +58,7 @@ def test_together_calls_add_up_and_the_largest_count() -> None:
     assert all_of_them.versions == {"3": 4}
     assert all_of_them.largest_write_bytes == 4096
     assert (all_of_them.writes_stable, all_of_them.writes_unstable) == (3, 1)
+    assert (all_of_them.stable_bytes, all_of_them.unstable_bytes) == (8704, 4096)
     assert all_of_them.largest_read_bytes is None
     small = together(habits([*WRITES[2:3], WRITES[3]]).values())
     assert small.largest_write_bytes == 4096

@@ -43,23 +43,14 @@ trip."""
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose WRITEs show it, or their COMMITs."""
     own = bound.own(material)
-    for pair in _through(material, values):
+    for pair in through(material, values):
         yield _of_writes(material, pair, own(pair.client).usual_s)
     for commits in behind_pieces(material, values):
         yield _of_commits(material, commits, own(commits.client).usual_s)
 
 
-def behind_pieces(material: Material, values: Values) -> Iterator[Commits]:
-    """The clients and servers of which this rule tells COMMITs behind each piece of a file."""
-    told = {(pair.client, pair.server) for pair in _through(material, values)}
-    told |= {(client, server) for client, server, _ in _without_cache(material)}
-    for pair in material.commits:
-        if pair.places.pieces >= values[LEAST.name] and (pair.client, pair.server) not in told:
-            yield pair
-
-
-def _through(material: Material, values: Values) -> Iterator[TransferRuns]:
-    """Those whose WRITEs ask for stable storage one after the other."""
+def through(material: Material, values: Values) -> Iterator[TransferRuns]:
+    """The clients and servers whose WRITEs ask for stable storage one after the other."""
     without_cache = _without_cache(material)
     for pair in material.transfer_runs:
         sync = pair.sync
@@ -69,6 +60,15 @@ def _through(material: Material, values: Values) -> Iterator[TransferRuns]:
             and sync.calls >= values[SHARE.name] * pair.writes.in_runs
             and sync.calls > values[PER_FILE.name] * max(pair.sync_files, pair.sync_ends)
         ):
+            yield pair
+
+
+def behind_pieces(material: Material, values: Values) -> Iterator[Commits]:
+    """The clients and servers of which this rule tells COMMITs behind each piece of a file."""
+    told = {(pair.client, pair.server) for pair in through(material, values)}
+    told |= {(client, server) for client, server, _ in _without_cache(material)}
+    for pair in material.commits:
+        if pair.places.pieces >= values[LEAST.name] and (pair.client, pair.server) not in told:
             yield pair
 
 

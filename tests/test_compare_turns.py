@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from pcapnfs.comparison.cause import Cause
+from pcapnfs.comparison.changed_turns import SPARE, WAIT
 from pcapnfs.comparison.comparing import of_sides
 from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
 from tests.sides import side_of
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation
+from tests.views import samples
 
 SMALL = 40
 """GETATTRs that come one after the other, before all else."""
@@ -156,3 +158,70 @@ def test_servers_are_held_against_themselves() -> None:
         ((replace(one, server="10.0.0.9"), several), False),
     ):
         assert ("server_in_turn" in told(replace(before, in_turn=others), after)) is expected
+
+
+def overloaded(side: Side) -> Side:
+    """With a finding on small calls that wait at the server until others are done."""
+    found = replace(
+        samples.findings().findings[0],
+        id="server_overload",
+        severity="warning",
+        evidence="131 of 157 small calls waited. They did so long.",
+        cost_s=4.0,
+    )
+    return replace(side, findings=(found,))
+
+
+def test_calls_that_wait_at_the_server_on_one_side_alone_are_told_as_possible() -> None:
+    """Two threads that are taken: now and then a call overtakes another, which tells no one."""
+    free = run(8)
+    waiting = overloaded(free)
+    (cause,) = told(waiting, free).values()
+    assert (cause.subject, cause.before, cause.after) == ("server_in_turn", WAIT, SPARE)
+    assert cause.confidence == "possible"
+    assert cause.evidence.startswith(
+        "before, 131 of 157 small calls waited; after, 151 of 299 calls that came while one about "
+        "something else was under way were answered before one that had come earlier: the threads "
+    )
+    (back,) = told(free, waiting).values()
+    assert (back.before, back.after) == (SPARE, WAIT)
+    assert told(waiting, waiting) == {}
+
+
+@pytest.mark.parametrize(
+    ("behind", "overtook", "expected"),
+    # Some 151 would have overtaken others, if each took its time by itself.
+    [(30, 151, True), (29, 151, False), (299, 40, False)],
+)
+def test_the_other_side_must_show_that_calls_pass_there(
+    behind: int, overtook: int, expected: bool
+) -> None:
+    free = run(8)
+    (several,) = free.in_turn
+    other = replace(free, in_turn=(replace(several, behind=behind, overtook=overtook),))
+    assert bool(told(overloaded(free), other)) is expected
+
+
+@pytest.mark.parametrize(
+    ("small", "busy_s", "expected"), [(30, 1.0, True), (29, 1.0, False), (30, 6.0, False)]
+)
+def test_where_nothing_takes_long_calls_must_have_met(
+    small: int, busy_s: float, expected: bool
+) -> None:
+    """Of a server that is quick it is not asked which calls overtake others."""
+    free = run(8)
+    measured = replace(free.measured, small_calls=small, busy_s=busy_s)
+    quick = replace(free, in_turn=(), measured=measured)
+    assert (quick.measured.concurrency >= 1.2) is (busy_s < 6)
+    assert bool(told(overloaded(free), quick)) is expected
+
+
+def test_what_keeps_the_server_is_the_cause() -> None:
+    """All threads wait for disks that are slower."""
+    slow, free = run(8, took_ms=(15, 45)), run(8)
+    assert list(told(overloaded(slow), free)) == ["storage"]
+    # Another version asks something else of it.
+    habits = [replace(free.habits, versions={version: 300}) for version in ("3", "4.0")]
+    three, four = (replace(free, habits=each) for each in habits)
+    assert list(told(overloaded(four), three)) == ["version"]
+    assert list(told(overloaded(three), three)) == ["server_in_turn"]

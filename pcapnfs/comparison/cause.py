@@ -22,11 +22,11 @@ class Cause(Record):
     `rsize`, `wsize`, `readdirplus`, `acls`, `local_lock`, `sync`, `nocto` (mount options);
     `stable_writes` (what the client asks of the server for data); `storage` (sync or async export,
     or how fast it is), `server_reads` (from its disks, or from its memory), `server_in_turn`
-    (whether it works on one call at a time), `server_service` (what it takes for calls that need no
-    storage), `network_rtt`, `network_or_server` (the same where it may be the server's storage),
-    `path` (longer for a while, or full), `bandwidth` (how fast data moves), `window` (of a TCP
-    receiver, that was full), `loss` (of segments), `locks` (that others hold), `grace`
-    (the grace period of a server that restarted)."""
+    (whether it works on one call at a time, or small calls wait for others), `server_service` (what
+    it takes for calls that need no storage), `network_rtt`, `network_or_server` (the same where it
+    may be the server's storage), `path` (longer for a while, or full), `bandwidth` (how fast data
+    moves), `window` (of a TCP receiver, that was full), `loss` (of segments), `locks` (that others
+    hold), `grace` (the grace period of a server that restarted)."""
     before: str
     """What it was, in words."""
     after: str

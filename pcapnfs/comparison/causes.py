@@ -31,6 +31,17 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.side import Side
 
 
+KEEPS_SERVER = frozenset(
+    (
+        "version", "connections", "streams", "calls_at_once", "path", "bandwidth", "loss",
+        "network_or_server", "server_service", "server_in_turn", "server_reads", "storage",
+    )
+)  # fmt: skip
+"""Subjects of causes for which calls wait at a server as well, or seem to: it has others, or more
+of them at once, each takes it longer, or they stand before a link. Where one is told, it is the
+cause."""
+
+
 def causes(
     before: Side,
     after: Side,
@@ -50,7 +61,7 @@ def causes(
     def told(ask: Callable[[Side, Side], Iterator[Cause]]) -> Iterator[Cause]:
         return _of_each(ask, clients) if clients else ask(before, after)
 
-    return (
+    found = (
         *told(changed_protocol.protocol),
         *told(changed_protocol.connections),
         *told(changed_protocol.layouts),
@@ -85,6 +96,9 @@ def causes(
         *changed_storage.storages(before, after, operations, clients),
         *changed_storage.reads(before, after, operations, clients),
     )
+    if KEEPS_SERVER & {cause.subject for cause in found}:
+        return found
+    return (*found, *changed_turns.queues(before, after))
 
 
 def _of_each(

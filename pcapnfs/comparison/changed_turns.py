@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.servers.in_turn import OVERTOOK
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.changed_times import MANY, one_sided
@@ -44,6 +45,15 @@ ONE_THREAD = (
     "requests as they come"
 )
 """What a server that works on one call at a time lacks."""
+
+QUEUES = "server_overload"
+"""The finding on a server at which small calls wait for others."""
+
+WAIT, SPARE = (
+    "small calls wait until it is done with others",
+    "small calls need not wait for others",
+)
+"""What it says of a server, and what its absence does."""
 
 SLOW = "slow_service"
 """The finding on a server that takes long where no stable storage is needed; there is none on READs
@@ -158,6 +168,47 @@ def in_turn(before: Side, after: Side) -> Iterator[Cause]:
             f"{'after' if first else 'before'}, with {measured.concurrency:.2g} calls under way on "
             f"average, half of the small ones took {units.duration(small_s)} at most beside stable "
             f"ones of {units.duration(stable_s)}",
+        )
+
+
+def queues(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether small calls wait at the server for others on one side alone.
+
+    With more threads than one some calls overtake others, and small ones wait all the same while
+    all threads are taken. The other side must show that calls came while others were under way.
+    """
+    for mine, other, first in ((before, after, True), (after, before, False)):
+        told = next((found for found in mine.findings if found.id == QUEUES and found.cost_s), None)
+        if told is None or any(found.id == QUEUES for found in other.findings):
+            continue
+        passed = [
+            each
+            for each in other.in_turn
+            if each.behind >= LEAST_CALLS and each.overtook > OVERTOOK * each.apart
+        ]
+        if not passed and (
+            other.in_turn
+            or other.measured.small_calls < LEAST_CALLS
+            or other.measured.concurrency < AT_ONCE
+        ):
+            continue
+        seen = sentences(told.evidence)[0]
+        meanwhile = (
+            f"{units.count(passed[0].overtook)} of {units.counted(passed[0].behind, 'call')} that "
+            "came while one about something else was under way were answered before one that had "
+            "come earlier"
+            if passed
+            else f"none were seen to, with {units.number(other.measured.concurrency)} calls under "
+            "way on average"
+        )
+        yield Cause(
+            "server_in_turn",
+            WAIT if first else SPARE,
+            SPARE if first else WAIT,
+            "possible",
+            f"{'before' if first else 'after'}, {seen[:1].lower()}{seen[1:]}; "
+            f"{'after' if first else 'before'}, {meanwhile}: the threads of its NFS service, its "
+            "processor, or other work that keeps them",
         )
 
 

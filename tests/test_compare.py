@@ -627,6 +627,21 @@ def test_data_that_takes_little_of_the_time_or_a_longer_path_is_no_other_rate(
     assert [each.subject for each in of_sides(fast, far).causes] == ["network_rtt"]
 
 
+def test_data_that_no_path_of_that_length_holds_down_is_told_beside_the_path(
+    tmp_path: Path,
+) -> None:
+    """3.4 KiB in each round trip, where TCP begins with 14,600 bytes."""
+    fast = moving(tmp_path, "fast")
+    slow = moving(tmp_path, "narrow", bandwidth=30_000_000, rtt_ns=1_000_000)
+    for pair in ((fast, slow), (slow, fast)):
+        assert [each.subject for each in of_sides(*pair).causes] == ["network_rtt", "bandwidth"]
+    rate = slow.moved_bytes / slow.measured.moving_s
+    for rtt_s, told in ((14_599 / rate, True), (14_601 / rate, False)):
+        far = replace(slow, way=replace(slow.way, rtt_s=rtt_s, floor_s=rtt_s))
+        subjects = [each.subject for each in of_sides(fast, far).causes]
+        assert ("bandwidth" in subjects) is told
+
+
 def test_a_longer_round_trip_that_replies_alone_tell_is_possible(tmp_path: Path) -> None:
     """Captured while it was mounted, of a client whose every call is answered with data."""
     work: dict[str, object] = {"workload": "tar", "files": 20, "sizes": (1024,), "persist_ns": 0}

@@ -68,6 +68,10 @@ BY_ANSWERS = "no calls tell it but such as may wait for the server's disks"
 MOVING = "transfer_bound"
 """The finding on data that takes much of the time to move."""
 
+BEGINS_WITH_BYTES = 14_600
+"""What TCP sends before it has any acknowledgement, bytes (RFC 6928 section 2): it never has less
+under way for long, unless segments are lost or the receiver has no room."""
+
 LOCKS = "lock_contention"
 """The finding on locks that were waited for."""
 
@@ -360,16 +364,18 @@ def bandwidth(before: Side, after: Side) -> Iterator[Cause]:
     """Whether data moves faster on one side, and took much of the time on the other.
 
     TCP moves it slower over a longer path, where segments are lost and where a window is full: then
-    these are the cause.
+    these are the cause. Of the path, only where a round trip brings as much as any sender begins
+    with: what is slower than that waits for something else.
     """
-    others = (network, window)
-    if any(True for ask in others for _ in ask(before, after)) or any(
+    if any(True for _ in window(before, after)) or any(
         cause.subject in ("path", "loss") for cause in one_sided(before, after)
     ):
         return
     slow, fast = (before, after) if _rate(before) < _rate(after) else (after, before)
+    longer = any(True for _ in network(before, after))
     if (
-        _rate(fast) < TIMES * _rate(slow)
+        (longer and _rate(slow) * (slow.way.rtt_s or math.inf) >= BEGINS_WITH_BYTES)
+        or _rate(fast) < TIMES * _rate(slow)
         or 2 * min(before.moved_bytes, after.moved_bytes)
         < max(before.moved_bytes, after.moved_bytes)
         or not any(found.id == MOVING and found.severity != "note" for found in slow.findings)

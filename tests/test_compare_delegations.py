@@ -255,3 +255,20 @@ def test_what_is_asked_for_together_is_told_once() -> None:
         "one before, 0 of 299 after; before, the first came 9.00 s after the client's first call; "
         "after, the last was asked for 3.00 s after it: a server"
     )
+
+
+def test_those_that_the_length_of_runs_explains_stand_behind_what_made_one_longer() -> None:
+    short = opened(*every(10, 100, 1000, False))
+    long = opened(*every(100, 100, 5000, False), *every(100, 5000, 9000, True))
+    assert [cause.confidence for cause in told(short, long)] == ["possible"]
+
+    def behind(side: Side, rtt_s: float) -> Side:
+        return replace(side, way=replace(side.way, rtt_s=rtt_s, floor_s=rtt_s, source="acks"))
+
+    near, far = behind(short, 0.0005), behind(long, 0.005)
+    found = [cause.subject for cause in of_sides(near, far).causes]
+    assert found == ["network_rtt", "delegations"]
+    # Those that the server grants for another reason are a setting, and stand before the network.
+    always = behind(opened(*every(10, 100, 1000, True)), 0.005)
+    found = [cause.subject for cause in of_sides(near, always).causes]
+    assert found == ["delegations", "network_rtt"]

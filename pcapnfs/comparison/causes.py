@@ -50,6 +50,8 @@ def causes(
 ) -> tuple[Cause, ...]:
     """Name what must have been changed, in the order from protocol to storage.
 
+    Delegations that the length of the runs alone may explain stand last.
+
     Args:
         before: The side before.
         after: The side after.
@@ -61,6 +63,7 @@ def causes(
     def told(ask: Callable[[Side, Side], Iterator[Cause]]) -> Iterator[Cause]:
         return _of_each(ask, clients) if clients else ask(before, after)
 
+    granted = tuple(told(changed_delegations.delegations))
     found = (
         *told(changed_protocol.protocol),
         *told(changed_protocol.connections),
@@ -73,7 +76,7 @@ def causes(
         *changed_protocol.software_of_hosts(
             "server_software", before.software.servers, after.software.servers
         ),
-        *told(changed_delegations.delegations),
+        *(cause for cause in granted if cause.confidence != "possible"),
         *told(changed_caching.attribute_cache),
         *told(changed_caching.name_cache),
         *told(partial(changed_transfers.transfer_size, "rsize")),
@@ -96,9 +99,10 @@ def causes(
         *changed_storage.storages(before, after, operations, clients),
         *changed_storage.reads(before, after, operations, clients),
     )
-    if KEEPS_SERVER & {cause.subject for cause in found}:
-        return found
-    return (*found, *changed_turns.queues(before, after))
+    if not KEEPS_SERVER & {cause.subject for cause in found}:
+        found = (*found, *changed_turns.queues(before, after))
+    # What comes of the length of the runs alone stands behind what made one of them longer.
+    return (*found, *(cause for cause in granted if cause.confidence == "possible"))
 
 
 def _of_each(

@@ -128,7 +128,8 @@ class Comparison(Record):
     """Both sides count files of one kind, and calls go with them; else what steps say for each file
     is for the whole run."""
     causes: tuple[Cause, ...]
-    """What must have been changed, from protocol to storage."""
+    """What must have been changed, from protocol to storage; what the length of the runs alone may
+    explain stands last."""
     left_open: tuple[str, ...]
     """Subjects of causes, of `version`, `transport` and `security`, that one of the sides does not
     tell: nine in ten of its calls do not have one in common, or were cut before it."""

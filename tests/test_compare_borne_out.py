@@ -45,6 +45,23 @@ def test_one_slow_call_is_no_slower_server(factor: str) -> None:
     assert not clear(factor, 3.0, 1.0, usual, asked(*[3.0] * 100))
 
 
+def test_what_waits_behind_data_on_the_link_is_no_slower_server() -> None:
+    """A third of the small calls, which make the mean seven times as long."""
+    usual, some = asked(*[1.0] * 90), asked(*[1.0] * 60, *[20.0] * 30)
+    assert clear("server_s", 1.0, 7.0, usual, some)
+
+    def moving(side: Side, part: float) -> Side:
+        measured = side.measured
+        return replace(side, measured=replace(measured, moving_s=part * measured.busy_s))
+
+    assert not clear("server_s", 1.0, 7.0, usual, moving(some, 0.5))
+    assert clear("server_s", 1.0, 7.0, usual, moving(some, 0.49))
+    # What moves on the side whose calls took less keeps none of the others waiting.
+    assert clear("server_s", 1.0, 7.0, moving(usual, 0.9), some)
+    # A server that is slow for all of them is so behind data as well.
+    assert clear("server_s", 1.0, 7.0, usual, moving(asked(*[7.0] * 90), 0.9))
+
+
 def test_a_few_late_answers_are_no_longer_network() -> None:
     usual = behind(disk(20), 0.5, 0.4)
     assert not clear("network_rtt_s", 0.5, 3.0, usual, behind(disk(20), 3.0, 0.5))

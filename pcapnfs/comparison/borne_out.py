@@ -17,6 +17,8 @@ from pcapnfs.comparison.operations import RELEVANT, taken_s
 from pcapnfs.record import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.side import Side
     from pcapnfs.comparison.waterfall import Step
@@ -50,13 +52,8 @@ def _borne_out(step: Step, before: Side, after: Side) -> bool:
         # A few answers that came late make a usual round trip, but no shortest one.
         return _as_far(step, before.way.floor_s, after.way.floor_s)
     if step.factor == "server_s":
-        return _as_far(
-            step,
-            *(
-                None if small_s is None else small_s - (side.measured.network_rtt_s or 0.0)
-                for side in (before, after)
-                for small_s in (_small_s(side),)
-            ),
+        return _served(step, before, after, _small_s) and (
+            not _behind_data(step, before, after) or _served(step, before, after, _median_s)
         )
     if step.factor == "rtt_s":
         return _as_far(step, _small_s(before), _small_s(after))
@@ -69,6 +66,30 @@ def _as_far(step: Step, before_s: float | None, after_s: float | None) -> bool:
         return True
     moved_s, other_s = step.after - step.before, after_s - before_s
     return moved_s * other_s > 0 and abs(other_s) >= AS_FAR * abs(moved_s)
+
+
+def _served(step: Step, before: Side, after: Side, small_s: Callable[[Side], float | None]) -> bool:
+    """Whether what small calls take beyond the network moved as well."""
+    served = (
+        None if took_s is None else took_s - (side.measured.network_rtt_s or 0.0)
+        for side in (before, after)
+        for took_s in (small_s(side),)
+    )
+    return _as_far(step, *served)
+
+
+def _behind_data(step: Step, before: Side, after: Side) -> bool:
+    """Whether data moved for half of the time of the side whose small calls took longer, or more.
+
+    Those that are sent meanwhile wait behind it on the link, and make a mean that is no server's:
+    more than the longest few of them, but not half.
+    """
+    measured = (after if step.after > step.before else before).measured
+    return 2 * measured.moving_s >= measured.busy_s > 0
+
+
+def _median_s(side: Side) -> float | None:
+    return side.measured.small_median_s
 
 
 def _small_s(side: Side) -> float | None:

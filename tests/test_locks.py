@@ -197,12 +197,12 @@ def test_granted_is_a_callback_on_the_servers_file(
     assert rows == [(name, True, _CLIENT, _SERVER, status, None)]
     rows = trace.sql(
         """
-        select files.name, "offset", requested, lock_type, text
+        select files.name, "offset", requested, lock_type, text, lock_owner
         from operations join files using (file) where op = $name
         """,
         {"name": name},
     ).fetchall()
-    assert rows == [("f", 4096, 10, 2, "client")]
+    assert rows == [("f", 4096, 10, 2, "client", (7).to_bytes(8) + b"owner")]
 
 
 def test_the_answer_to_granted_msg_is_an_ordinary_call_with_its_status(tmp_path: Path) -> None:

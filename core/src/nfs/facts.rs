@@ -120,6 +120,8 @@ pub struct Rare<'a> {
     pub session_slots: Option<u32>,
     /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`; of NLM the one that means the same.
     pub lock_type: Option<u32>,
+    /// For whom a lock is asked, tested or given back.
+    pub lock_owner: Option<LockOwner<'a>>,
     /// Portmapper: the service that is asked for, or those that it tells.
     pub services: Vec<Service>,
     /// MNT: the flavors with which the handle may be used.
@@ -154,6 +156,7 @@ impl<'a> Facts<'a> {
             plus: None,
             session_slots: None,
             lock_type: None,
+            lock_owner: None,
             services: Vec::new(),
             flavors: Vec::new(),
             pnfs: None,
@@ -256,6 +259,16 @@ pub struct Implementation<'a> {
     /// Who made it: a DNS name.
     pub domain: &'a [u8],
     /// What it is called, with its version.
+    pub name: &'a [u8],
+}
+
+/// Who holds or wants a lock: a process of a client, or an open file of it. `lock_owner4` (RFC 7530
+/// section 9.1.4); of NLM `svid` and `oh` (X/Open C702 section 10.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockOwner<'a> {
+    /// The client id; of NLM the process.
+    pub number: u64,
+    /// What the client calls it.
     pub name: &'a [u8],
 }
 

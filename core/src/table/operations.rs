@@ -2,7 +2,7 @@
 
 use crate::names::Place;
 use crate::nfs::Done;
-use crate::nfs::facts::{Attributes, Facts, Rare};
+use crate::nfs::facts::{Attributes, Facts, LockOwner, Rare};
 use crate::table::columns::{Naming, Row, Wording};
 use crate::table::schema::{OperationsBatch, append};
 use crate::table::texts::{
@@ -103,6 +103,7 @@ impl OperationsBatch {
     fn put_rare(&mut self, at: Row, rare: &Rare<'_>) {
         self.new_name.put(at, rare.new_name);
         self.lock_type.put(at, rare.lock_type);
+        self.lock_owner.put(at, rare.lock_owner.map(owner_bytes).as_deref());
         self.plus.put(at, rare.plus);
         self.session_slots.put(at, rare.session_slots);
         if let Some(change) = &rare.target_change {
@@ -158,6 +159,11 @@ fn put<T>(value: Option<T>, column: impl FnOnce(T)) {
     if let Some(value) = value {
         column(value);
     }
+}
+
+/// The owner of a lock as one value.
+fn owner_bytes(owner: LockOwner<'_>) -> Vec<u8> {
+    [&owner.number.to_be_bytes(), owner.name].concat()
 }
 
 fn created(facts: &Facts<'_>) -> Option<bool> {

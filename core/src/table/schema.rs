@@ -375,6 +375,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         delegation       Name true  ""      "OPEN, GET_DIR_DELEGATION: delegation granted: NONE, READ, WRITE, NONE_EXT."
         stateid          Bytes true ""      "The part of the state id that identifies the state."
         lock_type        U32  true  ""      "LOCK, LOCKT, LOCKU: nfs_lock_type4; of NLM the one that means the same."
+        lock_owner       Bytes true ""      "LOCK, LOCKT, CB_NOTIFY_LOCK, RELEASE_LOCKOWNER: whose lock it is (lock_owner4): the client id, 8 bytes, and what the client calls the owner. A LOCK of an owner that the server knows names its stateid instead: that of a LOCK before it. NLM: svid, 8 bytes, and oh."
         highest_slot     U32  true  ""      "SEQUENCE: highest slot that the client has in use."
         target_highest_slot U32 true ""     "SEQUENCE: highest slot that the server wants used."
         session_slots    U32  true  ""      "CREATE_SESSION: slots of the fore channel (ca_maxrequests), as the server grants them; without a reply, as the client asks for them."

@@ -8,7 +8,7 @@
 
 use super::Result;
 use crate::cursor::{Cursor, Kind};
-use crate::nfs::facts::Facts;
+use crate::nfs::facts::{Facts, LockOwner};
 use crate::nfs::types::handle;
 
 /// Longest `netobj` accepted, where it is a cookie or an owner (X/Open: 1024 bytes).
@@ -127,8 +127,9 @@ fn cookie(c: &mut Cursor<'_>) -> Result<()> {
 fn lock<'a, W: Width>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     f.text = Some(c.opaque_as(Kind::Host, CALLER_LIMIT)?);
     f.handle = Some(handle(c)?);
-    c.opaque_as(Kind::Token, OBJECT_LIMIT)?; // oh
-    c.u32()?; // svid: the owner is oh with svid
+    let name = c.opaque_as(Kind::Token, OBJECT_LIMIT)?; // oh
+    let number = c.u32()?.into(); // svid
+    f.rare_mut().lock_owner = Some(LockOwner { number, name });
     f.offset = Some(W::read(c)?);
     f.count_requested = Some(W::read(c)?);
     Ok(())

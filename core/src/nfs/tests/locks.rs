@@ -1,7 +1,7 @@
 //! NLM, versions 1 to 3 and 4: the samples of RFC 1813 section 6.3 and X/Open C702 chapter 10.
 
 use super::*;
-use crate::nfs::facts::Rare;
+use crate::nfs::facts::{LockOwner, Rare};
 
 const COOKIE: Rows = &[("cookie", Opaque(&[0, 0, 0, 7, 1]))];
 const OWNER: Rows = &[
@@ -19,6 +19,11 @@ const RESULT: Rows = &[("cookie", Opaque(&[0, 0, 0, 7, 1])), ("stat", Word(3))];
 const DENIED: Rows = &[("cookie", Opaque(b"c")), ("stat", Word(1))];
 const HOLDER: Rows = &[("exclusive", Word(1)), ("svid", Word(9)), ("oh", Opaque(b"2@client2"))];
 
+fn rare(lock_type: Option<u32>) -> Box<Rare<'static>> {
+    let lock_owner = Some(LockOwner { number: 4711, name: b"1@client1" });
+    Rare { lock_type, lock_owner, ..Rare::default() }.into()
+}
+
 fn lock(version: Table) -> Facts<'static> {
     let long = std::ptr::eq(version, NLM4);
     Facts {
@@ -26,6 +31,7 @@ fn lock(version: Table) -> Facts<'static> {
         handle: Some(b"handle-nlm"),
         offset: Some(if long { 1 << 33 } else { 100 }),
         count_requested: Some(if long { 0 } else { 10 }),
+        rare: Some(rare(None)),
         ..Facts::default()
     }
 }
@@ -39,10 +45,7 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 fn of_version(table: Table, range: Rows) -> Vec<Sample> {
-    let typed = |lock_type| Facts {
-        rare: Some(Rare { lock_type: Some(lock_type), ..Rare::default() }.into()),
-        ..lock(table)
-    };
+    let typed = |lock_type| Facts { rare: Some(rare(Some(lock_type))), ..lock(table) };
     let mut samples = Vec::new();
     for name in ["TEST", "GRANTED", "TEST_MSG", "GRANTED_MSG"] {
         samples.push(arguments(table, name, &[COOKIE, SHARED, OWNER, range], typed(1)));
@@ -98,8 +101,7 @@ fn exclusive_and_block_give_the_lock_type_of_version_4() {
     for (exclusive, block, expected) in [(0, 0, 1), (1, 0, 2), (0, 1, 3), (1, 1, 4)] {
         let flags: Rows =
             vec![("cookie", Opaque(b"")), ("block", Word(block)), ("exclusive", Word(exclusive))].leak();
-        let expected =
-            Facts { rare: Some(Rare { lock_type: Some(expected), ..Rare::default() }.into()), ..lock(NLM4) };
+        let expected = Facts { rare: Some(rare(Some(expected))), ..lock(NLM4) };
         let sample = arguments(NLM4, "CANCEL", &[flags, OWNER, RANGE4], expected);
         trials::facts_and_used_up(&[sample]);
     }

@@ -4,7 +4,7 @@
 
 use super::session::sequence;
 use super::state::open_delegation;
-use super::{Result, opaque, range, state_owner, stateid, write_response};
+use super::{Result, lock_owner, opaque, range, stateid, write_response};
 use crate::cursor::Cursor;
 use crate::nfs::attributes::bitmap4;
 use crate::nfs::facts::Facts;
@@ -95,8 +95,7 @@ pub fn cb_wants_cancelled_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -
 /// `CB_NOTIFY_LOCK4args`, RFC 8881 section 20.11.
 pub fn cb_notify_lock_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.handle = Some(handle(c)?);
-    f.client_id = Some(state_owner(c)?);
-    Ok(())
+    lock_owner(c, f)
 }
 
 /// `CB_NOTIFY_DEVICEID4args`, RFC 8881 section 20.12: `notify4<>`. CB_NOTIFY ends alike.

@@ -26,7 +26,7 @@ pub use v42::*;
 
 use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
-use crate::nfs::facts::{Facts, StateId};
+use crate::nfs::facts::{Facts, LockOwner, StateId};
 use crate::nfs::types::{ChangeInfo, StableHow, TEXT_LIMIT, handle, name};
 
 type Result<T = ()> = std::result::Result<T, DecodeError>;
@@ -84,11 +84,20 @@ fn range(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
     Ok(())
 }
 
-/// `open_owner4`, `lock_owner4`, `state_owner4` (RFC 7530 section 2.2.10 and on): gives the client id.
+/// `open_owner4`, `state_owner4` (RFC 7530 section 2.2.10 and on): gives the client id.
 fn state_owner(c: &mut Cursor<'_>) -> Result<u64> {
     let client_id = c.u64()?;
     c.opaque_as(Kind::Token, OPAQUE_LIMIT)?;
     Ok(client_id)
+}
+
+/// `lock_owner4`, which is one of them, where it says whose lock the operation is about.
+fn lock_owner<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    let number = c.u64()?;
+    let name = c.opaque_as(Kind::Token, OPAQUE_LIMIT)?;
+    f.client_id = Some(number);
+    f.rare_mut().lock_owner = Some(LockOwner { number, name });
+    Ok(())
 }
 
 /// `netaddr4` (RFC 7530 section 2.2.10): network identifier and universal address.

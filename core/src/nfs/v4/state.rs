@@ -2,7 +2,7 @@
 //! the client itself.
 
 use super::files::attributes_to_set;
-use super::{OPAQUE_LIMIT, Result, netaddr, state_owner, stateid};
+use super::{OPAQUE_LIMIT, Result, lock_owner, netaddr, state_owner, stateid};
 use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{ace, bitmap4};
 use crate::nfs::facts::{Attributes, Facts, StateId};
@@ -30,7 +30,7 @@ pub fn lock_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
         c.u32()?; // open_seqid
         f.stateid = Some(stateid(c)?);
         c.u32()?; // lock_seqid
-        f.client_id = Some(state_owner(c)?);
+        lock_owner(c, f)?;
     } else {
         // exist_lock_owner4
         f.stateid = Some(stateid(c)?);
@@ -54,8 +54,7 @@ pub fn lock_failure<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 pub fn lockt_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.rare_mut().lock_type = Some(c.u32()?);
     super::range(c, f)?;
-    f.client_id = Some(state_owner(c)?);
-    Ok(())
+    lock_owner(c, f)
 }
 
 /// `LOCKU4args`, RFC 7530 section 16.12.
@@ -199,8 +198,7 @@ pub fn open_downgrade_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Re
 
 /// `RELEASE_LOCKOWNER4args`, RFC 7530 section 16.37.
 pub fn release_lockowner_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.client_id = Some(state_owner(c)?);
-    Ok(())
+    lock_owner(c, f)
 }
 
 /// `SETCLIENTID4args`, RFC 7530 section 16.33.

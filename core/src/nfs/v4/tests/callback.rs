@@ -1,5 +1,6 @@
 use super::v42::in_background;
 use super::*;
+use crate::nfs::facts::Rare;
 use crate::nfs::types::{DelegationType, StableHow};
 
 const STATEID: Rows = &[("stateid.seqid", Word(3)), ("stateid.other", Fixed(OTHER))];
@@ -125,7 +126,11 @@ fn sessions() -> Vec<Sample> {
         arguments(
             "CB_NOTIFY_LOCK",
             [HANDLE, &[("clientid", Hyper(0xc11e)), ("owner", Opaque(b"lock id:"))]].concat().leak(),
-            Facts { client_id: Some(0xc11e), ..with_handle() },
+            Facts {
+                client_id: Some(0xc11e),
+                rare: Some(Rare { lock_owner: LOCK_OWNER, ..Rare::default() }.into()),
+                ..with_handle()
+            },
         ),
         arguments("CB_NOTIFY_DEVICEID", NOTIFY, NO_FACTS()),
         arguments(

@@ -12,7 +12,7 @@ mod v42;
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
-use crate::nfs::facts::{Attributes, Facts, StateId};
+use crate::nfs::facts::{Attributes, Facts, LockOwner, StateId};
 use crate::nfs::operation::{NFS4, NFS4_CALLBACK, Operation};
 use crate::nfs::trials::{self, Part, Rows, Sample, Value};
 use proptest::prelude::*;
@@ -43,6 +43,8 @@ const SESSION: &[u8; 16] = b"session-16-bytes";
 const OTHER: &[u8; 12] = b"state-other.";
 /// The state that samples use: `seqid` 3, `other` [`OTHER`].
 const STATE: Option<StateId> = Some(StateId { sequence: 3, other: *OTHER });
+/// The owner of locks that samples use.
+const LOCK_OWNER: Option<LockOwner<'static>> = Some(LockOwner { number: 0xc11e, name: b"lock id:" });
 
 fn samples() -> Vec<Sample> {
     [

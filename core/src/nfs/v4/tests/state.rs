@@ -213,8 +213,9 @@ fn locks() -> Vec<Sample> {
         ("owner.clientid", Hyper(0xbad)),
         ("owner.owner", Opaque(b"somebody")),
     ];
+    let rare = |lock_type, lock_owner| Some(Rare { lock_type, lock_owner, ..Rare::default() }.into());
     let locked = || Facts {
-        rare: Some(Rare { lock_type: Some(2), ..Rare::default() }.into()),
+        rare: rare(Some(2), None),
         offset: Some(100),
         count_requested: Some(200),
         ..Facts::default()
@@ -238,7 +239,7 @@ fn locks() -> Vec<Sample> {
             ]
             .concat()
             .leak(),
-            Facts { stateid: STATE, client_id: Some(0xc11e), ..locked() },
+            Facts { stateid: STATE, client_id: Some(0xc11e), rare: rare(Some(2), LOCK_OWNER), ..locked() },
         ),
         arguments(
             "LOCK",
@@ -260,7 +261,7 @@ fn locks() -> Vec<Sample> {
         arguments(
             "LOCKT",
             [&[("locktype", Word(2)), ("offset", Hyper(100)), ("length", Hyper(200))], OWNER].concat().leak(),
-            Facts { client_id: Some(0xc11e), ..locked() },
+            Facts { client_id: Some(0xc11e), rare: rare(Some(2), LOCK_OWNER), ..locked() },
         ),
         failure("LOCKT", 10_010, DENIED),
         arguments(
@@ -276,7 +277,11 @@ fn locks() -> Vec<Sample> {
             Facts { stateid: STATE, ..locked() },
         ),
         results("LOCKU", STATEID, with_state()),
-        arguments("RELEASE_LOCKOWNER", OWNER, Facts { client_id: Some(0xc11e), ..Facts::default() }),
+        arguments(
+            "RELEASE_LOCKOWNER",
+            OWNER,
+            Facts { client_id: Some(0xc11e), rare: rare(None, LOCK_OWNER), ..Facts::default() },
+        ),
     ]
 }
 

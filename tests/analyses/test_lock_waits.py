@@ -204,3 +204,105 @@ def test_a_refusal_of_which_nothing_tells_the_file_is_no_wait(status: str) -> No
         assert lock_waits(trace) == ()
         waited = waits(trace)
     assert waited is None or not len(waited.begin_ns)
+
+
+A, B = b"lock id:a", b"lock id:b"
+STATE_A, STATE_B = b"state-of-a", b"state-of-b"
+OPEN = b"the-open"
+
+
+def owned(
+    number: int,
+    op: str,
+    status: str,
+    owner: bytes | None = None,
+    stateid: bytes | None = None,
+    undecoded: str | None = None,
+) -> tuple[Row, Row]:
+    """A LOCK or LOCKU of the whole file, by one of the client's processes."""
+    whole = {"file": 1, "offset": 0, "requested": 10}
+    of = {"lock_owner": owner, "stateid": stateid} | ({"lock_type": 4} if op == "LOCK" else {})
+    return (
+        call(number, op, 1, undecoded=undecoded),
+        operation(number, op, status_name=status, **whole, **of),
+    )
+
+
+def test_the_lock_of_another_process_ends_no_wait() -> None:
+    """A client's processes wait each for itself; meanwhile who had the lock has it again."""
+    asked = [
+        owned(1, "LOCK", "NFS4_OK", B, STATE_B),
+        owned(2, "LOCK", "NFS4ERR_DENIED", A, OPEN),
+        owned(3, "LOCKU", "NFS4_OK", None, STATE_B),
+        owned(4, "LOCK", "NFS4_OK", None, STATE_B),
+        owned(5, "LOCKU", "NFS4_OK", None, STATE_B),
+        owned(9, "LOCK", "NFS4_OK", A, STATE_A),
+        owned(10, "LOCKU", "NFS4_OK", None, STATE_A),
+        owned(11, "LOCK", "NFS4_OK", None, STATE_A),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert (pair.waits, pair.granted, pair.polled) == (1, 1, 0)
+    assert pair.longest_s == pair.waited_s == pytest.approx(0.071)
+    # Its own client had it, and nobody since the last unlocking.
+    assert pair.holders == ("10.0.0.2",)
+    assert pair.late_s == pytest.approx(0.041)
+
+
+def test_a_process_whose_lock_came_before_the_capture_is_known_by_its_stateid() -> None:
+    asked = [
+        owned(1, "LOCK", "NFS4_OK", None, STATE_B),
+        owned(2, "LOCK", "NFS4ERR_DENIED", None, STATE_A),
+        owned(4, "LOCK", "NFS4_OK", None, STATE_B),
+        owned(9, "LOCK", "NFS4_OK", None, STATE_A),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert pair.waits == 1
+    assert pair.longest_s == pytest.approx(0.071)
+
+
+def test_where_owners_were_cut_off_a_client_is_one() -> None:
+    """The stateid of a refused LOCK may then be the open's."""
+    asked = [
+        owned(2, "LOCK", "NFS4ERR_DENIED", None, OPEN, "truncated"),
+        owned(4, "LOCK", "NFS4_OK", B, STATE_B),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert (pair.waits, pair.holders) == (1, ())
+    assert pair.longest_s == pytest.approx(0.021)
+
+
+@pytest.mark.parametrize(("owner", "longest_s"), [(A, 0.021), (B, None), (None, 0.021)])
+def test_granted_ends_the_wait_of_the_process_that_it_names(
+    owner: bytes | None, longest_s: float | None
+) -> None:
+    granted = (
+        call(4, "GRANTED", 1, callback=True),
+        operation(4, "GRANTED", file=1, offset=0, requested=10, lock_owner=owner),
+    )
+    asked = [owned(2, "LOCK", "NLM4_BLOCKED", A), granted]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert pair.longest_s == (None if longest_s is None else pytest.approx(longest_s))
+
+
+def test_what_was_free_for_two_waits_at_once_was_free_once() -> None:
+    asked = [
+        owned(1, "LOCK", "NFS4ERR_DENIED", A, OPEN),
+        owned(2, "LOCK", "NFS4ERR_DENIED", B, OPEN),
+        owned(3, "LOCKU", "NFS4_OK", None, b"another"),
+        owned(7, "LOCK", "NFS4_OK", A, STATE_A),
+        owned(8, "LOCK", "NFS4_OK", B, STATE_B),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert (pair.waits, pair.granted) == (2, 2)
+    assert pair.waited_s == pytest.approx(0.071)
+    assert pair.late_s == pytest.approx(0.051)

@@ -68,6 +68,13 @@ def test_the_other_program_may_run_on_the_same_client() -> None:
     assert "on another client" in seen.why
     (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, holders=(), late_s=0.0),)))
     assert "on the same client or another" in seen.why
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, holders=("10.0.0.2",)),)))
+    assert "on the same client." in seen.why
+    assert "Held by other programs of this client." in seen.seen
+    both = replace(WAITED, holders=("10.0.0.2", "10.0.0.3"))
+    (seen,) = seen_by(RULE, nothing(lock_waits=(both,)))
+    assert "on the same client or another" in seen.why
+    assert "Held by other programs of this client, 10.0.0.3." in seen.seen
 
 
 def test_locks_whose_type_was_cut_off_may_be_of_who_only_tries() -> None:
@@ -105,6 +112,24 @@ def test_advice_fits_the_version(
     said = " ".join(advice.action for advice in seen.advice)
     assert all(word in said for word in wanted)
     assert not any(word in said for word in others)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "holders", "first"),
+    [
+        ("nlm4", ("10.0.0.2",), "nolock"),
+        ("4.2", ("10.0.0.2",), "on its own disk"),
+        ("4.0", ("10.0.0.2",), "on its own disk"),
+        ("nlm4", ("10.0.0.2", "10.0.0.3"), "lockd.nlm_tcpport"),
+        ("4.2", ("10.0.0.2", "10.0.0.3"), "CB_NOTIFY_LOCK"),
+    ],
+)
+def test_programs_of_one_client_need_no_server_to_wake_each_other(
+    protocol: str, holders: tuple[str, ...], first: str
+) -> None:
+    waited = replace(WAITED, protocols=(protocol,), told=0, late_s=31.0, holders=holders)
+    (seen,) = seen_by(RULE, nothing(lock_waits=(waited,)))
+    assert first in seen.advice[0].action
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """Locks that had to wait: from the first refusal to the lock.
 
 Takes a trace; gives for each client and server the LOCKs (NFSv4, NLM) that were to wait for a lock
-of somebody else, how they were granted, and how long that took. A wait is of one client for one
-range of one file; it ends with a LOCK that succeeds, or with NLM's GRANTED callback. Of NFSv4,
-CB_NOTIFY_LOCK only tells the client to ask again (RFC 8881 section 20.11).
+of somebody else, how they were granted, and how long that took. A wait is of one owner (a process
+of a client, or its open file) for one range of one file; it ends with a LOCK of this owner that
+succeeds, or with NLM's GRANTED callback. Of NFSv4, CB_NOTIFY_LOCK only tells the client to ask
+again (RFC 8881 section 20.11).
 
 Who only tries (flock -n, F_SETLK) has an answer when it is refused, and waits for nothing: the lock
 type tells (RFC 8881 section 18.10.3; NLM: `block`). Where it was cut off, LOCKs within a minute are
 taken to be of one wait, and where the range was, those of one file. Of a LOCK whose file was cut
 off only NLM's BLOCKED says that it is waited for; a GRANTED without a file is that of the LOCK
-refused last.
+refused last. Where the owner of any LOCK of a range was cut off, all of a client are taken to be of
+one.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 WAITS_READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
-        calls="call mount client server callback call_frame call_time reply_time",
-        operations="call op status_name file offset requested lock_type",
+        calls="call mount client server callback call_frame call_time reply_time undecoded",
+        operations="call op status_name file offset requested lock_type lock_owner stateid",
     ),
 )
 """The columns that tell when clients waited."""
@@ -106,10 +108,12 @@ class LockWaits(Record):
     longest_s: float | None
     """The longest wait that ended with the lock, seconds; None when none did."""
     late_s: float
-    """From the unlocking that was seen last before each lock, by another client, to the lock: sum,
-    seconds; the time for which the lock was free and nobody had it."""
+    """From the unlocking that was seen last before each lock, by another client or owner, to the
+    lock, seconds; the time for which the lock was free and nobody had it. Where several were at
+    once, counted once."""
     holders: tuple[str, ...]
-    """Addresses of other clients that unlocked these files meanwhile."""
+    """Addresses of the clients that unlocked these files meanwhile; of its own where another of its
+    owners did."""
     paths: tuple[str, ...]
     """The files, the longest wait first; not escaped."""
     frames: tuple[int, ...]
@@ -174,61 +178,95 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
 
 @once
 def _register(trace: Trace) -> None:
-    """Make the table `lock_steps` of a trace, unless it is there."""
+    """Make the tables `lock_operations` and `lock_steps` of a trace, unless they are there."""
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_STEPS, {"refused": list(REFUSED), "granted": list(GRANTED)})
+        granted = list(GRANTED)
+        cursor.execute(_OWNED, {"granted": granted})
+        cursor.execute(_STEPS, {"refused": list(REFUSED), "granted": granted})
 
+
+# Whose they are: a LOCK of an owner that is new to the server names it, others and LOCKU name the
+# stateid that its LOCK got. Where that LOCK came before the capture, the stateid stands for it: of
+# a LOCK that was decoded to its end and names no owner it is the lock's, else it may be the open's.
+_OWNED = """
+    create table lock_operations as
+    with asked as (
+        select mount, client, server, callback, call, operations.op, operations.status_name,
+               operations.file, "offset", requested, lock_type, lock_owner, stateid, undecoded,
+               call_frame, call_time, reply_time
+        from operations join calls using (call)
+        where operations.op in ('LOCK', 'LOCKU', 'UNLOCK', 'FREE_ALL') and not callback
+              or operations.op in ('GRANTED', 'GRANTED_MSG') and callback
+    ),
+    known as (
+        select mount, stateid, min(lock_owner) as known_owner from asked
+        where op = 'LOCK' and status_name in $granted and lock_owner is not null
+              and stateid is not null
+        group by mount, stateid
+    )
+    select asked.*, coalesce(lock_owner, known_owner,
+                             case when undecoded is null then stateid end) as owner
+    from asked left join known using (mount, stateid)
+"""
 
 # A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
 # names the file, of NLM the range as well; one that names no range is of all waits for the file.
 _STEPS = f"""
     create table lock_steps as
     with asked as (
-        select mount, client, server, operations.op, operations.file, "offset", requested,
+        select mount, client, server, op, file, "offset", requested, owner,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
-               coalesce(operations.status_name in $refused, false) as refused,
-               coalesce(operations.status_name in $refused, false) and lock_type is null
-                   and operations.status_name not in {BLOCKED} as untyped,
+               coalesce(status_name in $refused, false) as refused,
+               coalesce(status_name in $refused, false) and lock_type is null
+                   and status_name not in {BLOCKED} as untyped,
                callback, call, lock_type
-        from operations join calls using (call)
-        where operations.op = 'LOCK' and not callback
-              and (operations.status_name in $granted
-                   or operations.status_name in $refused
+        from lock_operations
+        where op = 'LOCK'
+              and (status_name in $granted
+                   or status_name in $refused
                       and coalesce(lock_type in {WAITING}, true)
-                      and (operations.file is not null or operations.status_name in {BLOCKED}))
-              or operations.op in ('GRANTED', 'GRANTED_MSG') and callback
+                      and (file is not null or status_name in {BLOCKED}))
+              or callback
     ),
     refusals as (
-        select client, server, file, "offset", requested, asked as since
+        select client, server, file, "offset", requested, owner, asked as since
         from asked where refused
     ),
     placed as (
         select * from asked where not callback or file is not null
         union all by name
         select asked.* replace (refusals.file as file, refusals."offset" as "offset",
-                                refusals.requested as requested)
+                                refusals.requested as requested, refusals.owner as owner)
         from asked asof join refusals
              on asked.client = refusals.client and asked.server = refusals.server
                 and asked.asked >= since
         where asked.callback and asked.file is null
     ),
-    steps as (
-        select placed.*,
-               lag(refused, 1, false) over earlier
-                   and (callback or lock_type is not null
-                        or asked - lag(asked) over earlier < {POLLED_NS}) as refused_before,
-               asked - lag(asked) over earlier as since
+    contended as (
+        select placed.* replace (
+                   case when bool_and(owner is not null) over (
+                            partition by client, server, file, "offset", requested
+                        ) then owner end as owner
+               )
         from placed semi join refusals
              on placed.client = refusals.client and placed.server = refusals.server
                 and placed.file is not distinct from refusals.file
                 and placed."offset" is not distinct from refusals."offset"
                 and placed.requested is not distinct from refusals.requested
+    ),
+    steps as (
+        select *,
+               lag(refused, 1, false) over earlier
+                   and (callback or lock_type is not null
+                        or asked - lag(asked) over earlier < {POLLED_NS}) as refused_before,
+               asked - lag(asked) over earlier as since
+        from contended
         window earlier as (
-            partition by client, server, file, "offset", requested order by asked, call
+            partition by client, server, file, "offset", requested, owner order by asked, call
         )
     )
     select *, sum((refused and not refused_before)::integer) over (
-               partition by client, server, file, "offset", requested order by asked, call
+               partition by client, server, file, "offset", requested, owner order by asked, call
                rows unbounded preceding
            ) as wait
     from steps where refused or refused_before
@@ -236,7 +274,7 @@ _STEPS = f"""
 
 _EACH = """
     select min(mount) filter (not callback) as mount, min(asked) as begun, max(answered) as ended
-    from lock_steps group by client, server, file, "offset", requested, wait
+    from lock_steps group by client, server, file, "offset", requested, owner, wait
 """
 
 _LOCKS = "select call from lock_steps where not callback order by call"
@@ -259,13 +297,13 @@ def waited(last: str) -> str:
 
 _WAITS = f"""
     with waits as (
-        select client, server, file, "offset", requested, wait, min(asked) as begun,
+        select client, server, file, "offset", requested, owner, wait, min(asked) as begun,
                max(answered) filter (not refused) as ended, max(answered) as last,
                count(*) filter (refused) as refused, count(*) filter (untyped) as untyped,
                min(frame) as frame,
                count(*) filter (refused) - 1 as polled,
                count(*) filter (callback) > 0 as told
-        from lock_steps group by client, server, file, "offset", requested, wait
+        from lock_steps group by client, server, file, "offset", requested, owner, wait
     ),
     notices as (
         select client, server, operations.file, call_time as notified
@@ -273,12 +311,10 @@ _WAITS = f"""
         where operations.op = 'CB_NOTIFY_LOCK' and operations.file is not null
     ),
     unlocks as (
-        select min(client) as holder, server, operations.file, call_time as unlocked
-        from operations join (
-            select call, client, server, call_time from calls where not callback
-        ) using (call)
-        where operations.op in ('LOCKU', 'UNLOCK', 'FREE_ALL') and operations.file is not null
-        group by server, operations.file, call_time
+        select min(client) as holder, min(owner) as held_by, server, file, call_time as unlocked
+        from lock_operations
+        where op in ('LOCKU', 'UNLOCK', 'FREE_ALL') and file is not null
+        group by server, file, call_time
     ),
     noticed as (
         select waits.*, notified
@@ -287,16 +323,25 @@ _WAITS = f"""
                 and waits.file = notices.file and waits.last >= notices.notified
     ),
     released as (
-        select noticed.*, holder, unlocked
+        select noticed.*, holder, held_by, unlocked
         from noticed asof left join unlocks
              on noticed.server = unlocks.server and noticed.file = unlocks.file
                 and coalesce(noticed.ended, noticed.last) >= unlocks.unlocked
     ),
-    judged as (
-        select released.*, unlocked >= begun and holder <> client as freed,
-               told or coalesce(notified >= begun, false) as notice,
-               {alone("last")} as alone
+    freed as (
+        select *, unlocked >= begun and ended is not null
+                   and (holder <> client or coalesce(held_by <> owner, false)) as freed
         from released
+    ),
+    judged as (
+        select *, told or coalesce(notified >= begun, false) as notice,
+               {alone("last")} as alone,
+               -- From when on none of the waits before it, by when the lock was free, lasts.
+               greatest(unlocked, max(ended) filter (freed) over (
+                   partition by client, server order by unlocked, frame
+                   rows between unbounded preceding and 1 preceding
+               )) as free
+        from freed
     ),
     asking as (
         select client, server, median(since) filter (refused_before and not callback) as interval
@@ -320,7 +365,7 @@ _WAITS = f"""
            coalesce(any_value(sought_time) >= min(begun), false) as sought,
            any_value("interval") as "interval",
            {waited("last")} as waited,
-           max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
+           max(ended - begun) as longest, sum(greatest(ended - free, 0)) filter (freed) as late,
            list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
            coalesce((list(file order by last - begun desc, frame, file)
                          filter (file is not null))[:10 * $files], []) as files,

@@ -36,6 +36,12 @@ LOCAL = Advice(
 )
 """Linux knows these options for NFSv2 and NFSv3 alone."""
 
+BESIDE = Advice(
+    "If only programs of one client lock these files, have them lock a file on its own disk "
+    "instead (in /run/lock, say): the next one then goes on at once.",
+    "programs of other clients are not kept out.",
+)
+"""The same for NFSv4, which has no such option."""
 REACHED = Advice(
     "Let the server's callbacks (GRANTED) through: the client's lockd port (fixed by "
     "lockd.nlm_tcpport and nlm_udpport) and rpcbind, through every firewall. A capture at the "
@@ -110,7 +116,15 @@ def _idle(material: Material) -> dict[str | None, float]:
 
 def _where(pair: LockWaits) -> str:
     """On which client the other program runs, as far as that was seen."""
-    return "on another client" if pair.holders else "on the same client or another"
+    if _alone(pair):
+        return "on the same client"
+    others = pair.holders and pair.client not in pair.holders
+    return "on another client" if others else "on the same client or another"
+
+
+def _alone(pair: LockWaits) -> bool:
+    """Whether only other programs of the same client were seen to free these locks."""
+    return pair.holders == (pair.client,)
 
 
 def _of_names(material: Material, found: LockFiles, idle: Mapping[str | None, float]) -> Observed:
@@ -167,7 +181,7 @@ def _seen(pair: LockWaits) -> str:
             "try (flock -n) and then try again look like that, too."
         )
     if pair.holders:
-        text += f" Held by {', '.join(pair.holders[:4])}."
+        text += f" Held by {', '.join(_holders(pair))}."
     if pair.longest_s is not None:
         text += f" The longest took {units.duration(pair.longest_s)}."
     text += f" Of this client's {units.counted(pair.locks, 'LOCK')}, each try counted, "
@@ -183,6 +197,13 @@ def _seen(pair: LockWaits) -> str:
     if pair.waits > pair.granted:
         text += f" Without the lock at their end: {units.count(pair.waits - pair.granted)}."
     return text
+
+
+def _holders(pair: LockWaits) -> tuple[str, ...]:
+    """Who held the locks: other clients by their addresses."""
+    others = tuple(holder for holder in pair.holders if holder != pair.client)[:4]
+    own = ("other programs of this client",) if pair.client in pair.holders else ()
+    return (*own, *others)
 
 
 def _again(pair: LockWaits) -> str:
@@ -246,11 +267,15 @@ def _advice(pair: LockWaits, *, late: bool, untried: bool) -> tuple[Advice, ...]
     if not late and not _asked_again(pair):
         return (application, LOCAL) if _nlm(pair) else (application,)
     if not _nlm(pair):
-        return (NEWER if WITHOUT_CALLBACK in pair.protocols else NOTIFYING, application)
+        told: tuple[Advice, ...] = (NEWER if WITHOUT_CALLBACK in pair.protocols else NOTIFYING,)
     # A callback that came through shows that nothing keeps them back.
-    if pair.told:
-        return (NEWER, application)
-    return (UNTRIED if untried else REACHED, NEWER, application)
+    elif pair.told:
+        told = (NEWER,)
+    else:
+        told = (UNTRIED if untried else REACHED, NEWER)
+    # Programs of one client wake each other at once, without any server.
+    local = (LOCAL if _nlm(pair) else BESIDE,) if _alone(pair) else ()
+    return (*local, *told, application)
 
 
 def _nlm(pair: LockWaits) -> bool:

@@ -16,8 +16,18 @@ def step(
 ) -> Step:
     """A call of NFSv4 about the file 1, or as told, answered after 2 ms."""
     mount = 0 if client == "10.0.0.2" else 1
+    about = {"file": 1, "status_name": status_name} | of
     return (
-        call(number, op, 2, client=client, mount=mount, protocol="4.2"),
+        call(
+            number,
+            op,
+            2,
+            client=client,
+            mount=mount,
+            protocol="4.2",
+            file=about["file"],
+            status_name=status_name,
+        ),
         operation(number, op, status_name=status_name, **({"file": 1} | of)),
     )
 
@@ -38,11 +48,23 @@ def test_locks_that_were_granted_are_counted_with_what_frees_and_tests_them() ->
         step(5, "GETATTR", "NFS4_OK"),
         step(6, "LOCK", "NFS4_OK"),
     )
+    assert pair.asking.calls == 0
     assert (pair.client, pair.server, pair.calls) == ("10.0.0.2", "10.0.0.1", 6)
     assert (pair.locking.calls, pair.locks, pair.nlm, pair.sqlite) == (4, 2, 0, 0)
     assert pair.locking.time_s == pytest.approx(0.008)
     assert pair.locking.frames == (1, 3, 5, 11)
     assert (pair.files, pair.places) == (2, ("a.db", "mail/box"))
+
+
+def test_what_is_asked_since_a_lock_was_got_is_counted_beside_it() -> None:
+    (pair,) = found(
+        step(1, "LOCK", "NFS4_OK"),
+        step(2, "GETATTR", "NFS4_OK"),
+        step(3, "LOCKU", "NFS4_OK"),
+        step(4, "GETATTR", "NFS4_OK"),
+    )
+    assert (pair.locking.calls, pair.asking.calls, pair.asking.frames) == (2, 1, (3,))
+    assert pair.asking.time_s == pytest.approx(0.002)
 
 
 def test_what_the_server_keeps_of_a_lock_is_freed_by_calls_of_its_own() -> None:

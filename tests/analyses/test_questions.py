@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.questions import Questions, questions
+from pcapnfs.programs import NLM
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 FILES = [file(1, "a"), file(2, "d", "directory")]
@@ -77,6 +78,35 @@ def test_the_first_question_after_a_while_may_be_an_open_but_not_with_nfsv4() ->
     assert asked(*apart).young_unopened == 0
     listed = (ask(1, 0.0, version=4, about=2), ask(2, 1.5, version=4, about=2))
     assert (asked(*listed).young, asked(*listed).young_unopened) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("program", "granted", "refused", "unlock"),
+    [
+        (NLM, "NLM4_GRANTED", "NLM4_BLOCKED", "UNLOCK"),
+        (100003, "NFS4_OK", "NFS4ERR_DENIED", "LOCKU"),
+    ],
+)
+def test_who_got_a_lock_asks_for_that_reason(
+    program: int, granted: str, refused: str, unlock: str
+) -> None:
+    """Nobody opened the file, and no timeout is longer than that."""
+
+    def locking(number: int, op: str, s: float, status: str = granted, about: int = 1) -> list[Row]:
+        sent = START_NS + round(s * 1000) * MILLISECOND
+        times = {"call_time": sent, "reply_time": sent + 2 * MILLISECOND}
+        of = {"status_name": status, "file": about}
+        return [call(number, op, 2, program=program, **of, **times), operation(number, op, **of)]
+
+    found = asked(ask(1, 0.0), locking(2, "LOCK", 0.1), ask(3, 0.2), ask(4, 0.3))
+    # The second since the lock has no such reason.
+    assert (found.asked, found.compared, found.unchanged.frames) == (2, 1, (7,))
+    for others in (
+        (locking(2, "LOCK", 0.1, refused),),
+        (locking(2, "LOCK", 0.1, about=2),),
+        (locking(2, "LOCK", 0.1), locking(5, unlock, 0.15)),
+    ):
+        assert asked(ask(1, 0.0), *others, ask(3, 0.2), ask(4, 0.3)).asked == 3
 
 
 def test_what_changed_was_worth_asking_for() -> None:

@@ -35,6 +35,15 @@ def test_a_tenth_of_the_calls_is_too_much() -> None:
     assert (seen.calls, seen.about) == (100, ("10.0.0.2", "10.0.0.1"))
     assert [each.action.split(":")[0] for each in seen.advice] == ["In the program"]
 
+    asking = Spared(50, 0.2, 0.05, (4,))
+    (seen,) = seen_by(RULE, nothing(lock_calls=(replace(MANY, asking=asking),)))
+    assert "Besides, 50 GETATTRs asked of a file that was locked meanwhile." in seen.seen
+    assert [(claim.row, round(claim.seconds, 9)) for claim in seen.claims] == [
+        ("unstable", 0.6),
+        ("client", 0.15),
+    ]
+    assert seen.calls == 150
+
     (seen,) = seen_by(RULE, nothing(lock_calls=(replace(MANY, files=3),)))
     assert seen.seen.endswith("3 files, most often mail/box, mail/new.")
 

@@ -5,7 +5,8 @@ and those of them that the attribute cache of a default mount would have spared:
 known for less than the smallest timeout (Linux: 3 s for files, 30 s for directories). An open asks
 whatever the client knows (close-to-open consistency): for NFSv3, of the questions about a file
 that are less than a second apart the first is taken for that, so that what is told is rather too
-little. An OPEN of NFSv4 brings its own.
+little. An OPEN of NFSv4 brings its own. Who got a lock asks as well (`asked_after_locks`): that is
+no question of these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.locks import asked_after_locks
 from pcapnfs.analyses.mounts import mount_evidence
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
@@ -39,6 +41,7 @@ READS = columns.together(
     _change_ids.READS,
     shares.READS,
     traffic.READS,
+    asked_after_locks.READS,
     columns.of(calls="call_frame", files="file role"),
 )
 """The columns that the queries here read."""
@@ -110,6 +113,7 @@ def of_learned(
         division: The parts of pairs that it has in place of mounts; None where it has none.
     """
     shares.register(trace)
+    asked_after_locks.register(trace)
     if division is None:
         calls: Mapping[int, int] = traffic.answered(trace, NFS_PROGRAMS)
         mounts = traffic.mounts(trace)
@@ -153,7 +157,8 @@ mount and file."""
 _QUESTIONS = f"""
     with asked as (
         select mount, file, call, call_time, finding, call_time - known_time as age
-        from learned where question = 'getattr'::question and alone
+        from learned anti join (select call from asked_after_locks) using (call)
+        where question = 'getattr'::question and alone
     ),
     opening as (select {given.rows("opening", "uinteger")} as mount),
     -- The order matters where an answer was known: that is so for few files as a rule.

@@ -4,7 +4,8 @@ Takes a trace; gives for each client and server the calls about byte-range locks
 to wait for anybody: LOCK, LOCKT and LOCKU of NFSv4 (RFC 8881 sections 18.10 to 18.12), LOCK, TEST
 and UNLOCK of NLM; and those by which a client gives back what the server keeps of a lock, once all
 of it is unlocked: FREE_STATEID (section 18.38) and RELEASE_LOCKOWNER (RFC 7530 section 16.37).
-Those that met the lock of somebody else are those of `lock_waits`.
+Those that met the lock of somebody else are those of `lock_waits`. Besides, the GETATTRs that a
+client sends since it got a lock.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.locks import asked_after_locks
 from pcapnfs.analyses.locks.lock_waits import GRANTED, REFUSED
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
@@ -32,6 +34,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     shares.READS,
     traffic.READS,
+    asked_after_locks.READS,
     columns.of(
         calls="call mount callback op program call_frame reply_time",
         operations="call op status_name file offset",
@@ -88,6 +91,8 @@ class LockCalls(Record):
     """Files that are locked, unlocked and tested."""
     places: tuple[str, ...]
     """Those that it is about most; paths, not escaped."""
+    asking: Spared = spared.NONE
+    """GETATTRs beside these, by which it asked of a file that it had got a lock of."""
 
 
 def lock_calls(trace: Trace) -> tuple[LockCalls, ...]:
@@ -95,6 +100,7 @@ def lock_calls(trace: Trace) -> tuple[LockCalls, ...]:
     if not NEEDS.met(trace):
         return ()
     shares.register(trace)
+    asked_after_locks.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_LOCKING)
         rows = cursor.execute(_BY_MOUNT).fetchall()
@@ -105,12 +111,13 @@ def lock_calls(trace: Trace) -> tuple[LockCalls, ...]:
         LockCalls(
             *mounts[mount],
             calls=calls[mount],
-            locking=spared.of_row(values),
+            locking=spared.of_row(values[:4]),
             nlm=integer(nlm),
             locks=integer(locks),
             sqlite=integer(sqlite),
             files=integer(files),
             places=tuple(places.get(mount, ())),
+            asking=spared.of_row(values[4:]),
         )
         for mount, nlm, locks, sqlite, files, *values in rows
     )
@@ -160,11 +167,19 @@ _LOCKING = f"""
 """
 
 _BY_MOUNT = f"""
-    select mount, count(*) filter (nlm), count(*) filter (granted),
-           count(*) filter (granted and sqlite), count(distinct file), {spared.columns("true")}
-    from locking join shares using (call)
-    group by mount having count(*) filter (granted) > 0
-    order by count(*) desc, mount
+    with locks as (
+        select mount, count(*) filter (nlm) as nlm, count(*) filter (granted) as granted,
+               count(*) filter (granted and sqlite) as sqlite, count(distinct file) as files,
+               {spared.columns("true", "locking")}
+        from locking join shares using (call) group by mount
+    ),
+    questions as (
+        select mount, {spared.columns("true", "asking")}
+        from asked_after_locks join shares using (call) group by mount
+    )
+    select mount, nlm, granted, sqlite, files, {spared.names("locking")}, {spared.names("asking")}
+    from locks left join questions using (mount)
+    where granted > 0 order by locking_calls desc, mount
 """
 
 _PLACES = """

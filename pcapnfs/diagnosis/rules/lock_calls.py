@@ -38,7 +38,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them."""
     for pair in material.lock_calls:
         locking = pair.locking
-        claims = left_out(locking)
+        claims = left_out(locking, pair.asking)
         few = locking.calls < values[SHARE.name] * pair.calls
         if locking.calls < values[LEAST.name] or (
             few and not takes_much(material, pair.client, claims)
@@ -55,7 +55,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "got a lock asks whether the file changed meanwhile, and before it unlocks it waits "
             "until all that was written is stored.",
             advice=_advice(pair, sqlite=sqlite),
-            calls=locking.calls,
+            calls=locking.calls + pair.asking.calls,
             confidence="certain",
             data=units.counted(pair.calls, "call"),
             frames=locking.frames,
@@ -73,7 +73,11 @@ def _seen(pair: LockCalls, *, sqlite: bool) -> str:
     if pair.places:
         told += ", most often " if pair.files > len(pair.places) else ": "
         told += wording.places(pair.places)
-    return f"{told}. The bytes are those that SQLite locks." if sqlite else f"{told}."
+    told += ". The bytes are those that SQLite locks." if sqlite else "."
+    if pair.asking.calls:
+        told += f" Besides, {units.counted(pair.asking.calls, 'GETATTR')} asked of a file that was "
+        told += "locked meanwhile."
+    return told
 
 
 def _advice(pair: LockCalls, *, sqlite: bool) -> tuple[Advice, ...]:

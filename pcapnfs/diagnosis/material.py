@@ -30,6 +30,7 @@ from pcapnfs.analyses.data import transfer_runs as _transfer_runs
 from pcapnfs.analyses.data import write_shapes as _write_shapes
 from pcapnfs.analyses.forecasts import bottleneck as _bottleneck
 from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.locks import dot_locks as _dot_locks
 from pcapnfs.analyses.locks import lock_calls as _lock_calls
 from pcapnfs.analyses.locks import lock_files as _lock_files
 from pcapnfs.analyses.locks import lock_waits as _lock_waits
@@ -148,6 +149,7 @@ class Material(Record):
     directory_order: tuple[_directory_order.DirectoryOrder, ...] = _asked(
         _directory_order.directory_order, _directory_order.READS
     )
+    dot_locks: tuple[_dot_locks.DotLocks, ...] = _asked(_dot_locks.dot_locks, _dot_locks.READS)
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...] = _asked(
         _exclusive_creates.exclusive_creates, _exclusive_creates.READS
     )

@@ -23,7 +23,7 @@ from pcapnfs.analyses.caching import (
     savings,
 )
 from pcapnfs.analyses.data import commits, layouts, transfer_runs, write_shapes
-from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
+from pcapnfs.analyses.locks import dot_locks, lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     attribute_calls,
@@ -98,6 +98,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     attribute_calls.attribute_calls: attribute_calls.NEEDS,
     commits.commits: commits.NEEDS,
     directory_order.directory_order: directory_order.NEEDS,
+    dot_locks.dot_locks: dot_locks.NEEDS,
     failures.failures: failures.NEEDS,
     journals.journals: journals.NEEDS,
     layouts.layouts: layouts.NEEDS,

@@ -47,7 +47,7 @@ from pcapnfs.analyses.data import (
     write_shapes,
 )
 from pcapnfs.analyses.forecasts import bottleneck, model
-from pcapnfs.analyses.locks import lock_calls, lock_files, lock_waits, open_order
+from pcapnfs.analyses.locks import dot_locks, lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import (
     mount_outcomes,
     preliminaries,
@@ -204,6 +204,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "capture": (capture.READS, capture.capture),
     "clock_ticks": (clock_ticks.READS, clock_ticks.clock),
     "clocks_apart": (clocks_apart.READS, clocks_apart.clocks_apart),
+    "dot_locks": (dot_locks.READS, dot_locks.dot_locks),
     "failures": (failures.READS, failures.failures),
     "files": (files.READS, files.files),
     "cut_off": (cut_off.READS, cut_off.cut_off),

@@ -12,6 +12,7 @@ from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.changed_caching import KEPT
 from pcapnfs.comparison.changed_counts import Counts, Often, more_often
 from pcapnfs.comparison.comparing import Comparison, of_sides
+from pcapnfs.comparison.matching import FindingChange
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side
 from pcapnfs.record import replace
@@ -100,6 +101,19 @@ def test_a_longer_run_may_outlast_what_is_kept(tmp_path: Path) -> None:
     result = compared(run(tmp_path, "short", files=40, asked=1), long)
     told = differences.about_causes(result)
     assert "or the longer run outlasted it" in told[1]
+
+
+def test_names_that_somebody_else_voided_stand_first(tmp_path: Path) -> None:
+    """Where that was found in the run which asked more often, and in no other."""
+    result = compared(*(run(tmp_path, name, files=40, asked=1) for name in ("one", "two")))
+    lookups = Counts((Often("3", "LOOKUP", 6, 206),), by_file=False, stayed=True)
+    found = FindingChange("came", "voided_names", "warning", "Names", None, 1.0)
+    said = "somebody else changed directories meanwhile"
+    assert f"as they were: {said}" in counts.told(lookups, replace(result, findings=(found,)))
+    for other in (replace(found, where="went"), replace(found, where="both")):
+        assert said not in counts.told(lookups, replace(result, findings=(other,)))
+    asked = Counts((Often("3", "GETATTR", 6, 206),), by_file=False, stayed=True)
+    assert said not in counts.told(asked, replace(result, findings=(found,)))
 
 
 def test_of_what_captures_lack_no_count_is_told(tmp_path: Path) -> None:

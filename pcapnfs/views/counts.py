@@ -13,6 +13,7 @@ from pcapnfs import units
 from pcapnfs.comparison.changed_counts import more_often, same_work
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.matching import VERSIONS
+from pcapnfs.diagnosis.rules import voided_names
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ OUTLASTED = (
 )
 """The same of questions for attributes and names, where the run that asked more often was longer.
 """
+
+VOIDED = (
+    "somebody else changed directories meanwhile, which voids the names in them (finding "
+    "voided_names), or "
+)
+"""The same where that was found in the run that asked more often."""
 
 LONGER_RUN = 1.5
 """How many times as long a run must be for that."""
@@ -117,10 +124,24 @@ def told(counts: Counts, result: Comparison) -> str:
     why = next(alike, ASKED)
     if why in (KEPT, NAMES_KEPT) and _longer_asks(counts, result):
         why = OUTLASTED
+    if _names_voided(counts, result):
+        why = f"{VOIDED}{why}"
     rest = "while most other calls stayed as they were"
     if not counts.stayed:
         rest, why = "and most other calls did not stay as they were either", DONE
     return f"{'; '.join(named)}{whose}, {rest}: {why} (possible)."
+
+
+def _names_voided(counts: Counts, result: Comparison) -> bool:
+    """Whether LOOKUPs are among what one run sent more often, and it alone had names voided."""
+    more = {
+        "came" if each.calls_before < each.calls_after else "went"
+        for each in counts.moved
+        if each.op == "LOOKUP"
+    }
+    return any(
+        change.id == voided_names.RULE.id and change.where in more for change in result.findings
+    )
 
 
 def _longer_asks(counts: Counts, result: Comparison) -> bool:

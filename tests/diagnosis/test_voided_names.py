@@ -24,11 +24,12 @@ def test_a_tenth_of_the_calls_is_told_and_what_kept_names_spare_is_claimed() -> 
     (seen,) = seen_by(RULE, found)
     assert (seen.severity, seen.confidence) == ("problem", "likely")
     assert seen.seen == (
-        "100 of 1\u2009000 calls are LOOKUPs of names that a listing with attributes had told, all "
-        "in big. Before them the client learnt 42 times that another client, or somebody on the "
-        "server, had changed the directory. With names that it could keep, 80 of these LOOKUPs "
-        "would have been spared: a client believes the attributes of a file for 3.00 s at "
-        "first, and then asks for these in any case; so it does at each open."
+        "100 of 1\u2009000 calls are LOOKUPs of names that the client knew, from a listing with "
+        "attributes or a call of its own, all in big. Before them the client learnt 42 times that "
+        "another client, or somebody on the server, had changed the directory. With names that it "
+        "could keep, 80 of these LOOKUPs would have been spared: a client believes the attributes "
+        "of a file for 3.00 s at first, and then asks for these in any case; so it does at each "
+        "open."
     )
     assert seen.claims == (Claim("unstable", 0.9), Claim("client", 0.1))
     assert (seen.calls, seen.frames, seen.about) == (80, (3, 5), (CLIENT, SERVER))

@@ -91,7 +91,17 @@ first, as in `questions`."""
 _BOUNDS = tuple(FIRST_S * (2**times - 1) for times in range(1, DOUBLED + 2))
 """When a file's attributes expire, seconds after they came, where nothing changes."""
 
-_SPANS = " ".join(f"when age < {bound} then {place}" for place, bound in enumerate(_BOUNDS))
+
+def span_of_file(age: str) -> str:
+    """SQL: how often a file's attributes have expired by default, so many seconds after they came.
+
+    Args:
+        age: The seconds.
+    """
+    spans = " ".join(f"when {age} < {bound} then {place}" for place, bound in enumerate(_BOUNDS))
+    longer = f"{len(_BOUNDS)} + floor(({age} - {_BOUNDS[-1]}) / {LONGEST_S})"
+    return f"case {spans} else {longer} end"
+
 
 _EXPIRED = f"""
     create or replace temp table kept_expired as
@@ -101,8 +111,7 @@ _EXPIRED = f"""
         from again semi join (select file from files where role = 'file') as objects using (file)
     ),
     spans as (
-        select *, case {_SPANS}
-                  else {len(_BOUNDS)} + floor((age - {_BOUNDS[-1]}) / {LONGEST_S}) end as span
+        select *, {span_of_file("age")} as span
         from aged where call not in (from kept_checks)
     )
     select call from spans where span > 0

@@ -1,16 +1,17 @@
 """Names that a client had to look up again because somebody else changed their directory.
 
 Takes a connection with the table `learned` (`change_ids`); gives for each client and server the
-LOOKUPs of names that a listing with attributes had told, in directories of which the client learnt
-since then that somebody else had changed them. A client keeps what it knows of names for as long
-as their directory is unchanged: one new file voids all names in it, of thousands of entries too,
-and each is then asked for by itself. Only the first LOOKUP of a name after such a change counts,
-and none where the client had changed the directory itself: that may void names as well.
+LOOKUPs of names that a listing with attributes, or a call of the client's own (`voided_lookups`),
+had told, in directories of which the client learnt since then that somebody else had changed them.
+A client keeps what it knows of names for as long as their directory is unchanged: one new file
+voids all names in it, of thousands of entries too, and each is then asked for by itself. Only the
+first LOOKUP of a name after such a change counts, and none of a name that a listing told where the
+client had changed the directory itself: that may void names as well.
 
-What kept names would have spared is reckoned as in `listing_costs`: the LOOKUPs that come while a
-client believes the attributes of the listing, by a clock without the calls that are spared. Later a
-GETATTR takes the place of the LOOKUP. So it does where the object is opened: not spared is a LOOKUP
-whose next call about the object is one by which an open begins.
+What kept names of a listing would have spared is reckoned as in `listing_costs`: the LOOKUPs that
+come while a client believes the attributes of the listing, by a clock without the calls that are
+spared. Later a GETATTR takes the place of the LOOKUP. So it does where the object is opened: not
+spared is a LOOKUP whose next call about the object is one by which an open begins.
 """
 
 from __future__ import annotations
@@ -27,8 +28,14 @@ from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.namespace import changed_directories, former_names, listings
+from pcapnfs.analyses.namespace import (
+    changed_directories,
+    former_names,
+    listings,
+    voided_lookups,
+)
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NEVER_NS
+from pcapnfs.analyses.namespace.voided_lookups import OPENING
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS, NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -44,6 +51,7 @@ READS = columns.together(
     changed_directories.READS,
     listings.READS,
     former_names.READS,
+    voided_lookups.READS,
     shares.READS,
     traffic.READS,
     columns.of(
@@ -55,8 +63,11 @@ READS = columns.together(
 )
 """The columns that the queries here read."""
 
-NEEDS = population.Operations(listings.LISTING)
-"""What must be there, besides LOOKUPs that found something."""
+NEEDS = LOOKED_UP
+"""What must be there."""
+
+LISTED = population.Operations(listings.LISTING)
+"""What must be there for a listing to have told names."""
 
 PLACES_SHOWN = 3
 """Directories that are told."""
@@ -72,9 +83,9 @@ class VoidedNames(Record):
     calls: int
     """All its answered calls of NFS."""
     asked: Spared
-    """LOOKUPs of names that a listing with attributes had told, before the first of which somebody
-    else had changed the directory: one by one, at most 30 s after that of another name or after
-    the listing."""
+    """LOOKUPs of names that the client knew, until somebody else changed the directory: of those
+    that a listing with attributes had told, one by one, at most 30 s after that of another name or
+    after the listing."""
     kept: Spared
     """Those of them that would have been spared, had the client kept the names."""
     changes: int
@@ -93,27 +104,24 @@ def voided_names(trace: Trace) -> tuple[VoidedNames, ...]:
 
 def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedNames, ...]:
     """The same, on a connection with the tables of `change_ids`, of whole mounts."""
-    if not NEEDS.met(trace) or not LOOKED_UP.met(trace):
+    if not NEEDS.met(trace):
         return ()
-    listings.register(trace)
-    cursor.execute(_CHANGED)
-    if not any_changed(cursor):
-        return ()
-    changed_directories.register(trace)
-    former_names.register(trace)
-    shares.register(trace)
-    for statement in (_TOLD, _LOOKED_UP, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
-        cursor.execute(statement)
-    walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
-    many = parts.number(trace, entries=False)
-    for rows in parts.of_table(trace, cursor, "voided_asked", "mount, directory", many):
-        walks.put(cursor, "voided_one_by_one", walk.asked(rows))
     cursor.execute(_FOUND)
+    told, known = _listed(trace, cursor), voided_lookups.register(trace, cursor)
+    if not told and not known:
+        return ()
+    shares.register(trace)
+    if told:
+        cursor.execute(_OF_LISTINGS)
+    if told and known:
+        cursor.execute(_TOLD_SINCE)
+    if known:
+        cursor.execute(_OF_LOOKUPS)
     most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
     places = paths.most(cursor, most, PLACES_SHOWN)
     found = cursor.execute(_BY_MOUNT).fetchall()
     answered, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
-    told = [
+    each = [
         VoidedNames(
             *mounts[mount],
             answered[mount],
@@ -125,7 +133,27 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedN
         )
         for mount, changes, directories, *values in found
     ]
-    return tuple(sorted(told, key=lambda each: (each.client, each.server)))
+    return tuple(sorted(each, key=lambda pair: (pair.client, pair.server)))
+
+
+def _listed(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Make the tables `names_voided` and `voided_one_by_one`: whether there was anything to ask."""
+    if not LISTED.met(trace):
+        return False
+    listings.register(trace)
+    cursor.execute(_CHANGED)
+    if not any_changed(cursor):
+        return False
+    changed_directories.register(trace)
+    former_names.register(trace)
+    shares.register(trace)
+    for statement in (_TOLD, _LOOKED_UP, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
+        cursor.execute(statement)
+    walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
+    many = parts.number(trace, entries=False)
+    for rows in parts.of_table(trace, cursor, "voided_asked", "mount, directory", many):
+        walks.put(cursor, "voided_one_by_one", walk.asked(rows))
+    return True
 
 
 def any_changed(cursor: duckdb.DuckDBPyConnection) -> bool:
@@ -143,10 +171,6 @@ _CHANGED = f"""
     where finding = 'other'::finding
           and file in (select directory from {listings.TABLE} where plus)
 """
-
-_OPENING = ("ACCESS", "READ", "WRITE", "READDIR", "READDIRPLUS")
-"""Operations by which a client uses an object that a program has opened. A file of NFSv4 is opened
-by its name, without a LOOKUP."""
 
 # Tables, since DuckDB then knows how many rows these have: it would compare each of them with each
 # of the others.
@@ -218,7 +242,7 @@ _ASKED = f"""
     )
     select mount, directory, call, call_time as moment, reply_time, pause, hash(name) as title,
            listing, told, false as once,
-           case when asks_at_open and coalesce({among("next_op", _OPENING)}, false) then 0
+           case when asks_at_open and coalesce({among("next_op", OPENING)}, false) then 0
                 when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                 else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
     from names_voided join followed using (call) join shares using (call)
@@ -227,9 +251,31 @@ _ASKED = f"""
 _ONE_BY_ONE = "create temp table voided_one_by_one (call ubigint, first boolean, spared boolean)"
 
 _FOUND = """
-    create temp table voided_found as
-    select mount, directory, moment, call_frame, spared, share, pause
+    create temp table voided_found (
+        mount uinteger, directory uinteger, moment bigint, call ubigint, call_frame ubigint,
+        spared boolean, share bigint, pause bigint
+    )
+"""
+
+_OF_LISTINGS = """
+    insert into voided_found by name
+    select mount, directory, moment, call, call_frame, spared, share, pause
     from names_voided join voided_one_by_one using (call) join shares using (call)
+"""
+
+# What a listing told since the client last looked it up is one of its names, void or not.
+_TOLD_SINCE = """
+    delete from voided_lookups where call in (
+        select known.call from names_known as known join voided_lookups using (call)
+        where known.told >= taught
+    )
+"""
+
+_OF_LOOKUPS = """
+    insert into voided_found by name
+    select mount, directory, moment, call, call_frame, spared, share, pause
+    from voided_lookups join shares using (call)
+    where call not in (select call from voided_found)
 """
 
 _PLACES = """

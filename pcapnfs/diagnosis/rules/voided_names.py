@@ -28,7 +28,7 @@ SHARE = Threshold(
 )
 LEAST = Threshold(
     "voided_names.least", 50, "calls",
-    "LOOKUPs of listed names after a change by somebody else, below which nothing is reported",
+    "LOOKUPs of known names after a change by somebody else, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip
 
@@ -77,8 +77,9 @@ def _seen(pair: VoidedNames) -> str:
         "first, and then asks for these in any case; so it does at each open."
     )
     return (
-        f"{units.count(asked)} of {units.counted(pair.calls, 'call')} are LOOKUPs of names that a "
-        f"listing with attributes had told, {_where(pair)}. Before them the client learnt "
+        f"{units.count(asked)} of {units.counted(pair.calls, 'call')} are LOOKUPs of names that "
+        "the client knew, from a listing with attributes or a call of its own, "
+        f"{_where(pair)}. Before them the client learnt "
         f"{units.counted(pair.changes, 'time')} that another client, or somebody on the server, "
         f"had changed the directory. With names that it could keep, {spared} of these LOOKUPs "
         f"would have been spared{late}"
@@ -94,9 +95,10 @@ def _where(pair: VoidedNames) -> str:
 
 _WHY = (
     "A client trusts the names of a directory only while that is unchanged. One file that somebody "
-    "else makes, renames or removes there voids all names in it, also those that a listing told a "
-    "moment ago with all attributes: ls -l, find or git status then waits for a round trip for "
-    "each entry, and where the next change comes before the end, begins anew."
+    "else makes, renames or removes there voids all names in it, also those that a LOOKUP, or a "
+    "listing with all attributes, told a moment ago: ls -l, find, git status or a program that "
+    "opens files there then waits for a round trip for each name, and where the next change comes "
+    "before the end, begins anew."
 )
 
 _ADVICE = (
@@ -113,10 +115,10 @@ _ADVICE = (
         "programs that know the paths must be changed.",
     ),
     Advice(
-        "In the program that reads: list names alone where that is enough (ls without -l and "
-        "--color, find without -ls and -size), which looks no entry up; or list when nobody "
-        "writes, or on the server. No mount option keeps names across changes: longer timeouts "
-        "(actimeo) do not help."
+        "In the program that reads: look again at fewer files; list names alone where that is "
+        "enough (ls without -l and --color, find without -ls and -size), which looks no entry up; "
+        "or do it when nobody writes, or on the server. No mount option keeps names across "
+        "changes: longer timeouts (actimeo) do not help."
     ),
 )
 

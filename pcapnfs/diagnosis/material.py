@@ -43,6 +43,7 @@ from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.analyses.mounts.mount_timeouts import is_longest
 from pcapnfs.analyses.mounts.mounts_apart import apart
 from pcapnfs.analyses.namespace import attribute_calls as _attribute_calls
+from pcapnfs.analyses.namespace import directories_again as _directories_again
 from pcapnfs.analyses.namespace import directory_order as _directory_order
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import journals as _journals
@@ -123,6 +124,7 @@ class Material(Record):
     asked_again: tuple[_asked_again.AskedAgain, ...]
     bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
+    directories_again: tuple[_directories_again.DirectoriesAgain, ...]
     in_turn: tuple[_in_turn.InTurn, ...]
     names_again: tuple[_names_again.NamesAgain, ...]
     questions: tuple[_questions.Questions, ...]
@@ -264,6 +266,7 @@ QUESTIONS = {
 READS = columns.together(
     _bottleneck.READS,
     _cache.READS,
+    _directories_again.READS,
     _in_turn.READS,
     _questions.READS,
     _server_times.READS,
@@ -289,6 +292,8 @@ class Learned(Record):
     """What they looked up again."""
     voided_names: tuple[_voided_names.VoidedNames, ...]
     """What they had to look up again, since somebody else had changed the directory."""
+    directories_again: tuple[_directories_again.DirectoriesAgain, ...]
+    """What directories they looked up again though they knew them."""
     division: Division | None
     """How the calls of pairs of client and server are divided by mounts; None where none are."""
 
@@ -343,6 +348,7 @@ def learn(trace: Trace) -> Learned:
             if any(told.options == NO_NAMES for mount in judged.mounts for told in mount.verdicts)
             else (),
             _voided_names.of_learned(trace, learned),
+            _directories_again.of_learned(trace, learned),
             judged.division,
         )
 
@@ -376,6 +382,7 @@ def complete(
         asked_again=of_files.asked_again,
         bottleneck=bottleneck(),
         cache=of_files.cache,
+        directories_again=of_files.directories_again,
         in_turn=in_turn(),
         names_again=of_files.names_again,
         questions=of_files.questions,

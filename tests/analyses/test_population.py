@@ -27,6 +27,7 @@ from pcapnfs.analyses.locks import dot_locks, lock_calls, lock_files, lock_waits
 from pcapnfs.analyses.mounts import preliminaries, shared_names, software
 from pcapnfs.analyses.namespace import (
     attribute_calls,
+    directories_again,
     directory_order,
     journals,
     listing_costs,
@@ -97,6 +98,7 @@ kind of operation, and of call, beside which it is: what it needs is told by not
 QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     attribute_calls.attribute_calls: attribute_calls.NEEDS,
     commits.commits: commits.NEEDS,
+    directories_again.directories_again: directories_again.NEEDS,
     directory_order.directory_order: directory_order.NEEDS,
     dot_locks.dot_locks: dot_locks.NEEDS,
     failures.failures: failures.NEEDS,

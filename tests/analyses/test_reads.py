@@ -57,6 +57,7 @@ from pcapnfs.analyses.mounts import (
 )
 from pcapnfs.analyses.namespace import (
     attribute_calls,
+    directories_again,
     directory_order,
     exclusive_creates,
     journals,
@@ -66,6 +67,7 @@ from pcapnfs.analyses.namespace import (
     silly_renames,
     small_pages,
     stale_handles,
+    voided_lookups,
     voided_names,
 )
 from pcapnfs.analyses.servers import (
@@ -173,6 +175,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "caps": (caps.READS, caps.caps),
     "commits": (commits.READS, commits.commits),
+    "directories_again": (directories_again.READS, directories_again.directories_again),
     "directory_order": (directory_order.READS, directory_order.in_order),
     "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
     "exports": (exports.READS, exports.exports),
@@ -383,6 +386,8 @@ ASKED_ELSEWHERE = {
     ("questions", "files", "handle"),
     ("questions", "notes", "time"),
     ("voided_names", "files", "handle"),
+    ("directories_again", "files", "handle"),
+    ("directories_again", "files", "name"),
     # What a mount asked for: where one failed.
     ("mount_outcomes", "files", "file"),
     ("mount_outcomes", "files", "path"),
@@ -568,6 +573,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (clocks_apart, "any_early"),
     (cut_off, "any_second"),
     (cut_off, "any_sign"),
+    (directories_again, "any_again"),
     (directions, "any_called"),
     (directions, "any_orphan"),
     (ends, "any_orphan"),
@@ -600,6 +606,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (stalled_calls, "any_long"),
     (uneven_connections, "any_found"),
     (write_verifiers, "any_change"),
+    (voided_lookups, "any_changed"),
     (voided_names, "any_changed"),
 )
 """What questions ask first, to ask no more where there is nothing."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from pcapnfs import columns
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.caching import access_times as _access_times
 from pcapnfs.analyses.caching import acl_queries as _acl_queries
 from pcapnfs.analyses.caching import asked_again as _asked_again
 from pcapnfs.analyses.caching import cache as _cache
@@ -134,6 +135,9 @@ class Material(Record):
     voided_names: tuple[_voided_names.VoidedNames, ...]
     warm_calls: tuple[_warm_calls.WarmCalls, ...]
 
+    access_times: tuple[_access_times.AccessTimes, ...] = _asked(
+        _access_times.access_times, _access_times.READS
+    )
     acl_queries: tuple[_acl_queries.AclQueries, ...] = _asked(
         _acl_queries.acl_queries, _acl_queries.READS
     )

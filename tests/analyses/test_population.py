@@ -16,6 +16,7 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.once import answers
 from pcapnfs.analyses.asking.population import Calls, Operations
 from pcapnfs.analyses.caching import (
+    access_times,
     acl_queries,
     recalls,
     repeated_access,
@@ -121,6 +122,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     savings.larger_writes: savings.NEEDS,
     silly_renames.silly_renames: silly_renames.NEEDS,
     small_pages.small_pages: small_pages.NEEDS,
+    access_times.access_times: access_times.NEEDS,
     acl_queries.acl_queries: acl_queries.NEEDS,
     shared_names.shared_names: shared_names.NEEDS,
     software.software: software.NEEDS,

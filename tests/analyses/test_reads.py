@@ -18,6 +18,7 @@ from pcapnfs import annotation, columns, report, summary
 from pcapnfs.analyses.asking import once, parts, paths, population
 from pcapnfs.analyses.by_file import files, patterns, perfile, pergroup, sequence, sizes
 from pcapnfs.analyses.caching import (
+    access_times,
     acl_queries,
     cache,
     questions,
@@ -168,6 +169,7 @@ def _shares(trace: Trace) -> object:
 
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "access_times": (access_times.READS, access_times.access_times),
     "acl_queries": (acl_queries.READS, acl_queries.acl_queries),
     "annotation": (annotation.READS, annotation.remarks),
     "attribute_calls": (attribute_calls.READS, attribute_calls.attribute_calls),

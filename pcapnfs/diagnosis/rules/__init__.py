@@ -4,6 +4,7 @@ from pcapnfs.diagnosis.finding import Rule
 from pcapnfs.diagnosis.rules import (
     access_denied,
     access_storm,
+    access_times,
     acl_storm,
     async_export,
     attribute_ping_pong,
@@ -100,6 +101,7 @@ RULES: tuple[Rule, ...] = (
     voided_names.RULE,
     directories_again.RULE,
     getattr_storm.RULE,
+    access_times.RULE,
     access_storm.RULE,
     acl_storm.RULE,
     negative_lookups.RULE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.namespace.silly_renames import SillyRenames
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.silly_rename import RULE
@@ -17,6 +18,7 @@ RENAMED = SillyRenames(
     paths=("a/x", "a/y", "b"),
     left=("a/.nfs0001",),
     time_s=0.04,
+    beside=Spared(7, 0.03, 0.01, (1,)),
     frames=(3,),
 )
 
@@ -27,7 +29,16 @@ def test_the_files_are_named_as_they_were() -> None:
         "The client renamed 4 files to .nfs… instead of removing them: a/x, a/y, b, …. Removed "
         "later: 3, after 1 m 30 s at most; not in this capture: a/.nfs0001."
     )
-    assert seen.claims == (Claim("stable", 0.04),)
+    assert seen.claims == (Claim("stable", 0.04), Claim("unstable", 0.03), Claim("client", 0.01))
+    assert seen.calls == 11
+    assert "a LOOKUP that finds the new name free" in seen.why
+
+
+def test_only_what_was_left_is_to_be_removed() -> None:
+    (left,) = seen_by(RULE, nothing(silly_renames=(RENAMED,)))
+    (none,) = seen_by(RULE, nothing(silly_renames=(replace(RENAMED, left=()),)))
+    assert [each.action.split()[0] for each in left.advice] == ["Find", "Remove"]
+    assert none.advice == left.advice[:1]
 
 
 def test_the_user_may_think_otherwise() -> None:

@@ -2,7 +2,8 @@
 
 Takes a trace; gives for each client and server its RENAMEs to the names that clients make up for
 this (`.nfs` and a number in hexadecimal: 24 digits on Linux, fewer on Solaris, BSD and macOS), the
-path that each file had, and whether the REMOVE that has to follow is in the capture.
+path that each file had, and whether the REMOVE that has to follow is in the capture. Before the
+RENAME the client looks for a name that is free, and after it asks for the file's attributes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
@@ -27,7 +30,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     shares.READS,
     columns.of(
-        calls="call client server callback call_frame call_time stability",
+        calls="call client server op callback call_frame call_time stability file",
         operations="call op status directory target_directory name new_name",
         files="file path",
     ),
@@ -59,7 +62,11 @@ class SillyRenames(Record):
     left: tuple[str, ...]
     """Paths of those that were not removed in the capture, under their new name; not escaped."""
     time_s: float
-    """What these RENAMEs took of the clock, seconds: a REMOVE alone would have done."""
+    """What RENAME and REMOVE of each that was removed took of the clock without the longer of both,
+    seconds: a REMOVE alone would have done."""
+    beside: Spared
+    """The LOOKUPs that found no such name before these RENAMEs, and the GETATTRs that were the next
+    calls about the files: a REMOVE needs neither."""
     frames: tuple[int, ...]
     """Example frames: of the RENAMEs."""
 
@@ -70,9 +77,12 @@ def silly_renames(trace: Trace) -> tuple[SillyRenames, ...]:
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(
-            _RENAMES, {"silly": SILLY_NAME, "files": FILES_SHOWN, "examples": EXAMPLES}
-        ).fetchall()
+        cursor.execute(_RENAMED, {"silly": SILLY_NAME})
+        rows = cursor.execute(_RENAMES, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+        beside = {
+            (client, server): spared.of_row(values)
+            for client, server, *values in cursor.execute(_BESIDE).fetchall()
+        }
         known = paths.of(cursor, (each["directory"] for row in rows for each in (*row[5], *row[6])))
     return tuple(
         SillyRenames(
@@ -84,6 +94,7 @@ def silly_renames(trace: Trace) -> tuple[SillyRenames, ...]:
             paths=tuple(_path(each, known) for each in old),
             left=tuple(_path(each, known) for each in new),
             time_s=seconds(time) or 0.0,
+            beside=beside.get((client, server), spared.NONE),
             frames=tuple(frames),
         )
         for client, server, renames, removed, longest, old, new, time, frames in rows
@@ -97,33 +108,71 @@ def _path(named: Mapping[str, Any], directories: Mapping[int, str]) -> str:
     return f"{inside}{named['name']}"
 
 
-_RENAMES = """
-    with renamed as (
-        select call, client, server, call_frame as frame, call_time as renamed,
-               operations.directory, name,
-               coalesce(target_directory, operations.directory) as target,
-               new_name
+_RENAMED = """
+    create temp table silly_renamed as
+    select call, client, server, call_frame as frame, call_time as renamed, calls.file,
+           operations.directory, name,
+           coalesce(target_directory, operations.directory) as target,
+           new_name
+    from operations join (
+        select call, client, server, call_frame, call_time, file from calls where not callback
+    ) as calls using (call)
+    where op = 'RENAME' and status = 0 and regexp_full_match(new_name, $silly)
+"""
+
+_BESIDE = f"""
+    with looked as (
+        select call, client, server, operations.directory as target, name as new_name, call_time
         from operations join (
-            select call, client, server, call_frame, call_time from calls where not callback
+            select call, client, server, call_time from calls where not callback and op = 'LOOKUP'
         ) using (call)
-        where op = 'RENAME' and status = 0 and regexp_full_match(new_name, $silly)
+        where op = 'LOOKUP' and status <> 0 and starts_with(name, '.nfs')
     ),
-    removals as (
-        select client, server, directory as target, name as new_name, call_time as removed
+    followed as (
+        select call, lead(call) over its_file as next_call, lead(op) over its_file as next_op
+        from calls
+        where not callback and file in (select file from silly_renamed)
+        window its_file as (partition by client, server, file order by call_time, call)
+    ),
+    sought as materialized (
+        select renamed.client, renamed.server, looked.call
+        from silly_renamed as renamed asof join looked
+             on renamed.client = looked.client and renamed.server = looked.server
+                and renamed.target = looked.target and renamed.new_name = looked.new_name
+                and renamed.renamed >= looked.call_time
+    ),
+    asked as materialized (
+        select client, server, next_call as call
+        from silly_renamed join followed using (call) where next_op = 'GETATTR'
+    ),
+    beside as (from sought union all from asked)
+    select client, server, {spared.columns("true", "beside")}
+    from beside join shares using (call) join (select call, call_frame from calls) using (call)
+    group by client, server
+"""
+
+_RENAMES = """
+    with removals as (
+        select call as removal, client, server, directory as target, name as new_name,
+               call_time as removed
         from operations join (
             select call, client, server, call_time from calls where not callback
         ) using (call)
         where op = 'REMOVE' and status = 0 and starts_with(name, '.nfs')
     ),
     told as (
-        select renamed.*, removed
-        from renamed asof left join removals
+        select renamed.*, removed, removal
+        from silly_renamed as renamed asof left join removals
              on renamed.client = removals.client and renamed.server = removals.server
                 and renamed.target = removals.target and renamed.new_name = removals.new_name
                 and renamed.renamed <= removals.removed
     ),
     placed as (
-        select told.*, coalesce(share, 0) as share from told left join shares using (call)
+        select told.*, case when removal is null then 0
+                            else least(coalesce(renaming.share, 0), coalesce(removing.share, 0)) end
+                       as share
+        from told left join shares as renaming using (call)
+             left join shares as removing on removing.call = removal
     )
     select client, server, count(*), count(removed), max(removed - renamed),
            (list({'directory': directory, 'name': name}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -27,7 +28,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.silly_renames:
         if pair.renames < values[LEAST.name]:
             continue
-        claims = (Claim("stable", pair.time_s),)
+        claims = (Claim("stable", pair.time_s), *left_out(pair.beside))
         more = ", …" if pair.renames > len(pair.paths) else ""
         removed = f" Removed later: {units.count(pair.removed)}"
         if pair.longest_s is not None:
@@ -41,21 +42,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"removing {'it' if pair.renames == 1 else 'them'}: {', '.join(pair.paths)}{more}."
             f"{removed}{left}.",
             why="A program still has the file open, and the server would forget it. Each costs a "
-            "RENAME before the REMOVE, both stable. As long as the .nfs file is there it takes "
-            "space, and its directory cannot be removed; if the client crashes it stays for ever.",
-            advice=(
-                Advice(
-                    "Find the program that has it open on this client (lsof, fuser on the .nfs "
-                    "file), and have it close files before it removes them; put temporary files "
-                    "on a local file system (TMPDIR)."
-                ),
-                Advice(
-                    "Remove .nfs files older than some days on the server (find -name '.nfs*' "
-                    "-mtime +7).",
-                    "a program that still has one open loses its data.",
-                ),
-            ),
-            calls=pair.renames,
+            f"RENAME before the REMOVE, both stable{_BESIDE if pair.beside.calls else ''}. As long "
+            "as the .nfs file is there it takes space, and its directory cannot be removed; if the "
+            "client crashes it stays for ever.",
+            advice=(_CLOSE, _CLEAR) if pair.left else (_CLOSE,),
+            calls=pair.renames + pair.beside.calls,
             confidence="certain",
             data=units.counted(pair.renames, "such RENAME"),
             frames=pair.frames,
@@ -63,6 +54,21 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             about=(pair.client, pair.server),
         )
 
+
+_BESIDE = (
+    ", a LOOKUP that finds the new name free, and mostly a GETATTR; what was written is sent and "
+    "committed before"
+)
+
+_CLOSE = Advice(
+    "Find the program that has it open on this client (lsof, fuser on the .nfs file), and have it "
+    "close files before it removes them; put temporary files on a local file system (TMPDIR)."
+)
+
+_CLEAR = Advice(
+    "Remove .nfs files older than some days on the server (find -name '.nfs*' -mtime +7).",
+    "a program that still has one open loses its data.",
+)
 
 RULE = Rule(
     id="silly_rename",

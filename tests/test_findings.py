@@ -7,9 +7,11 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses.forecasts.bottleneck import Bottleneck, bottleneck
 from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.servers.restarts import restarts
 from pcapnfs.diagnosis.bound import LEAST, SECOND_SHARE
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.record import replace
+from pcapnfs.trace import Trace
 from tests.oracles import matrix, survey
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.expected import expectation
@@ -53,7 +55,7 @@ GENERAL = {
 """The finding for each cause that a verdict may name; the others have findings of their own."""
 
 
-BESIDE = "A part of the time"
+BESIDE = ("A part of the time", "Much of the time at work")
 """What the title begins with of a cause that the verdict does not name."""
 
 
@@ -77,15 +79,24 @@ def test_the_verdict_and_the_findings_name_the_same(capture: Capture) -> None:
         if cause in GENERAL
     }
     assert {each.id for each in general if not each.title.startswith(BESIDE)} == named
-    # What it does not name is told where it takes half of what makes a cause large.
-    shares = {
-        GENERAL[part.cause]: part.share or 0.0
+    # What it does not name is told where it takes half of what makes a cause large, of the work.
+    large = {
+        GENERAL[part.cause]
         for found in measured.clients or (measured,)
         for part in (found.verdict.active_causes if found.verdict is not None else ())
         if part.cause in GENERAL and part.cause not in _said_of(found)
+        if part.time_s >= SECOND_SHARE * _worked_s(asked.trace, found)
     }
-    assert beside <= {rule for rule, share in shares.items() if share >= SECOND_SHARE}
-    assert beside <= {"persistence_bound", "round_trip_bound"}
+    assert beside <= large - {"client_bound"}
+
+
+def _worked_s(trace: Trace, found: Bottleneck) -> float:
+    """The time in which a client was active and worked, seconds."""
+    assert found.verdict is not None
+    active_s = sum(part.time_s for part in found.verdict.active_causes)
+    restarted = () if found.about else restarts(trace)
+    waits_s = sum(server.unreachable_s + server.grace_s for server in restarted)
+    return active_s - found.rest_s - waits_s
 
 
 def _said_of(found: Bottleneck) -> set[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import causes_of, named_of
 from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE
+from pcapnfs.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.finding import Claim, Severity
     from pcapnfs.diagnosis.material import Material
+
+    Parts = Callable[[Material, Bottleneck], tuple[Cause, ...]]
 
 BOUND_SHARE = 0.5
 """More than half of the time budget in one cause is a problem: nothing else is worth mending
@@ -28,67 +31,118 @@ SECOND_SHARE = LARGE_SHARE / 2
 """A cause that the verdict does not name is told from this share on where it is one that can be
 mended. Beside a larger one it has a smaller share than alone, and takes as long."""
 
+ACTIVE = "the client's active time"
+"""What shares of one of several clients are of."""
+
 LEAST = 30
 """Calls that a finding on time in general must rest on."""
 
 
-def of_each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
-    """What a cause takes of the only client's time, or of each of several, named or not.
+def of_each(
+    material: Material, cause: str, *, parts: Parts | None = None
+) -> Iterator[tuple[Bottleneck, Cause]]:
+    """What a cause takes of the only client's work, or of each of several, named or not.
 
     Only where there are calls enough to speak of time in general, and most can be read.
+
+    Args:
+        material: What the rules judge by.
+        cause: The cause.
+        parts: What its shares are of instead (`active`).
     """
     if material.trust.mostly_unread:
         return
     for found in alone(material):
         if found.verdict is not None and found.calls >= LEAST:
             # Of round trips there is none where nothing tells them from the server's storage.
-            for part in found.verdict.active_causes:
+            for part in (parts or work)(material, found):
                 if part.cause == cause:
                     yield found, part
 
 
-def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
-    """Whose verdict names a cause, with what it takes: the only client, or each of several.
+def active(_material: Material, found: Bottleneck) -> tuple[Cause, ...]:
+    """All parts of the time in which a client was active, largest first."""
+    return found.verdict.active_causes if found.verdict is not None else ()
+
+
+def work(material: Material, found: Bottleneck) -> tuple[Cause, ...]:
+    """The same without pauses in which perhaps nothing was run, and waits for a restarted server.
+
+    What a program waits for does not change with how long somebody waited before it began, and a
+    grace period ends by itself.
+    """
+    causes = active(material, found)
+    if not aside_s(material, found):
+        return causes
+    aside = {"client": found.rest_s, "waiting": _restarting_s(material, found)}
+    return causes_of(
+        {each.cause: max(0.0, each.time_s - aside.get(each.cause, 0.0)) for each in causes}
+    )
+
+
+def aside_s(material: Material, found: Bottleneck) -> float:
+    """What of the time in which a client was active is no part of its work, seconds."""
+    return found.rest_s + _restarting_s(material, found)
+
+
+def _restarting_s(material: Material, found: Bottleneck) -> float:
+    """What the only client waited for servers that had restarted, seconds; 0 of several."""
+    if found.about:
+        return 0.0
+    return sum(server.unreachable_s + server.grace_s for server in material.restarts)
+
+
+def each(
+    material: Material, cause: str, *, parts: Parts | None = None
+) -> Iterator[tuple[Bottleneck, Cause]]:
+    """Of whose time or work a cause takes much, with what it takes: the only client's, or each's.
 
     Where the active times of all clients, added up, name it, also those that it takes half as much
-    of.
+    of. The arguments are those of `of_each`.
     """
-    common = cause in _common(material.bottleneck.clients)
-    for found, part in of_each(material, cause):
-        named = found.verdict is not None and cause in found.verdict.named
+    common = cause in _common(material, parts or work)
+    for found, part in of_each(material, cause, parts=parts):
+        named = _is_named(material, found, cause, parts or work)
         if named or (common and (part.share or 0.0) >= COMMON_SHARE):
             yield found, part
 
 
 def seconds(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
-    """Whose verdict does not name a cause that takes half of a large share, likewise.
+    """Of whose work a cause that `each` does not tell takes half of a large share, likewise.
 
     What nobody knows may be any cause: where that is most, none is told beside it.
     """
     named = {found.about for found, _ in each(material, cause)}
     for found, part in of_each(material, cause):
-        if found.about in named or found.verdict is None or "unknown" in found.verdict.named:
+        if found.about in named or _is_named(material, found, "unknown", work):
             continue
         if (part.share or 0.0) >= SECOND_SHARE:
             yield found, part
 
 
-def _common(clients: Iterable[Bottleneck]) -> tuple[str, ...]:
-    """The causes that the times in which these were active name, added up."""
-    parts: dict[str, float] = {}
-    for found in clients:
-        for part in found.verdict.active_causes if found.verdict is not None else ():
-            parts[part.cause] = parts.get(part.cause, 0.0) + part.time_s
-    return named_of(causes_of(parts))
+def _is_named(material: Material, found: Bottleneck, cause: str, parts: Parts) -> bool:
+    """Whether the verdict names a cause, or one on the client's work would."""
+    if found.verdict is not None and cause in found.verdict.named:
+        return True
+    return bool(aside_s(material, found)) and cause in named_of(parts(material, found))
+
+
+def _common(material: Material, parts: Parts) -> tuple[str, ...]:
+    """The causes that the times of several clients name, added up."""
+    whole: dict[str, float] = {}
+    for found in material.bottleneck.clients:
+        for part in parts(material, found):
+            whole[part.cause] = whole.get(part.cause, 0.0) + part.time_s
+    return named_of(causes_of(whole))
 
 
 def names(material: Material, cause: str) -> bool:
-    """Whether any verdict names a cause; `each`, likewise."""
+    """Whether a cause takes much of any client's time; `each`, likewise."""
     return any(True for _ in each(material, cause))
 
 
 def naming(material: Material, cause: str) -> Callable[[str], bool]:
-    """Tells of a client's address whether the verdict on it names a cause; `each`, likewise."""
+    """Tells of a client's address whether a cause takes much of its time; `each`, likewise."""
     found = {found.about[:1] for found, _ in each(material, cause)}
     # The only client's verdict is about nobody else.
     return lambda client: () in found or (client,) in found
@@ -124,6 +178,11 @@ def active_s(material: Material, found: Bottleneck) -> float:
     return sum(material.budget_rows().values()) if found.active_s is None else found.active_s
 
 
+def worked_s(material: Material, found: Bottleneck) -> float:
+    """What of that is work (`work`), seconds."""
+    return max(0.0, active_s(material, found) - aside_s(material, found))
+
+
 def client_share(found: Bottleneck, claims: Iterable[Claim]) -> float | None:
     """What something costs of the time in which its client was active, 0…1.
 
@@ -133,17 +192,32 @@ def client_share(found: Bottleneck, claims: Iterable[Claim]) -> float | None:
     return min(1.0, cost_s / found.active_s) if cost_s and found.active_s else None
 
 
-def whose(found: Bottleneck) -> str:
+def whose(material: Material, found: Bottleneck) -> str:
     """What a share is of, in words; costs are parts of the time budget, which may be longer."""
-    if found.about:
-        return "the client's active time"
-    return "the run without its long pauses" if found.away_s else "the run"
+    run = ACTIVE if found.about else "the run"
+    long = "its long pauses" if found.away_s and not found.about else ""
+    if not aside_s(material, found):
+        return f"{run} without {long}" if long else run
+    pauses = "pauses in which perhaps nothing was run" if found.rest_s else long
+    waits = "waits for a server that had restarted" if _restarting_s(material, found) else ""
+    work_s = sum(each.time_s for each in work(material, found))
+    aside = joined([each for each in (pauses, waits) if each])
+    return f"the {units.duration(work_s)} of {run} without {aside}"
+
+
+def much(material: Material, found: Bottleneck, cause: str) -> str:
+    """How much of whose time a cause takes that is named, as a title begins."""
+    named = found.verdict is not None and cause in found.verdict.named
+    return f"Much of the time{'' if named or not aside_s(material, found) else ' at work'}"
 
 
 def severity(
     material: Material, found: Bottleneck, claims: Iterable[Claim], *, large: bool
 ) -> Severity:
     """How grave it is.
+
+    Pauses of a few seconds may be a program's that computes: what is a problem only without them is
+    a warning.
 
     Args:
         material: What the rules judge by.
@@ -153,7 +227,7 @@ def severity(
     """
     if not large:
         return "note"
-    total = active_s(material, found)
+    total = active_s(material, found) - _restarting_s(material, found)
     cost = sum(claim.seconds for claim in claims)
     return "problem" if total > 0 and cost >= BOUND_SHARE * total else "warning"
 

@@ -16,6 +16,7 @@ from pcapnfs.analyses.forecasts.verdict import ClientVerdict, Verdict
 from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, TITLES
 from pcapnfs.analyses.times.budget import Budget
 from pcapnfs.analyses.times.time_budget import time_budget
+from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
 DISK, NETWORK, IDLE = "10.0.0.3", "10.0.0.4", "10.0.0.5"
@@ -336,7 +337,23 @@ def test_long_pauses_are_left_out_of_what_a_client_is_judged_by() -> None:
     first = measured.clients.each[0]
     assert first.away_s == pytest.approx(60.002)
     assert first.present_s == pytest.approx(2.396)
+    # Nor is there a shorter one that findings leave out.
+    assert first.rest_s == 0.0
     assert measured.away_s == 0.0, "several clients have no pause in common"
+
+
+def test_a_client_may_have_rested_for_seconds() -> None:
+    capture = meta(end_ns=START_NS + 12_500 * MILLISECOND)
+    again = list(calls_of(NETWORK, 1120, "GETATTR", 8, 120))
+    calls = [*waits_for_network(), *again, *waits_for_disk()]
+    with trace_of(capture, calls=calls, files=[file(1, "a")]) as trace:
+        measured = measure(trace)
+    assert measured.clients is not None
+    first, other = measured.clients.each
+    assert (first.client, first.away_s, other.rest_s) == (NETWORK, 0.0, 0.0)
+    assert first.rest_s == pytest.approx(10.002)
+    assert replace(first, locked_s=9.5).rest_s == 0.0
+    assert measured.rest_s == 0.0, "several clients have no pause in common"
 
 
 def test_clients_beyond_the_third_are_added_up() -> None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from pcapnfs.analyses.times.long_pauses import long_enough, long_pauses_s, told
+from pcapnfs.analyses.times.long_pauses import few_pauses_s, long_enough, long_pauses_s, told
 
 SECOND = 1_000_000_000
 
 
 def paused(*calls: tuple[float, float]) -> float:
     """The long pauses between calls that begin and end at these seconds."""
-    begin, end = (
+    return long_pauses_s(*times_of(calls))
+
+
+def rested(*calls: tuple[float, float]) -> float:
+    """The shorter ones, likewise."""
+    return few_pauses_s(*times_of(calls))
+
+
+def times_of(calls: Sequence[tuple[float, float]]) -> Sequence[NDArray[np.int64]]:
+    """When calls begin and end, ns."""
+    return [
         np.array([round(time_s * SECOND) for time_s in times], np.int64)
         for times in zip(*calls, strict=True)
-    )
-    return long_pauses_s(begin, end)
+    ]
 
 
 def work(at_s: float, lasts_s: float = 2.0) -> tuple[tuple[float, float], ...]:
@@ -59,8 +71,30 @@ def test_a_command_that_is_repeated_is_work_however_soon_it_is_done(
     assert paused(*runs) == pytest.approx(found_s, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("pause_s", "found_s"), [(0.9, 0.0), (1.0, 1.0), (29.9, 29.9), (30.0, 0.0)]
+)
+def test_a_shorter_pause_may_lie_between_two_commands(pause_s: float, found_s: float) -> None:
+    assert rested(*work(0, 1.1), *work(1.1 + pause_s, 1.1)) == pytest.approx(found_s)
+
+
+@pytest.mark.parametrize(("pauses", "found_s"), [(3, 15.0), (4, 0.0)])
+def test_many_of_them_are_a_part_of_what_a_program_does(pauses: int, found_s: float) -> None:
+    """It sleeps in a loop, or computes for each file."""
+    times = [call for run in range(pauses + 1) for call in work(6.1 * run, 1.1)]
+    assert rested(*times) == pytest.approx(found_s)
+    # A long one is none of them.
+    assert rested(*times, *work(100, 1.1)) == pytest.approx(found_s)
+
+
+def test_what_looks_in_every_few_seconds_does_not_pause_between_commands() -> None:
+    looks = [(5.0 * number, 5.0 * number + 0.2) for number in range(4)]
+    assert rested(*looks) == 0.0
+    assert rested(*looks, *work(15.3, 1.0)) == pytest.approx(3 * 4.8)
+
+
 def test_without_a_pause_there_is_none() -> None:
-    assert paused((0.0, 0.1)) == 0.0
+    assert paused((0.0, 0.1)) == rested((0.0, 0.1)) == 0.0
     assert (long_enough(29.9), long_enough(30.0)) == (0.0, 30.0)
 
 

@@ -6,20 +6,26 @@ import pytest
 
 from pcapnfs.analyses.forecasts.verdict import Cause, ClientVerdict
 from pcapnfs.analyses.forecasts.verdict_reasons import TITLES
+from pcapnfs.analyses.servers.restarts import Restart
+from pcapnfs.analyses.times.time_budget import TimeBudget
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules import client_bound, persistence_bound, round_trip_bound
 from pcapnfs.diagnosis.rules import transfer_bound as moving
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import (
     WALL_S,
     beside,
+    bound_beside,
     bound_by,
     bound_each,
+    clock,
     of_client,
     verdict,
 )
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.restarted import RESTARTED
 
 DISK, NETWORK = of_client(2, "persistence"), of_client(3, "round_trips")
 
@@ -50,6 +56,60 @@ def test_the_only_clients_long_pauses_are_no_part_of_its_run() -> None:
     assert seen_by(persistence_bound.RULE, bound_by("persistence", active_s=12.0))[0].severity == (
         "warning"
     )
+
+
+BEFORE_S = 50.0
+"""Time in which perhaps nothing was run, or the server was starting."""
+
+
+def mostly(cause: str, *, rest_s: float = 0.0, restarts: tuple[Restart, ...] = ()) -> Material:
+    """A run of ten seconds that storage takes most of, after such a time."""
+    found = bound_by("persistence", rest_s=rest_s)
+    alone = verdict("persistence")
+    told = tuple(
+        Cause(each.cause, time_s, time_s / (WALL_S + BEFORE_S))
+        for each in alone.causes
+        for time_s in (each.time_s + (BEFORE_S if each.cause == cause else 0.0),)
+    )
+    longer = replace(alone, named=(cause,), causes=told)
+    clocks = replace(clock(stable=6.0).total, wall_s=WALL_S + BEFORE_S, client_s=4.0 + BEFORE_S)
+    return replace(
+        found,
+        bottleneck=replace(found.bottleneck, verdict=longer),
+        time_budget=TimeBudget(total=clocks, clients=(), phases=()),
+        restarts=restarts,
+    )
+
+
+def test_what_the_work_waited_for_is_told_whatever_was_paused_before_it() -> None:
+    paused = mostly("client", rest_s=BEFORE_S)
+    (seen,) = seen_by(persistence_bound.RULE, paused)
+    assert seen.title == "Much of the time at work goes into the server's storage"
+    assert "60.0 % of the 10.0 s of the run without pauses in which perhaps" in seen.seen
+    # A program may have computed meanwhile: nobody waits for storage most of the time then.
+    assert seen.severity == "warning"
+    (idle,) = seen_by(client_bound.RULE, paused)
+    assert "50.5 s, 84.2 % of the run" in idle.seen
+    # Where such pauses are many, they are a part of the work.
+    assert seen_by(persistence_bound.RULE, mostly("client")) == []
+
+
+def test_what_the_work_waited_for_is_told_whatever_it_waited_for_a_restarted_server() -> None:
+    restarting = mostly("waiting", restarts=(replace(RESTARTED, grace_s=30.0, unreachable_s=20.0),))
+    (seen,) = seen_by(persistence_bound.RULE, restarting)
+    assert "60.0 % of the 10.0 s of the run without waits for a server that had" in seen.seen
+    # A grace period is over for certain, and comes for no reason of the program's.
+    assert seen.severity == "problem"
+    assert bound.names(restarting, "waiting"), "the verdict does"
+    assert seen_by(persistence_bound.RULE, mostly("waiting")) == []
+
+
+def test_a_part_of_the_work_is_told_where_that_is_enough() -> None:
+    """Storage takes a tenth of the run, and a sixth of the time without its pauses."""
+    paused = bound_beside("client", "persistence", 0.1, rest_s=4.0)
+    (seen,) = seen_by(persistence_bound.RULE, paused)
+    assert seen.title == "A part of the time goes into the server's storage"
+    assert seen_by(persistence_bound.RULE, bound_beside("client", "persistence", 0.1)) == []
 
 
 def test_what_a_cause_costs_of_the_active_time_is_told_where_it_is_judged_by_that() -> None:

@@ -358,3 +358,11 @@ def test_an_archive_spares_files_that_are_made(op: str, calls: int, *, archive: 
     changed = FAR | {"calls": 1000, "stable_calls": 400, "kinds": kinds}
     (seen,) = seen_by(RULE, bound_by("round_trips", **changed))
     assert ("as one archive" in seen.advice[0].action) is archive
+
+
+@pytest.mark.parametrize(("rest_s", "severity"), [(3.3, "note"), (3.4, "warning")])
+def test_how_much_the_network_takes_is_a_part_of_the_work(rest_s: float, severity: str) -> None:
+    """Two of ten seconds, some of which were pauses: 30 % of the rest are much."""
+    far = FAR | {"network_s": (("unstable", 2.0),), "rest_s": rest_s}
+    (seen,) = seen_by(RULE, bound_beside("client", "round_trips", 0.2, **far))
+    assert seen.severity == severity

@@ -17,7 +17,7 @@ from pcapnfs.analyses.wire.held_segments import HeldSegments
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.test_server_overload import QUEUED
 
@@ -326,3 +326,14 @@ def test_a_processor_without_time_is_no_queue() -> None:
     (seen,) = seen_by(RULE, replace(both, warm_calls=(WARM,)))
     assert seen.title.endswith("slow even for what it has in memory")
     assert "They stand in one queue" not in seen.seen
+
+
+@pytest.mark.parametrize(("time_s", "told"), [(0.64, False), (0.66, True)])
+def test_what_the_server_takes_of_the_time_at_work_is_told_likewise(
+    time_s: float, told: bool
+) -> None:
+    """15 % of the 4.1 s that are left of ten without pauses, beyond 0.2 ms of 4 ms."""
+    paused = bound_beside("client", "server", 0.25, rest_s=5.9)
+    seen = seen_by(RULE, replace(paused, server_times=(replace(COLD, time_s=time_s),)))
+    title = "Much of the time at work goes into READs at the server 10.0.0.1"
+    assert [each.title for each in seen] == [title] * told

@@ -6,7 +6,7 @@ from pcapnfs.analyses.wire.data_rates import DataRate
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.transfer_bound import RULE
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.test_captured_at_server import THERE
 from tests.diagnosis.test_slower_path import LONGER
@@ -105,3 +105,11 @@ def test_a_full_link_loses_segments_and_is_one() -> None:
     longer = replace(full, full_bytes_per_s=None)
     (seen,) = seen_by(RULE, replace(found, tcp_stalls=(LOSSY,), slower_paths=(longer,)))
     assert seen.confidence == "likely"
+
+
+def test_moving_data_is_told_of_the_time_at_work() -> None:
+    found = bound_beside("client", "transfer", 0.25, rest_s=5.9)
+    (seen,) = seen_by(RULE, found)
+    assert seen.title == "Much of the time at work goes into moving the data"
+    assert "41.0 % of the 6.10 s of the run without pauses in which perhaps" in seen.seen
+    assert seen_by(RULE, bound_beside("client", "transfer", 0.25)) == []

@@ -126,6 +126,8 @@ class Bottleneck(Record):
     away_s: float = 0.0
     """Pauses of 30 s or more between the client's calls, in which it is not known to have waited
     for anything, seconds; 0 for all of several clients."""
+    rest_s: float = 0.0
+    """Shorter ones, of a second or more, if they are few, likewise: they are in `active_s`."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""
     stable_writes: int = 0
@@ -180,6 +182,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         queue_s=measured.queue_s,
         active_s=_active_s(measured),
         away_s=measured.away_s,
+        rest_s=measured.rest_s,
         stable=measured.stable,
         stable_writes=sum(each.writes for each in written.values()),
         stable_files=sum(each.files for each in written.values()),
@@ -243,6 +246,7 @@ def _by_client(
             placed_share=clock.budget.placed_share,
             queue_s=clock.queue_s,
             away_s=clock.away_s,
+            rest_s=clock.rest_s,
             stable=clock.stable,
             stable_writes=stored.writes,
             stable_files=stored.files,

@@ -24,7 +24,7 @@ from pcapnfs.analyses.times.call_times import (
 )
 from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 from pcapnfs.analyses.times.clocked import Clocked
-from pcapnfs.analyses.times.long_pauses import long_enough
+from pcapnfs.analyses.times.long_pauses import PAUSE_S, long_enough
 from pcapnfs.analyses.times.spent import Spent, divided
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer, Lost
@@ -174,6 +174,8 @@ class Measurement(Record):
     long_pauses_s: float
     """Those of them of 30 s or more, of the only client, if what lies between them is work
     (`long_pauses`), likewise."""
+    few_pauses_s: float
+    """Those of them that are shorter, of the only client, if they are few, likewise."""
     apart_s: float
     """For how long calls that mount and unmount were outstanding, added up, seconds: in none of the
     other times."""
@@ -253,8 +255,19 @@ class Measurement(Record):
         """
         if self.several > 1 or self.lacking or self.times_untold:
             return 0.0
-        known_s = self.lost.idle_s + self.longer.idle_s + self.unreached_s + self.locked.pauses_s
-        return long_enough(self.long_pauses_s - known_s)
+        return long_enough(self.long_pauses_s - self._known_s)
+
+    @property
+    def rest_s(self) -> float:
+        """The same of the shorter ones, if they are few, seconds."""
+        if self.several > 1 or self.lacking or self.times_untold:
+            return 0.0
+        return long_enough(self.few_pauses_s - self._known_s, PAUSE_S)
+
+    @property
+    def _known_s(self) -> float:
+        """What of the time between calls the client is known to have waited for, seconds."""
+        return self.lost.idle_s + self.longer.idle_s + self.unreached_s + self.locked.pauses_s
 
     @property
     def paused_s(self) -> float:

@@ -52,7 +52,7 @@ from pcapnfs.analyses.times.client_clocks import ByClient, ClientClocks, client_
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.shown import round_trip_of, shown
 from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
-from pcapnfs.analyses.times.timeline import PAUSE_S, Timeline, timeline
+from pcapnfs.analyses.times.timeline import Timeline, timeline
 from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
@@ -138,7 +138,7 @@ def measure(
         network = replace(network, way=way)
     small, told = int(calls.small.sum()), shown(calls, calls.small, calls.timed, rtt)
     sums = _sums(calls, counted, rtt or 0.0)
-    pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
+    pauses = float(calls.idle_s[calls.idle_s >= _pauses.PAUSE_S].sum())
     known = _by_client(trace, network, calls, queued=source in MEANS)
     queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, small))
     booked = booked or book(found)
@@ -199,6 +199,7 @@ def measure(
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
         long_pauses_s=0.0 if several else _long_pauses_s(found, calls),
+        few_pauses_s=0.0 if several else _few_pauses_s(found, calls),
         apart_s=float(calls.apart_s.sum()),
         unanswered_last=not several and bool(calls.unanswered_last.any()),
         sums=sums,
@@ -274,6 +275,13 @@ def _long_pauses_s(found: Outstanding, calls: Timeline) -> float:
     return min(_pauses.long_pauses_s(intervals.begin, intervals.end), between_s)
 
 
+def _few_pauses_s(found: Outstanding, calls: Timeline) -> float:
+    """Its shorter pauses, if they are few, likewise."""
+    intervals, idle_s = found.intervals, calls.idle_s
+    between_s = float(idle_s[(idle_s >= _pauses.PAUSE_S) & (idle_s < _pauses.LONG_PAUSE_S)].sum())
+    return min(_pauses.few_pauses_s(intervals.begin, intervals.end), between_s)
+
+
 def _at_once(found: Outstanding, calls: Timeline) -> int:
     """How many calls were often under way at once."""
     if calls.busy_s and calls.waited_s < (1 + OFTEN) * calls.busy_s:
@@ -331,7 +339,7 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
     """Add up by unit, with the round trip that calls show."""
     units = calls.units
     many = len(units.number)
-    client_s = added(calls.unit, calls.idle_s, many, calls.idle_s < PAUSE_S)
+    client_s = added(calls.unit, calls.idle_s, many, calls.idle_s < _pauses.PAUSE_S)
 
     def total(values: Floats, which: NDArray[np.bool_]) -> Floats:
         return added(calls.unit, values, many, which)

@@ -27,7 +27,13 @@ from pcapnfs.analyses.times.call_times import (
     persistence,
 )
 from pcapnfs.analyses.times.idle_time import IdleTime, added_up, divided
-from pcapnfs.analyses.times.long_pauses import long_enough, long_pauses_s
+from pcapnfs.analyses.times.long_pauses import (
+    LONG_PAUSE_S,
+    PAUSE_S,
+    few_pauses_s,
+    long_enough,
+    long_pauses_s,
+)
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.shown import round_trip_of, shown
 from pcapnfs.analyses.times.stable_calls import StableCalls, crowded, stable_calls
@@ -130,6 +136,8 @@ class ClientClock(Record):
     long_pauses_s: float = 0.0
     """Its pauses of 30 s or more between calls, together, if what lies between them is work
     (`long_pauses`), seconds."""
+    few_pauses_s: float = 0.0
+    """Its pauses of a second or more that are shorter, together, if they are few, likewise."""
     network_most_s: float | None = None
     """The network's part of the round trip at most, seconds, where TCP tells none; None where it
     does, or nothing tells, or the round trip is such a bound itself."""
@@ -169,11 +177,20 @@ class ClientClock(Record):
 
         0 where calls may have been under way that nobody saw.
         """
+        return self._not_known(self.long_pauses_s, LONG_PAUSE_S)
+
+    @property
+    def rest_s(self) -> float:
+        """The same of its shorter pauses, if they are few, seconds."""
+        return self._not_known(self.few_pauses_s, PAUSE_S)
+
+    def _not_known(self, pauses_s: float, least_s: float) -> float:
+        """What of pauses of so many seconds or more it is not known to have waited in, seconds."""
         if self.lacking or self.budget.untold:
             return 0.0
         idle = self.idle
         known_s = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
-        return long_enough(self.long_pauses_s - known_s)
+        return long_enough(pauses_s - known_s, least_s)
 
     @property
     def round_trip_calls(self) -> int:
@@ -446,6 +463,9 @@ def client_clocks(
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
                 long_pauses_s=long_pauses_s(
+                    calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
+                ),
+                few_pauses_s=few_pauses_s(
                     calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
                 ),
                 turns=float(booked.turns[place].sum()),

@@ -28,6 +28,7 @@ from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
 from pcapnfs.analyses.times.call_times import FROM_DISK
 from pcapnfs.analyses.times.clocked import Clocked, clocked
+from pcapnfs.analyses.times.long_pauses import PAUSE_S
 from pcapnfs.analyses.times.outstanding import KINDS, UNKNOWN, WAITING, outstanding
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS, of_pairs, undisturbed
 from pcapnfs.analyses.times.spent import Spent, spent
@@ -75,10 +76,6 @@ READS = columns.together(
 PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
 not counted. What mounts and unmounts (MOUNT, portmapper) is before and after the run."""
-
-PAUSE_S = 1.0
-"""A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
-that it takes for a call: it is counted once, not by call."""
 
 
 class Units(Record):

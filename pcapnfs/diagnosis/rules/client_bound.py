@@ -37,22 +37,17 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
 
 def _idle(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
     """Whose time it takes much of: the verdict's, with the long pauses that this leaves out."""
-    named = {found.about for found, _ in bound.each(material, "client")}
-    for found, cause in bound.of_each(material, "client"):
+    named = {found.about for found, _ in bound.each(material, "client", parts=bound.active)}
+    for found, cause in bound.of_each(material, "client", parts=bound.active):
         if not found.away_s:
             if found.about in named:
                 yield found, cause
             continue
-        whole_s = sum(each.time_s for each in _causes(found)) + found.away_s
+        whole_s = sum(each.time_s for each in bound.active(material, found)) + found.away_s
         idle_s = cause.time_s + found.away_s
         share = idle_s / whole_s if whole_s else None
         if found.about in named or (share or 0.0) >= LARGE_SHARE:
             yield found, Cause("client", idle_s, share)
-
-
-def _causes(found: Bottleneck) -> tuple[Cause, ...]:
-    """All parts of the time in which it was active."""
-    return found.verdict.active_causes if found.verdict is not None else ()
 
 
 def _late_s(material: Material, found: Bottleneck) -> float:
@@ -87,7 +82,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
         severity="note",
         title="Much of the time no call was under way: the client itself"
         + ("" if sure else " or the network"),
-        seen=_seen(found, cause),
+        seen=_seen(material, found, cause),
         why="Then the program computes, sleeps, waits for something else, or the client's kernel "
         "is busy. A faster server or network leaves that part as it is; fewer calls shorten it by "
         "what the client takes for each, which is in the costs of findings on such calls."
@@ -164,10 +159,10 @@ def _lost(material: Material, found: Bottleneck) -> bool:
     return any(not found.about or pair.client in found.about for pair in material.rdma_losses)
 
 
-def _seen(found: Bottleneck, cause: Cause) -> str:
-    whose = "the run" if not found.about else "that time" if found.away_s else bound.whose(found)
+def _seen(material: Material, found: Bottleneck, cause: Cause) -> str:
+    whose = "the run" if not found.about else "that time" if found.away_s else bound.ACTIVE
     idle = f"{units.duration(cause.time_s)}, {units.share(cause.share)} of {whose}"
-    beside = {part.cause: part.time_s for part in _causes(found)}
+    beside = {part.cause: part.time_s for part in bound.active(material, found)}
     if waited_s := beside.get("locks", 0.0):
         idle += f", without {units.duration(waited_s)} of waiting for locks"
     if found.about and found.away_s:

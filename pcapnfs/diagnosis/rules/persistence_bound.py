@@ -189,7 +189,7 @@ def _beside_pauses(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
     for found, cause in bound.of_each(material, "persistence"):
         if found.verdict is None or _slow(found) is None:
             continue
-        parts = found.verdict.active_causes
+        parts = bound.active(material, found)
         waited_s = sum(each.time_s for each in parts if each.cause != "client")
         if cause.time_s >= bound.SECOND_SHARE * waited_s and "unknown" not in found.verdict.named:
             yield found, cause
@@ -238,6 +238,7 @@ def _storage(
         advice = (*(SLOWED if some.while_ns else SCATTERED), *advice)
         if severity == "warning" and not named:
             severity = by_cost(material, claims, sure=False)
+    part = bound.much(material, found, cause.cause) if named else "A part of the time"
     pieces = _pieces(found)
     if pieces:
         instead = AT_ENDS if _at_ends(found) else AT_ONCE
@@ -246,10 +247,10 @@ def _storage(
         )
     yield Observed(
         severity="warning" if processor and severity == "problem" else severity,
-        title=_title(some, named=named),
+        title=_title(some, part),
         seen=f"{_took(found, some)} on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
-        f"{bound.whose(found)}, by that mean.{_kinds(found)}"
+        f"{bound.whose(material, found)}, by that mean.{_kinds(found)}"
         f"{pieces}{_operations(found)} {processor or _storage_like(found, queues=queues)}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
@@ -269,13 +270,12 @@ def _storage(
     )
 
 
-def _title(some: SlowStorage | None, *, named: bool) -> str:
-    """What is wrong."""
-    part = "Much of the time goes" if named else "A part of the time goes"
+def _title(some: SlowStorage | None, part: str) -> str:
+    """What is wrong, of a part of the time."""
     if some is None:
-        return f"{part} into the server's storage"
+        return f"{part} goes into the server's storage"
     slow = "was slow for a while" if some.while_ns else "was slow for some calls"
-    return f"{part} into the server's storage, which {slow}"
+    return f"{part} goes into the server's storage, which {slow}"
 
 
 def _took(found: Bottleneck, some: SlowStorage | None) -> str:

@@ -57,6 +57,9 @@ READING = 0.5
 NAMED = 4
 """Ports that are named; a finding is no list."""
 
+NOT_THE_NETWORK = ", most of it not on the network"
+"""What the title says of them otherwise."""
+
 COSTS = " Only the network's part counts as its cost."
 """What the cost beside the verdict's share is."""
 
@@ -190,22 +193,21 @@ def _network_s(found: Bottleneck) -> float:
 def _observed(material: Material, values: Values, found: Bottleneck, cause: Cause) -> Observed:
     """Its calls wait for round trips."""
     claims = tuple(Claim(row, seconds) for row, seconds in found.network_s if seconds > 0)
-    total = bound.active_s(material, found)
+    worked_s = bound.worked_s(material, found)
     network_s = _network_s(found)
     far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and (
-        network_s >= values[SHARE.name] * total
+        network_s >= values[SHARE.name] * worked_s
     )
     if found.network_rtt_s is None:
         # Whoever takes it, the server or the network: neither should.
         far = _usual_s(found) > values[NETWORK.name] and (cause.share or 0.0) >= values[SHARE.name]
     return Observed(
         severity=bound.severity(material, found, claims, large=far),
-        title="Much of the time goes into round trips"
-        if not claims or network_s >= MOSTLY * cause.time_s
-        else "Much of the time goes into round trips, most of it not on the network",
+        title=f"{bound.much(material, found, cause.cause)} goes into round trips"
+        + ("" if not claims or network_s >= MOSTLY * cause.time_s else NOT_THE_NETWORK),
         seen=f"{units.counted(found.calls, 'call')} at a round trip of "
         f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
-        f"{bound.whose(found)}."
+        f"{bound.whose(material, found)}."
         f"{_network(material, found)}{COSTS if claims else ''}",
         why=_MANY_WAIT if _many_at_once(material, found) else _EACH_WAITS,
         advice=_advice(material, values, found),
@@ -224,11 +226,12 @@ def _undivided(material: Material, values: Values, found: Bottleneck, cause: Cau
     """Its calls wait for the network or for the server's storage, and nothing tells for which."""
     return replace(
         _observed(material, values, found, cause),
-        title="Much of the time goes into the network or the server: nothing tells into which",
+        title=f"{bound.much(material, found, cause.cause)} goes into the network or the server: "
+        "nothing tells into which",
         seen=f"{units.counted(found.calls, 'call')} of {units.duration(found.rtt_s)} each or more: "
-        f"{units.share(cause.share)} of {bound.whose(found)}. Nearly all of them are such as may "
-        "wait for disks (READs, listings, stable ones), and neither a handshake nor a small call "
-        "shows what the network takes of that.",
+        f"{units.share(cause.share)} of {bound.whose(material, found)}. Nearly all of them are "
+        "such as may wait for disks (READs, listings, stable ones), and neither a handshake nor a "
+        "small call shows what the network takes of that.",
         why="A program that does one thing after the other waits for each call: for the way there "
         "and back, and for what the server takes, such as reading from its disks.",
         advice=(_WHICH, *_fewer(material, values, found)),

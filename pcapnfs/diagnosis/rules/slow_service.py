@@ -97,7 +97,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=warm.median_s >= values[WARM.name])
             if warm is not None
             else _severity(material, claims, worst, values, named=bool(named)),
-            title=_title(server, named, in_turn=queue is not None, slower=slower)
+            title=_title(material, server, named, in_turn=queue is not None, slower=slower)
             if warm is None
             else f"The server {server} is slow even for what it has in memory",
             seen="Median time at the server, without the network: "
@@ -205,7 +205,8 @@ def _large(material: Material, small_s: float) -> list[ServerTime]:
     """
     if not bound.names(material, "server"):
         return []
-    least_s = bound.SECOND_SHARE * sum(material.budget_rows().values())
+    aside_s = sum(bound.aside_s(material, found) for found in bound.alone(material))
+    least_s = bound.SECOND_SHARE * (sum(material.budget_rows().values()) - aside_s)
     return [
         each
         for each in material.server_times
@@ -303,12 +304,15 @@ def _may_queue(material: Material, server: str, values: Values) -> bool:
     return not found.small or 2 * found.small_overtook < found.small
 
 
-def _title(server: str, named: Sequence[ServerTime], *, in_turn: bool, slower: bool) -> str:
+def _title(
+    material: Material, server: str, named: Sequence[ServerTime], *, in_turn: bool, slower: bool
+) -> str:
     if in_turn:
         return f"The server {server} {ONE_BY_ONE}"
     if named:
         operations = wording.several([f"{each.op}s" for each in named])
-        return f"Much of the time goes into {operations} at the server {server}"
+        much = bound.much(material, material.bottleneck, "server")
+        return f"{much} goes into {operations} at the server {server}"
     if slower:
         return f"The server {server} is slow even where no stable storage is needed"
     return f"The server {server} answers later than it could"

@@ -54,10 +54,10 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     )
     return Observed(
         severity=bound.severity(material, found, claims, large=not held_down and stands is None),
-        title="Much of the time goes into moving the data",
+        title=f"{bound.much(material, found, cause.cause)} goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
-        f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
-        f"all{_told(rates)} while they moved." + (window or ""),
+        f"{units.share(cause.share)} of {bound.whose(material, found)}: "
+        f"{units.size(found.moved_bytes)} in all{_told(rates)} while they moved." + (window or ""),
         why=_WHY_LOSSY
         if lossy
         else _stood(stands)

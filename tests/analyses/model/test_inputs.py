@@ -12,6 +12,7 @@ from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.verdict import measured_verdict
 from pcapnfs.errors import UsageError
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.analyses.model.runs import FILES, TIMES, connection, inputs, objects, reading, run
@@ -385,7 +386,13 @@ def test_a_pause_that_a_program_may_make_is_in_each_forecast() -> None:
     told = meta(end_ns=START_NS + 100 * SECOND_NS)
     with trace_of(told, files=objects(), calls=_apart(29)) as trace:
         found = model(trace)
+        measured = measure(trace)
     assert found.away_s == 0
+    # Findings leave it out, unless something was waited for meanwhile.
+    assert measured.rest_s == pytest.approx(29, abs=0.01)
+    assert replace(measured, unreached_s=20.0).rest_s == pytest.approx(9, abs=0.01)
+    assert replace(measured, unreached_s=28.5).rest_s == 0
+    assert replace(measured, lacking=True).rest_s == 0
     assert found.pauses_s == pytest.approx(29, abs=0.01)
     assert found.forecast_s == pytest.approx(found.measured_s)
 

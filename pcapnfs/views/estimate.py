@@ -143,8 +143,29 @@ def _faster(model: Model, *changes: str) -> list[str]:
     """What these changes would bring, in a sentence; nothing where none of them is forecast."""
     shown = (each for each in forecasts.shown(model) if each.change in changes)
     faster = [each for each in shown if not _vague(each)]
-    cases = [f"{forecasts.change(each)} {_foretold(each, model)}" for each in faster]
-    return [f"Forecast: {'; '.join(cases)}."] if cases else []
+    told = {True: list[str](), False: list[str]()}
+    for each in faster:
+        one = f"{forecasts.change(each)} {_foretold(each, model)}"
+        told[each.change == "streams"].append(one)
+    streams, others = told[True], told[False]
+    if others:
+        others[-1] += _with_pauses(model, len(others))
+    return [f"Forecast: {'; '.join(others + streams)}."] if faster else []
+
+
+def _with_pauses(model: Model, cases: int) -> str:
+    """That pauses, in which perhaps nothing was run, are in these forecasts, where they are much.
+
+    Streams may share them.
+    """
+    if model.measured_s is None or model.pauses_s < PAUSES * model.measured_s:
+        return ""
+    each = "each " if cases > 1 else ""
+    return f", {each}with {units.duration(model.pauses_s)} of pauses of a second or more"
+
+
+PAUSES = 0.1
+"""Part of the run from which on its pauses are told beside forecasts."""
 
 
 NOTHING = 0.01

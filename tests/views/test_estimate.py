@@ -83,6 +83,14 @@ def test_that_calls_are_too_few_for_a_verdict_is_told() -> None:
     assert estimate.too_few(samples.model()) == ""
 
 
+@pytest.mark.parametrize(("pauses_s", "is_told"), [(1.5, False), (1.6, True)])
+def test_that_pauses_are_in_each_forecast_is_told(pauses_s: float, is_told: bool) -> None:
+    """A tenth of the 15.4 s of the run or more."""
+    lines = estimate.lines(replace(samples.model(), pauses_s=pauses_s))
+    (line,) = [line for line in lines if line.startswith("Forecast:")]
+    assert (", each with 1.60 s of pauses of a second or more; 8 parallel" in line) is is_told
+
+
 def test_that_long_pauses_are_in_no_figure_is_told() -> None:
     whole = samples.model()
     paused = replace(whole, away_s=3400.0)
@@ -408,7 +416,7 @@ def test_what_ranges_hold_is_told_where_there_are_any() -> None:
 def test_the_summary_tells_streams_by_their_range() -> None:
     (line,) = [line for line in estimate.lines(samples.model()) if line.startswith("Forecast:")]
     assert line.endswith("8 parallel streams 2.20 s to 12.7 s.")
-    assert "async export (risks data) 7.40 s; log device of 100 µs 7.72 s; " in line
+    assert "async export (risks data) 7.40 s; log device of 100 µs 7.72 s, " in line
 
 
 @pytest.mark.parametrize(("forecast_s", "is_told"), [(90.0, True), (150.0, True), (199.0, False)])

@@ -99,6 +99,27 @@ def test_answers_that_do_not_reach_the_client_captured_at_the_server(
         assert "in 7 segments more than once" in told.evidence
 
 
+@pytest.mark.parametrize("acknowledged", [False, True])
+def test_answers_of_which_only_the_end_reaches_the_client(
+    acknowledged: bool, tmp_path: Path
+) -> None:
+    """What fills whole packets is lost; or the capture lacks it, where the client has it."""
+    talk = answered()
+    talk.call(99, SILENCE_NS, *nfs3.read(HANDLE, 0, 3_000))
+    talk.ack("client", SILENCE_NS + 2 * MS).keepalive("client", SILENCE_NS + 10 * SECOND)
+    talk.skip("server", 2 * 1_448).send("server", SILENCE_NS + MS, bytes(236))
+    if acknowledged:
+        talk.ack("client", SILENCE_NS + 11 * SECOND)
+    told = all_found(talk.capture(), tmp_path)
+    assert ("capture_lossy" in told) is acknowledged
+    assert ("unanswered_calls" in told) is not acknowledged
+    if not acknowledged:
+        finding = told["unanswered_calls"]
+        assert finding.title == "The server's answers do not arrive"
+        assert "sent 2.83 KiB that never came here" in finding.evidence
+        assert "ping -M do" in finding.advice[0].action
+
+
 @pytest.mark.parametrize(
     ("size", "earlier", "drops"), [(8_000, 100, True), (8_000, 8_000, False), (100, 100, False)]
 )

@@ -33,7 +33,7 @@ READS = columns.of(
     operations="call position name new_name",
     files="file path",
     notes="reason frame call",
-    connections="transport client_port server_port missing_bytes",
+    connections="transport client_port server_port client_lost server_lost missing_bytes",
 )
 """The columns that the queries here read."""
 

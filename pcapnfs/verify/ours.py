@@ -21,7 +21,8 @@ READS = columns.of(
     "reply_first_frame reply_frame srt call_bytes reply_bytes transmissions status undecoded "
     "signature file directory",
     operations="call position opcode executed name offset cookie text",
-    connections="connection transport client_port server_port missing_bytes truncated_bytes "
+    connections="connection transport client_port server_port client_lost server_lost "
+    "missing_bytes truncated_bytes "
     "last_time retransmitted out_of_order",
     notes="reason frame xid",
 )
@@ -121,7 +122,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
         select connection, xid, program, version, procedure,
                call_first_frame, call_frame, call_time,
                reply_first_frame, reply_frame, srt, status, transmissions, undecoded,
-               coalesce(missing_bytes > 0, false),
+               coalesce(missing_bytes + client_lost + server_lost > 0, false),
                coalesce(retransmitted + out_of_order > 0, false),
                coalesce(transport = 'UDP' and truncated_bytes > 0
                         or (undecoded is not null or reply_frame is null)

@@ -212,7 +212,9 @@ def settings(trace: Trace) -> tuple[str, ...]:
 
 def _situation(trace: Trace) -> Situation:
     """What is known of the capture as a whole, without its orphans."""
-    gaps = trace.rows("select 1 from connections where missing_bytes > 0 limit 1")
+    gaps = trace.rows(
+        "select 1 from connections where missing_bytes + client_lost + server_lost > 0 limit 1"
+    )
     return Situation(
         truncated=any(file.truncated_packets for file in trace.meta.files),
         missing=bool(gaps),

@@ -130,8 +130,10 @@ pub struct SideCounts {
     pub out_of_order: u32,
     /// Segments that filled a hole and were sent for that.
     pub refilled: u32,
-    /// Bytes sent and acknowledged that are not in the capture.
+    /// Bytes that were sent and are not in the capture.
     pub missing_bytes: u64,
+    /// Those of them that the other side did not get either, once the connection was flushed.
+    pub unreceived_bytes: u32,
     /// Payload bytes past the snaplen.
     pub truncated_bytes: u64,
     /// The windows of 0 that it announced.
@@ -143,12 +145,26 @@ pub struct SideCounts {
     /// Bytes at the end of what it sent that the other side has not acknowledged, once the connection
     /// was flushed; `None` where either is not in the capture.
     pub unacknowledged: Option<u32>,
+    /// Since when it has acknowledged nothing more, where there are any.
+    pub unacknowledged_since: Option<i64>,
     /// Bytes at the end of what it sent that never came, nor did the other side acknowledge them, once
     /// the connection was flushed.
     pub lost_bytes: u32,
     /// Times that it sent nothing more until the other side acknowledged what it had sent, which that delayed,
     /// and then went on at once.
     pub ack_waits: u32,
+}
+
+impl SideCounts {
+    /// Bytes that were sent and are not in the capture, though the other side has them, or may have.
+    pub fn uncaptured_bytes(&self) -> u64 {
+        self.missing_bytes.saturating_sub(u64::from(self.unreceived_bytes))
+    }
+
+    /// Bytes that were sent and came neither to the capture point nor to the other side.
+    pub fn lost_on_the_way(&self) -> u64 {
+        u64::from(self.lost_bytes) + u64::from(self.unreceived_bytes)
+    }
 }
 
 /// By how many bits the windows of a side are shifted (RFC 7323 section 2.2).

@@ -49,6 +49,10 @@ pub(super) struct Direction {
     pub(super) filling: u32,
     /// Bytes that the other side acknowledged of this direction while nothing of it came.
     pub(super) unheard: u64,
+    /// Bytes of holes that were passed over while the other side had acknowledged nothing of them …
+    passed: u32,
+    /// … and up to where it had then: once it acknowledges more, it may have them.
+    passed_at: SeqNumber,
     /// What came once more, until the other side has said whether it had it before.
     pub(super) repeated: Repeated,
 }
@@ -148,8 +152,39 @@ impl Direction {
 
     /// Bytes at its end that were sent, as the sequence number of an empty segment shows, and never came.
     pub(super) fn lost_bytes(&self) -> u32 {
-        let ahead = self.lost.zip(self.assembler.next()).map_or(0, |(end, next)| end.ahead_of(next));
+        let ahead = self.lost.zip(self.assembler.next()).map_or(0, |(end, next)| {
+            // FIN counts as one more.
+            self.fin.filter(|fin| end.ahead_of(*fin) > 0).unwrap_or(end).ahead_of(next)
+        });
         u32::try_from(ahead.max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// Takes that a hole was passed over which begins at a number. One that is longer than any record is
+    /// none, but a damaged number.
+    pub(super) fn pass(&mut self, from: SeqNumber, length: usize) {
+        let Some(until) = self.acknowledged.filter(|until| until.ahead_of(from) <= 0) else { return };
+        let Some(length) = u32::try_from(length).ok().filter(|length| i64::from(*length) <= TAIL_LIMIT)
+        else {
+            return;
+        };
+        let before = if until == self.passed_at { self.passed } else { 0 };
+        (self.passed, self.passed_at) = (before.saturating_add(length), until);
+    }
+
+    /// Takes that a hole was none, and that so many bytes were not sent.
+    pub(super) fn unpass(&mut self, length: usize) {
+        self.passed = self.passed.saturating_sub(u32::try_from(length).unwrap_or(u32::MAX));
+    }
+
+    /// Bytes of holes that were passed over and that the other side has not acknowledged either: it
+    /// acknowledges nothing behind them, and a receiver does that as soon as it has them.
+    pub(super) fn unreceived_bytes(&self) -> u32 {
+        if self.acknowledged == Some(self.passed_at) { self.passed } else { 0 }
+    }
+
+    /// Since when the other side has acknowledged nothing more, where it has not acknowledged all.
+    pub(super) fn unacknowledged_since(&self) -> Option<i64> {
+        self.unacknowledged().filter(|bytes| *bytes > 0).map(|_| self.timer_ns)
     }
 
     /// Whether more may have been acknowledged than has come.

@@ -358,9 +358,12 @@ impl State {
         for side in [Side::Low, Side::High] {
             let direction = self.directions.of(side);
             let (unacknowledged, lost) = (direction.unacknowledged(), direction.lost_bytes());
+            let (since, unreceived) = (direction.unacknowledged_since(), direction.unreceived_bytes());
             let counts = self.connection.counts.of_mut(side);
             counts.unacknowledged = unacknowledged;
+            counts.unacknowledged_since = since;
             counts.lost_bytes = lost;
+            counts.unreceived_bytes = unreceived;
         }
     }
 
@@ -547,6 +550,7 @@ impl State {
         let direction = self.directions.of_mut(side);
         direction.under_way.forget();
         direction.misled |= too_soon > 0;
+        direction.unpass(too_soon);
         direction.filling = 0;
     }
 
@@ -645,8 +649,12 @@ impl State {
         if direction.assembler.forget_astray(direction.delivered) {
             return true;
         }
+        let from = direction.assembler.next();
         let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
         let Some((length, stamp)) = gap else { return false };
+        if let Some(from) = from {
+            direction.pass(from, length);
+        }
         if let Some(belated) = &mut self.connection.belated {
             belated.of_mut(side).forget();
         }

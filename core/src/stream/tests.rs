@@ -710,6 +710,59 @@ fn what_was_sent_and_never_came_is_told_by_the_number_of_an_ack() {
     assert_eq!(lost(&mut wire), [0, 4_096]);
     wire.send(600, 'S', ACK, 51, 201, 4_096);
     assert_eq!(lost(&mut wire), [0, 0]);
+    // FIN takes a number, and is no byte.
+    wire.send(700, 'C', FIN_ACK, 201, 4_147, 0);
+    wire.send(800, 'C', ACK, 202, 4_147, 0);
+    assert_eq!(lost(&mut wire), [0, 0]);
+}
+
+#[test]
+fn a_hole_that_nobody_acknowledged_was_lost_on_the_way() {
+    let told = |wire: &mut Wire| {
+        wire.connections.flush(|_, _, _, _| ());
+        let counts = &wire.connection().counts.high;
+        (counts.uncaptured_bytes(), counts.lost_on_the_way(), counts.unacknowledged_since)
+    };
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(240, 'S', ACK, 1, 101, 50);
+    wire.send(300, 'C', ACK, 101, 51, 100);
+    // What came of a reply of 1,500 bytes, and of the next one.
+    wire.send(540, 'S', ACK, 1_051, 201, 500);
+    wire.send(600, 'C', ACK, 201, 51, 0);
+    wire.send(840, 'S', ACK, 1_651, 201, 20);
+    wire.send(900, 'C', ACK, 201, 51, 100);
+    assert_eq!(told(&mut wire), (0, 1_100, Some(300 * US)));
+    assert_eq!(told(&mut wire), (0, 1_100, Some(300 * US)), "however often it is told");
+    wire.send(1_000, 'C', ACK, 301, 1_651, 0);
+    assert_eq!(told(&mut wire), (1_100, 0, Some(1_000 * US)), "the client has it");
+    wire.send(1_100, 'C', ACK, 301, 1_671, 0);
+    assert_eq!(told(&mut wire), (1_100, 0, None));
+}
+
+#[test]
+fn of_a_hole_that_nothing_tells_of_it_stays_open_who_lost_it() {
+    let told = |wire: &mut Wire| {
+        wire.connections.flush(|_, _, _, _| ());
+        let counts = &wire.connection().counts.high;
+        (counts.uncaptured_bytes(), counts.lost_on_the_way())
+    };
+    // The client is not in the capture, or had the beginning of what is missing.
+    for acknowledged in [None, Some(81)] {
+        let mut wire = Wire::default();
+        wire.send(0, 'S', ACK, 1, 101, 50);
+        if let Some(acknowledged) = acknowledged {
+            wire.send(100, 'C', ACK, 101, acknowledged, 0);
+        }
+        wire.send(240, 'S', ACK, 1_051, 101, 500);
+        assert_eq!(told(&mut wire), (1_000, 0), "{acknowledged:?}");
+    }
+    // Longer than any record: the number is damaged.
+    let mut wire = Wire::default();
+    wire.send(0, 'S', ACK, 1, 101, 50);
+    wire.send(100, 'C', ACK, 101, 51, 0);
+    wire.send(240, 'S', ACK, 51 + (1 << 21) + 1, 101, 500);
+    assert_eq!(told(&mut wire), ((1 << 21) + 1, 0));
 }
 
 #[test]

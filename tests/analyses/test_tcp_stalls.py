@@ -473,6 +473,29 @@ def test_what_both_send_again_to_the_end_was_not_delivered(
     assert found == told
 
 
+@pytest.mark.parametrize(
+    ("since_s", "resent", "told"),
+    [
+        (3, 5, 1),
+        (3, 4, 0),
+        # A call brings what the client had received when it was sent: 2.9 s may be one loss.
+        (2.9, 5, 0),
+        # It came after all had been acknowledged, and the capture ends in the next reply.
+        (-1, 50, 0),
+        (None, 5, 0),
+    ],
+)
+def test_who_calls_and_acknowledges_nothing_did_not_get_it(
+    since_s: float | None, resent: int, told: int
+) -> None:
+    # The last of the ten calls is sent after 100 ms.
+    called = START_NS + 100 * MILLISECOND
+    since = None if since_s is None else called - int(since_s * SECOND)
+    with asked(server_unacked=9_000, server_unacked_time=since, server_resent=resent) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.undelivered == told
+
+
 def test_udp_is_not_asked() -> None:
     with asked(transport="UDP") as trace:
         assert tcp_stalls(trace) == ()

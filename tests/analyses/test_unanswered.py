@@ -169,6 +169,35 @@ def test_what_the_server_sent_and_never_came() -> None:
     assert (pair.unreceived, pair.unreceived_bytes) == (0, 0)
 
 
+def test_an_answer_that_the_client_never_acknowledged_is_none() -> None:
+    calls = [
+        call(1, "GETATTR", 5, connection=1),
+        call(2, "READ", 1, connection=1),
+        call(400, "GETATTR", 1, connection=1),
+    ]
+    # The first was acknowledged after 16 ms, and nothing since; the READ was sent after 20 ms.
+    since = START_NS + 16 * MILLISECOND
+    deaf = connection(
+        1, 6_020, server_unacked=8_000, server_unacked_time=since, server_resent=7, client_unacked=0
+    )
+
+    def told(its: Row) -> list[Unanswered]:
+        with trace_of(calls=calls, connections=[its]) as trace:
+            return list(unanswered(trace))
+
+    (pair,) = told(deaf)
+    assert (pair.calls, pair.asked, pair.answered, pair.answered_later) == (2, 3, 1, 0)
+    assert (pair.undelivered, pair.undelivered_bytes) == (2, 8_000)
+    assert pair.longest_s == 6.0
+    # Until the client hangs up.
+    ended = START_NS + 5_020 * MILLISECOND
+    (pair,) = told({**deaf, "client_rst_time": ended})
+    assert (pair.longest_s, pair.given_up) == (5.0, 2)
+    # Then the answers were received, or the server does not send them again.
+    for received in ({"server_unacked": 0}, {"server_resent": 4}):
+        assert told({**deaf, **received}) == []
+
+
 def test_a_connection_whose_answers_are_lost_waits_until_the_capture_ends() -> None:
     """It is silent from the last ACK on: what the server sends again is lost as well."""
     silent = connection(1, 300, server_lost=14_480, client_unacked=0)

@@ -105,6 +105,12 @@ def test_what_never_reaches_the_client_is_told_first_of_all() -> None:
     assert "ping -M do" in seen.advice[0].action
     (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(deaf, undelivered=0),)))
     assert seen.title == "TCP had to send segments again"
+    # Another rule tells it; what else was lost is told here.
+    silent = replace(SILENT, client=deaf.client, server=deaf.server, undelivered=3)
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(deaf,), unanswered=(silent,)))
+    assert seen.title == "TCP had to send segments again"
+    alone = replace(deaf, client_resent=0, server_resent=110)
+    assert seen_by(RULE, nothing(tcp_stalls=(alone,), unanswered=(silent,))) == []
 
 
 def test_what_one_of_several_connections_lost_is_told_by_its_port() -> None:

@@ -105,6 +105,21 @@ def test_answers_that_are_lost_on_the_way() -> None:
     assert seen.title == "The server stopped answering"
 
 
+def test_answers_that_are_lost_behind_the_capture() -> None:
+    lost = replace(SILENT, undelivered=3, undelivered_bytes=11_636)
+    (seen,) = seen_by(RULE, nothing(unanswered=(lost,)))
+    assert seen.title == "The server's answers do not arrive"
+    assert seen.seen.endswith(
+        " The client never acknowledged 11.4 KiB that the server sent, and sent again and again. "
+        "Nothing was answered after that."
+    )
+    assert "on its way to the client" in seen.why
+    assert "ping -M do" in seen.advice[0].action
+    assert "Capture at the client" in seen.advice[1].action
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(lost, undelivered=2),)))
+    assert seen.title == "The server stopped answering"
+
+
 def test_who_ended_the_connection_is_told() -> None:
     ended = replace(SILENT, given_up=2, cut_short=1)
     (seen,) = seen_by(RULE, nothing(unanswered=(ended,)))

@@ -8,15 +8,17 @@ that was sent again, until the last packet of either side; one whose client then
 another connection to that port, before TCP was due to send again on the old one, until it began to:
 it had not given up meanwhile. Where the server acknowledged all that was sent on a connection that
 is still open, the last packet between the two counts, which shows that the capture went on; and
-where it sent what never came, as the sequence number of its last ACK says, the last packet of the
-capture: TCP sends that again for minutes. So it does where bytes came since that no record mark
-explains, which nobody can read. Over TCP what is not sent again was acknowledged, if its connection
-went on; over UDP only calls that were sent again count. Calls whose reply the capture may merely
-lack are left out: on connections of which packets were cut or are missing, or of which nothing that
-the server sent was captured though the client did not repeat itself; and where the capture lacks
-packets of client and server, all that were not sent again. It lacks some, too, where what a client
-sent was neither acknowledged nor sent again, though the connection was not ended and others went
-on: TCP is not silent then.
+where it sent what never came, as the sequence number of its last ACK says or a hole that the client
+never acknowledged, the last packet of the capture: TCP sends that again for minutes. So it does
+where bytes came since that no record mark explains, which nobody can read. A reply that the server
+sent, and went on sending again since the client never acknowledged it (undelivered.py), is none
+either: its call waits until a side ends the connection, or until the last packet of it. Over TCP
+what is not sent again was acknowledged, if its connection went on; over UDP only calls that were
+sent again count. Calls whose reply the capture may merely lack are left out: on connections of
+which packets were cut or are missing, or of which nothing that the server sent was captured though
+the client did not repeat itself; and where the capture lacks packets of client and server, all that
+were not sent again. It lacks some, too, where what a client sent was neither acknowledged nor sent
+again, though the connection was not ended and others went on: TCP is not silent then.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
+from pcapnfs.analyses.wire import undelivered
 from pcapnfs.analyses.wire.segments import FULL_BYTES
 from pcapnfs.analyses.wire.tcp_timeouts import SLOW_TIMEOUT_NS, TIMEOUT_NS
 
@@ -38,14 +41,17 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client server connection callback program op xid call_frame call_time call_bytes "
-    "reply_time srt transmissions file directory",
-    connections="connection transport client server server_port first_time last_time segment_size "
-    "client_resent server_segments server_acks syn_rtt missing_bytes truncated_bytes "
-    "sealed_bytes client_fin_time client_rst_time server_fin_time server_rst_time "
-    "client_unacked server_lost",
-    notes="reason connection xid time",
+READS = columns.together(
+    undelivered.READS,
+    columns.of(
+        calls="call client server connection callback program op xid call_frame call_time "
+        "call_bytes reply_time srt transmissions file directory",
+        connections="connection transport client server server_port first_time last_time "
+        "segment_size client_resent server_segments server_acks syn_rtt missing_bytes "
+        "truncated_bytes sealed_bytes client_fin_time client_rst_time server_fin_time "
+        "server_rst_time client_unacked server_lost",
+        notes="reason connection xid time",
+    ),
 )
 """The columns that this reads."""
 
@@ -55,7 +61,9 @@ lacks packets between the two; `large`: the call does not fit one segment; `last
 packet of its connection; `waited`: for how long, ns; `given_up`, `cut_short`: the client or the
 server ended the connection meanwhile; `at_once`: the server did, before the call had waited for
 long; `resent`: TCP segments that the client sent again since;
-`unreceived`: bytes that the server sent there since and that never came; `misframed`: bytes came
+`unreceived`: bytes that the server sent there since and that never came; `undelivered`: bytes that
+it sent there and that the client never acknowledged, though the server sent them again and again;
+`misframed`: bytes came
 there since that no record mark explains."""
 
 STRAY = "desynchronised"
@@ -82,8 +90,10 @@ def any_silent(trace: Trace) -> bool:
 def any_waited(trace: Trace) -> bool:
     """Whether any of them is on a connection of which the capture lacks nothing.
 
-    No other call was seen to wait.
+    No other call was seen to wait, but for those whose reply the client never got.
     """
+    if undelivered.any_undelivered(trace):
+        return True
     if not any_silent(trace):
         return False
     ((found,),) = trace.rows(_WAITED)
@@ -148,11 +158,13 @@ _WAITED = f"""
 # to many.
 _SILENT = rf"""
     create table {TABLE} as
-    with waiting as (
+    with deaf as ({undelivered.CONNECTIONS}),
+    waiting as (
         select call, client, server, connection, program, op, xid, call_frame, call_time,
-               call_bytes, transmissions, file, directory
-        from calls
-        where reply_time is null and not callback
+               call_bytes, transmissions, file, directory,
+               coalesce(server_unacked, 0) as undelivered
+        from calls left join deaf using (connection)
+        where (reply_time is null or reply_time >= server_unacked_time) and not callback
               and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')
     ),
     pairs as (select distinct client, server from waiting),
@@ -207,7 +219,9 @@ _SILENT = rf"""
     ),
     answers as (
         select connection, max(call_time) as latest
-        from calls where reply_time is not null and not callback group by connection
+        from calls left join deaf using (connection)
+        where reply_time < coalesce(server_unacked_time, reply_time + 1) and not callback
+        group by connection
     ),
     judged as (
         select waiting.*, transport, lossy, client_resent, server_lost,
@@ -223,7 +237,11 @@ _SILENT = rf"""
                coalesce(server_ended > call_time
                         and server_ended < coalesce(client_ended, server_ended + 1), false)
                    as cut_short,
-               case when transmissions > 1 then greatest(of_clients.ended, of_servers.ended)
+               case when undelivered > 0 and not overtaken
+                        then case when least(client_ended, server_ended) > call_time
+                                  then least(client_ended, server_ended)
+                                  else last_time end
+                    when transmissions > 1 then greatest(of_clients.ended, of_servers.ended)
                     when least(client_ended, server_ended) > call_time
                         then least(client_ended, server_ended)
                     when client_unacked = 0 and coalesce(client_ended, server_ended) is null
@@ -262,7 +280,8 @@ _SILENT = rf"""
                      and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0
            end as resent,
-           case when overtaken then 0 else server_lost end as unreceived, misframed
+           case when overtaken then 0 else server_lost end as unreceived,
+           case when overtaken then 0 else undelivered end as undelivered, misframed
     from judged anti join orphans using (connection, xid)
     where (waited >= greatest($wait, slowest) or (cut_short and transmissions = 1))
           and (transmissions > 1 or (transport = 'TCP' and not lossy))

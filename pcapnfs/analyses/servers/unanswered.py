@@ -93,6 +93,11 @@ class Unanswered(Record):
     before they were sent: the server does not go by the xid alone."""
     misframed: int = 0
     """Those on whose connections bytes came since that no record mark explains."""
+    undelivered: int = 0
+    """Those of them on whose connections the client never acknowledged what the server sent again
+    and again."""
+    undelivered_bytes: int = 0
+    """What that was, bytes."""
     as_large_answered: int = 0
     """Calls at least as long as the shortest of those without an answer that were answered."""
 
@@ -136,6 +141,8 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             same_xid=integer(row["same_xid"]),
             same_xid_answered=integer(row["same_xid_answered"]),
             misframed=integer(row["misframed"]),
+            undelivered=integer(row["undelivered"]),
+            undelivered_bytes=integer(row["undelivered_bytes"]),
             as_large_answered=integer(row["as_large_answered"]),
         )
         for row, of_row in zip(rows, told, strict=True)
@@ -152,22 +159,29 @@ _PAIRS = """
         group by client, server
     ),
     others as (
-        select client, server, count(*) as asked, count(reply_time) as answered,
-               count(*) filter (call_time > begun and reply_time <= ended
+        select client, server, count(*) as asked, count(replied) as answered,
+               count(*) filter (call_time > begun and replied <= ended
                                 and list_contains(programs, program)) as answered_later,
-               count(*) filter (call_time > begun and reply_time <= ended
+               count(*) filter (call_time > begun and replied <= ended
                                 and not list_contains(programs, program)) as answered_elsewhere,
-               count(*) filter (reply_time > ended) as answered_again,
-               count(*) filter (reply_time is not null and call_bytes >= shortest)
+               count(*) filter (replied > ended) as answered_again,
+               count(*) filter (replied is not null and call_bytes >= shortest)
                    as as_large_answered
-        from calls join first using (client, server)
-        where not callback group by client, server
+        from (
+                 select client, server, program, call_time, call_bytes,
+                        case when silent.call is null then reply_time end as replied
+                 from calls left join (select call from silent) as silent using (call)
+                 where not callback
+             )
+             join first using (client, server)
+        group by client, server
     ),
     of_connections as (
-        select client, server, sum(resent) as resent, sum(unreceived) as unreceived_bytes
+        select client, server, sum(resent) as resent, sum(unreceived) as unreceived_bytes,
+               sum(undelivered) as undelivered_bytes
         from (
             select client, server, connection, min(resent) as resent,
-                   max(unreceived) as unreceived
+                   max(unreceived) as unreceived, max(undelivered) as undelivered
             from silent group by all
         )
         group by client, server
@@ -210,6 +224,8 @@ _PAIRS = """
            count(*) filter (large) as large, any_value(of_connections.resent) as resent,
            count(*) filter (named.unreceived > 0) as unreceived,
            any_value(of_connections.unreceived_bytes) as unreceived_bytes,
+           count(*) filter (named.undelivered > 0) as undelivered,
+           any_value(of_connections.undelivered_bytes) as undelivered_bytes,
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
            count(*) filter (cut_short) as cut_short,
            count(*) filter (at_once) as ended_at_once,

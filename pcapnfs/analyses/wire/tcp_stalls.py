@@ -41,11 +41,11 @@ from pcapnfs.analyses.wire import (
     queued_replies,
     rdma_stalls,
     stood_still,
+    undelivered,
 )
 from pcapnfs.analyses.wire.full_windows import full_windows
-from pcapnfs.analyses.wire.tcp_timeouts import CUT_S, TIMEOUT_NS
+from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS
 from pcapnfs.record import Record
-from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -83,6 +83,7 @@ STALLED_READS = columns.together(
 
 READS = columns.together(
     STALLED_READS,
+    undelivered.READS,
     columns.of(
         connections="connection client_port first_time last_time client_segments server_segments "
         "out_of_order client_zero_window server_zero_window server_unacked window_scaling"
@@ -172,8 +173,8 @@ class TcpStalls(Record):
     frames: tuple[int, ...]
     """Example frames: of calls that stood still, the longest first."""
     undelivered: int = 0
-    """Connections that ended while both sides sent again and again: the server something that the
-    client never acknowledged, and the client what it had sent before (`UNDELIVERED`)."""
+    """Connections that ended while the server sent again and again what the client never
+    acknowledged, though it was there (undelivered.py)."""
     undelivered_bytes: int = 0
     """What the server had sent last on them, and the client did not acknowledge, bytes."""
     undelivered_resent: int = 0
@@ -372,27 +373,8 @@ def _stalls(
     return times, frames, longest
 
 
-UNDELIVERED = (5, 2)
-"""Segments sent again by the server and by the client at least, on a connection at whose end the
-client had not acknowledged what the server sent last: one side alone may be gone. The last answer
-must have come `CUT_S` before that end, which no five retransmissions of one segment take less than:
-a capture may end just as any path loses a segment."""
-
 _PAIRS = f"""
-    with suspect as (
-        select connection, last_time
-        from connections
-        where transport = 'TCP' and server_unacked > 0 and server_resent >= {UNDELIVERED[0]}
-              and client_resent >= {UNDELIVERED[1]}
-    ),
-    silent as (
-        select connection, true as undelivered
-        from suspect left join (
-                 select connection, max(reply_time) as answered
-                 from calls semi join suspect using (connection) group by connection
-             ) using (connection)
-        where answered is null or last_time - answered >= {round(CUT_S * NANOSECONDS)}
-    ),
+    with silent as (select connection, true as undelivered from ({undelivered.CONNECTIONS})),
     its as (
         select * exclude (undelivered), coalesce(undelivered, false) as undelivered
         from connections left join silent using (connection) where transport = 'TCP'

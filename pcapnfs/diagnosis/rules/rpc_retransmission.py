@@ -51,9 +51,10 @@ TOPIC = "calls sent again"
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.resent_calls:
-        # `unanswered_calls` speaks of those that no transmission got an answer to.
+        # `unanswered_calls` speaks of those that no transmission got an answer to, and of those
+        # whose answers the client never got.
         vain = sum(
-            min(each.repeated, each.calls)
+            min(each.repeated, each.calls) + (pair.lost if each.undelivered else 0)
             for each in material.unanswered
             if (each.client, each.server) == (pair.client, pair.server)
         )

@@ -66,6 +66,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             if (each.client, each.server) == (pair.client, pair.server)
         ]
         vain = _vain(material, pair)
+        if undelivered := _told_as_unanswered(material, pair):
+            vain += pair.undelivered_resent
         lost = max(pair.lost - vain, 0)
         cut = pair.longest_s >= values[CUT.name] and lost >= _tries(pair.longest_s)
         few = lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments
@@ -78,12 +80,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         if few:
             by_its_cost = "warning" if by_its_cost == "problem" else "note"
-        case = _case(pair, cut=cut, held=bool(held))
+        case = _case(pair, cut=cut, held=bool(held), told=undelivered)
         seen = pair.client_resent + pair.server_resent > 0
         sure = seen and lost >= 10 * values[LEAST.name] and case in ("undelivered", "lost")
         grave = cut or lost >= values[GRAVE.name] * pair.segments
         yield Observed(
-            severity=_severity(pair, by_its_cost, grave=grave),
+            severity=_severity(case, by_its_cost, grave=grave),
             at_most=by_its_cost if few else "problem",
             title=_TITLES[case],
             seen=_seen(pair, vain, held, cut=cut),
@@ -99,8 +101,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
-def _severity(pair: TcpStalls, by_its_cost: Severity, *, grave: bool) -> Severity:
-    if pair.undelivered:
+def _severity(case: Case, by_its_cost: Severity, *, grave: bool) -> Severity:
+    if case == "undelivered":
         return "problem"
     return "warning" if by_its_cost == "note" and grave else by_its_cost
 
@@ -157,7 +159,7 @@ def _advice(
 
 
 _WHY_UNDELIVERED = (
-    "The client was there: it sent its calls again. It never acknowledged the answers, of which "
+    "The client was there: it went on sending. It never acknowledged the answers, of which "
     "the server sent the first part over and over: the path, or a firewall on it, drops them. "
     "Programs on the mount wait for them, though the server answered at once: what it says here of "
     "service times, and of the client's own time, does not hold for these calls."
@@ -205,9 +207,16 @@ _RUN = (
 )
 
 
-def _case(pair: TcpStalls, *, cut: bool, held: bool) -> Case:
-    """Which case it is; `held`: lost segments hold a transfer down."""
-    if pair.undelivered:
+def _case(pair: TcpStalls, *, cut: bool, held: bool, told: bool) -> Case:
+    """Which case it is.
+
+    Args:
+        pair: What TCP lost between a client and a server.
+        cut: The path let nothing through for a while.
+        held: Lost segments hold a transfer down.
+        told: Another rule tells what was not delivered.
+    """
+    if pair.undelivered and not told:
         return "undelivered"
     if cut:
         return "cut"
@@ -296,6 +305,14 @@ def _vain(material: Material, pair: TcpStalls) -> int:
     )
     return min(max(silent, TRIES if broken else 0), pair.client_resent) + min(
         TRIES if deaf else 0, pair.server_resent
+    )
+
+
+def _told_as_unanswered(material: Material, pair: TcpStalls) -> bool:
+    """Whether `unanswered_calls` tells that what the server sent did not reach the client."""
+    ends = pair.client, pair.server
+    return any(
+        each.undelivered > 0 and (each.client, each.server) == ends for each in material.unanswered
     )
 
 

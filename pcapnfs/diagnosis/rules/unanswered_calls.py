@@ -89,6 +89,11 @@ def _seen(pair: Unanswered) -> str:
             f"{units.size(pair.unreceived_bytes)} that never came here, as its sequence numbers "
             "say."
         )
+    elif _undelivered(pair):
+        text += (
+            f" The client never acknowledged {units.size(pair.undelivered_bytes)} that the server "
+            "sent, and sent again and again."
+        )
     if pair.misframed:
         text += (
             f" After {_of_them(pair.misframed, pair.calls)} came bytes that no record mark "
@@ -132,8 +137,8 @@ def _explanation(pair: Unanswered, *, cut_off: bool) -> Explanation:
         return _NUMBERED
     if pair.datagrams:
         return _over_udp(pair, asked)
-    if _unreceived(pair):
-        return _ANSWERS_LOST
+    if _unreceived(pair) or _undelivered(pair):
+        return _ANSWERS_LOST if _unreceived(pair) else _ANSWERS_LOST_BEHIND
     if (pair.answered_later or pair.answered_elsewhere) and asked != "files":
         return _service_busy(asked)
     if pair.answered_later:
@@ -288,6 +293,11 @@ def _unreceived(pair: Unanswered) -> bool:
     return pair.unreceived == pair.calls
 
 
+def _undelivered(pair: Unanswered) -> bool:
+    """Whether what the server sent there was lost behind the capture, on its way to the client."""
+    return pair.undelivered == pair.calls
+
+
 def _large(pair: Unanswered) -> bool:
     """Whether their size tells them from what was answered: what is as long never was."""
     return pair.large == pair.calls and not pair.as_large_answered
@@ -329,6 +339,22 @@ _ANSWERS_LOST = Explanation(
             "Capture at the server at the same time: what leaves it and does not arrive is "
             "lost on the way. Look at firewalls and tunnels that keep track of "
             "connections, and at links and switches."
+        ),
+    ),
+)
+
+_ANSWERS_LOST_BEHIND = Explanation(
+    title=_ANSWERS_LOST.title,
+    why="The server got the calls and answered. What it sent came by here, and was lost on its way "
+    "to the client, again and again, though the client was there: it went on sending. What is "
+    "large does not come through, or nothing does: the path or a firewall on it drops it. Answers "
+    "that the server sent meanwhile are not taken for any, however soon they came.",
+    advice=(
+        MTU_OF_ANSWERS,
+        Advice(
+            "Capture at the client at the same time: what does not come there is lost on the way. "
+            "Look at what is between them and has a smaller MTU: tunnels, VPNs, overlays, a switch "
+            "port without jumbo frames; then at firewalls, links and switches."
         ),
     ),
 )

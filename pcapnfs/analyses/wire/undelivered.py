@@ -1,0 +1,62 @@
+"""Connections at whose end the client had not acknowledged what the server sent again and again.
+
+Takes a trace; gives SQL for them, with what the server had sent last and since when the client had
+acknowledged nothing more. That it was sent again shows that it left the server; the client was
+there, since it sent again what it had sent before, or made other calls meanwhile, which would have
+acknowledged it: so it was lost on its way to the client, as large packets are where the path takes
+only smaller ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
+from pcapnfs.units import NANOSECONDS
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="connection callback call_time reply_time",
+    connections="connection transport last_time client_resent server_resent server_unacked "
+    "server_unacked_time",
+)
+"""The columns that the query reads."""
+
+RESENT = (5, 2)
+"""Segments sent again by the server at least; and by the client, where it made no other call: one
+side alone may be gone."""
+
+CUT_NS = round(CUT_S * NANOSECONDS)
+"""For how long it must last, which no five retransmissions of one segment take less than: a capture
+may end just as any path loses a segment."""
+
+_SUSPECT = f"""
+    select connection, last_time, client_resent, server_unacked, server_unacked_time
+    from connections
+    where transport = 'TCP' and server_unacked > 0 and server_resent >= {RESENT[0]}
+"""
+
+CONNECTIONS = f"""
+    with suspect as ({_SUSPECT})
+    select connection, server_unacked, server_unacked_time
+    from suspect left join (
+             select connection, max(call_time) as asked, max(reply_time) as answered
+             from calls semi join suspect using (connection)
+             where not callback group by connection
+         ) using (connection)
+    where asked - server_unacked_time >= {CUT_NS}
+          or client_resent >= {RESENT[1]}
+             and (answered is null or last_time - answered >= {CUT_NS})
+"""
+"""SQL: their numbers, and both columns of the table connections."""
+
+
+@once
+def any_undelivered(trace: Trace) -> bool:
+    """Whether there is any."""
+    ((found,),) = trace.rows(f"select exists ({CONNECTIONS})")
+    return bool(found)

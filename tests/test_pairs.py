@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -199,6 +199,47 @@ def test_a_call_sent_again_on_a_new_connection_is_the_same(tmp_path: Path) -> No
     new.call(1, T + 11 * S, *nfs3.access(FH)).reply(1, T + 11 * S + MS, OK)
     path = (old.capture() + new.capture()).write(tmp_path / "again.pcap")
     assert rows(path, "SELECT xid, transmissions, srt FROM calls") == [(1, 2, 10 * S + MS)]
+
+
+def _asked_twice(talk: Conversation, again_ns: int, answered_ns: int) -> Conversation:
+    """An ACCESS that was sent again, and the times of that and of its answer after it began."""
+    talk.call(1, T + S, *nfs3.access(FH))
+    return talk.call(1, T + S + again_ns, *nfs3.access(FH)).reply(1, T + S + answered_ns, OK)
+
+
+@pytest.mark.parametrize(
+    ("transport", "answered_ns", "lost", "first_arrived"),
+    [
+        pytest.param("tcp", 149 * MS, False, True, id="server slower than timer"),
+        pytest.param("tcp", 60 * S - MS, False, True, id="just within timeo"),
+        pytest.param("tcp", 60 * S + MS, False, False, id="maybe dropped by the server"),
+        pytest.param("tcp", 149 * MS, True, False, id="segment sent again"),
+        pytest.param("udp", 149 * MS, False, False, id="no TCP"),
+    ],
+)
+def test_whether_what_was_answered_is_the_first_of_several_transmissions(
+    transport: Literal["tcp", "udp"],
+    answered_ns: int,
+    lost: bool,
+    first_arrived: bool,
+    tmp_path: Path,
+) -> None:
+    talk = _asked_twice(Conversation(transport=transport), 100 * MS, answered_ns)
+    if lost:
+        again = Conversation(transport=transport).call(1, T + S + 120 * MS, *nfs3.access(FH))
+        talk.frames += again.frames
+    path = talk.capture().write(tmp_path / "again.pcap")
+    asked = "SELECT transmissions, srt, first_arrived FROM calls"
+    assert rows(path, asked) == [(2, answered_ns, first_arrived)]
+
+
+def test_what_was_answered_on_a_new_connection_may_be_any_transmission(tmp_path: Path) -> None:
+    old, new = _two_connections()
+    old.call(1, T + S, *nfs3.access(FH)).call(2, T + S, *nfs3.access(FH)).reply(2, T + 2 * S, OK)
+    new.call(1, T + 11 * S, *nfs3.access(FH)).reply(1, T + 11 * S + MS, OK)
+    path = (old.capture() + new.capture()).write(tmp_path / "moved.pcap")
+    asked = "SELECT xid, transmissions, first_arrived FROM calls ORDER BY xid"
+    assert rows(path, asked) == [(1, 2, False), (2, 1, True)]
 
 
 def test_a_reply_on_the_old_connection_answers_a_call_sent_again_on_the_new(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ WRITES = {"op": "WRITE", "call_bytes": 8300}
         ({"op": "REMOVE", "on": 3}, None),
         ({"op": "COMMIT"}, None),
         ({"op": "COPY"}, None),
-        ({"transmissions": 2}, None),
+        ({"first_arrived": False}, None),
         ({"stability": "unknown"}, None),
     ],
 )

@@ -94,7 +94,7 @@ def test_servers_that_are_quick_are_not_asked_about() -> None:
 
 def test_what_was_sent_again_says_nothing() -> None:
     calls = reads(threads=1)
-    calls[5] = {**calls[5], "transmissions": 2}
+    calls[5] = {**calls[5], "first_arrived": False}
     with trace_of(calls=calls) as trace:
         (found,) = in_turn(trace, server_times(trace))
     assert found.behind == 238

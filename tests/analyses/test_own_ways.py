@@ -83,7 +83,7 @@ UNTOLD = {"syn_rtt": None, "server_acks": 0, "server_ack_min": None, "server_ack
         # READs, and stable calls, may wait for a disk.
         ([10.0], {"op": "READ", "stability": "read"}, []),
         ([10.0], {"stability": "stable"}, []),
-        ([10.0], {"transmissions": 2}, []),
+        ([10.0], {"first_arrived": False}, []),
     ],
 )
 def test_without_handshake_and_acks_small_calls_tell_it(

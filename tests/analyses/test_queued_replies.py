@@ -75,7 +75,7 @@ def test_what_waits_for_no_reply(second: Times) -> None:
 
 
 @pytest.mark.parametrize(
-    "columns", [{"connection": 2}, {"callback": True}, {"transmissions": 2}, {"connection": 0}]
+    "columns", [{"connection": 2}, {"callback": True}, {"first_arrived": False}, {"connection": 0}]
 )
 def test_what_is_sent_elsewhere_or_again_is_left_out(columns: dict[str, object]) -> None:
     assert queued(AHEAD[0], read(2, (10, 91, 171), **columns)) == []

@@ -368,7 +368,7 @@ ASKED_ELSEWHERE = {
     *(
         (question, "calls", column)
         for question in ("round_trip", "cut_off")
-        for column in ("op", "transmissions")
+        for column in ("op", "first_arrived")
     ),
     ("own_ways", "calls", "call"),
     # Who goes on first: where calls at once stay at a number.

@@ -54,6 +54,18 @@ def test_lost_slow_and_moved_calls_are_told_apart() -> None:
     assert pair.frames == (11, 13, 15, 17, 40)
 
 
+@pytest.mark.parametrize(("first_arrived", "claimed"), [(False, {"unstable": 0.148}), (True, {})])
+def test_what_the_server_took_is_not_claimed_for_sending_again(
+    first_arrived: bool, claimed: dict[str, float]
+) -> None:
+    """Where nothing was lost, it would have taken that without it as well."""
+    again = call(10, "GETATTR", 150, transmissions=2, first_arrived=first_arrived)
+    calls = [*(call(number, "GETATTR", 2) for number in range(1, 6)), again]
+    with trace_of(calls=calls, connections=[tcp(0)]) as trace:
+        (pair,) = resent_calls(trace)
+    assert pair.time_s == pytest.approx(claimed)
+
+
 @pytest.mark.parametrize(("before", "idle_s"), [(100, 9.0), (900, 0.998), (999, 0.008)])
 def test_what_was_idle_before_its_connection_broke(before: int, idle_s: float) -> None:
     """Calls at once are one break; the least of several counts."""

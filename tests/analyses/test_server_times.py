@@ -56,6 +56,18 @@ def test_the_file_that_most_of_the_time_of_data_went_into_is_told(took_ms: float
     assert found["READ"].most_share == pytest.approx(0.6 if slow else 0.0)
 
 
+@pytest.mark.parametrize(("first_arrived", "number"), [(True, 1), (False, 0)])
+def test_what_a_client_did_not_wait_for_took_the_server_as_long_as_anything_else(
+    first_arrived: bool, number: int
+) -> None:
+    """Where nothing was lost, that a call was sent again is its timer's fault."""
+    again = {"transmissions": 3, "first_arrived": first_arrived}
+    calls = [call(10 * each, "READ", 300, stability="read", **again) for each in range(1, 4)]
+    with trace_of(calls=calls, connections=[NEAR]) as trace:
+        found = server_times(trace)
+    assert [(each.op, each.calls) for each in found] == [("READ", 3)] * number
+
+
 def test_a_lookup_that_found_nothing_did_not_fail() -> None:
     calls = [call(1, "LOOKUP", 8, status=2), call(2, "GETATTR", 8, status=2)]
     with trace_of(calls=calls, connections=[NEAR]) as trace:

@@ -86,10 +86,16 @@ def test_those_of_several_clients_are_of_one_server() -> None:
     assert sum(told.time_s.values()) == pytest.approx(4.5, abs=0.01)
 
 
+def test_a_call_that_the_client_did_not_wait_for_stood_still() -> None:
+    again = {"transmissions": 2, "first_arrived": True}
+    (told,) = found(hung(100, "CREATE", 3002, stability="stable", **again))
+    assert told.longest_s == 3.002
+
+
 @pytest.mark.parametrize(
     "columns",
     [
-        pytest.param({"transmissions": 2}, id="sent again"),
+        pytest.param({"first_arrived": False}, id="sent again"),
         pytest.param({"status_name": "NFS3ERR_JUKEBOX"}, id="the server was not ready"),
         pytest.param({"program": 100005}, id="of mounting"),
         pytest.param({"server": "10.0.0.9"}, id="of another server"),

@@ -275,6 +275,7 @@ impl Messages {
             number = header.procedure.to_string();
             &number
         };
+        let resent = connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns);
         self.tables.append(&Exchange {
             call,
             machine: &parties.machine,
@@ -285,7 +286,8 @@ impl Messages {
             request,
             header: &header,
             reply,
-            resent: connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns),
+            first_arrived: request.first_arrived(reply.map(|reply| reply.last.time_ns), resent),
+            resent,
             resent_before_ns: connection.and_then(|known| known.resent_before(request.message.first.time_ns)),
             unreceived_ns: connection.and_then(|known| {
                 let end = SeqNumber(request.end?.get());

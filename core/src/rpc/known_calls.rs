@@ -25,6 +25,11 @@ pub(super) const GENERATION_WORDS: usize = 1 << 10;
 /// Words for calls that have waited for long: eight bits for each, when there are as many as may be.
 const WAITING_WORDS: usize = 1 << 13;
 
+/// What clients wait for a reply over TCP before they send the call again, unless they were told otherwise
+/// (timeo in nfs(5)). One that took so long need not have been too slow: a server that dropped the call only
+/// answers when it comes again.
+const TIMEO_NS: i64 = 60_000_000_000;
+
 /// Which messages belong together: connection, the side that called, and xid. NFSv4.1 calls go both ways
 /// on one connection, with xids of their own.
 ///
@@ -78,6 +83,14 @@ pub struct Request {
 }
 
 impl Request {
+    /// Whether a reply answers the first transmission, where `resent` says whether a TCP segment was sent again
+    /// on the connection meanwhile: the call was sent once, or so soon that the client did not wait for a server
+    /// which had it.
+    pub fn first_arrived(&self, replied_ns: Option<i64>, resent: bool) -> bool {
+        let in_time = |replied_ns: i64| replied_ns.saturating_sub(self.message.last.time_ns) < TIMEO_NS;
+        self.transmissions == 1 || self.end.is_some() && !resent && replied_ns.is_some_and(in_time)
+    }
+
     /// Reads from all of it but the bytes of its message.
     #[inline]
     pub fn fetch(&self) {

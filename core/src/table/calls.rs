@@ -55,6 +55,7 @@ impl Tables {
             call_bytes: message.record().length as u32,
             reply_bytes: exchange.reply.map(|reply| reply.length as u32),
             transmissions: exchange.request.transmissions,
+            first_arrived: exchange.first_arrived,
             tcp_resent: exchange.resent,
             resent_before_time: exchange.resent_before_ns,
             unreceived_time: exchange.unreceived_ns,

@@ -72,6 +72,8 @@ pub struct Exchange<'a> {
     pub machine: &'a Word,
     /// The reply as it was carried.
     pub reply: Option<&'a Record<'a>>,
+    /// The reply answers the first transmission, as far as is known.
+    pub first_arrived: bool,
     /// A segment was sent again on the connection meanwhile.
     pub resent: bool,
     /// When one was sent again before the call began, as far as it is known.

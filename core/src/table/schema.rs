@@ -288,6 +288,7 @@ table! { CALLS CallsBatch "calls" "An RPC call with its reply. A call that was s
         call_bytes       U32  false "bytes" "Length of the call's RPC message, without record marks."
         reply_bytes      U32  seldom "bytes" "Length of the reply's RPC message, without record marks."
         transmissions    U32  false ""      "How often the call was sent before its reply was complete: 1, or more for a retransmitted call."
+        first_arrived    Bool false ""      "srt is what the answer took: the call was sent once, or again on the same TCP connection, where no segment was sent again meanwhile, and was answered before timeo's default of 60 s (nfs(5)): the client's timer was shorter than the server took. False where the first transmission, or its reply, may have been lost or dropped."
         tcp_resent       Bool false ""      "Either side sent a TCP segment again on the connection of the reply between the call's first byte and the reply's last; it need not be one of theirs."
         resent_before_time I64 true "ns"    "When either side last sent a TCP segment again on that connection before the call's first byte, nanoseconds since 1970 UTC; NULL where none was, or two were since."
         unreceived_time  I64  true  "ns"    "When the other side last acknowledged less than all of the call, after call_time: not all of it had arrived when that was sent, whatever the receiver delays. Nanoseconds since 1970 UTC; NULL where the first acknowledgement took it all in, and where not known."

@@ -35,7 +35,7 @@ READS = columns.together(
     server_times.TIMED_READS,
     shares.READS,
     _network_path.READS,
-    columns.of(calls="call mount callback op call_time reply_time srt transmissions"),
+    columns.of(calls="call mount callback op call_time reply_time srt first_arrived"),
 )
 """The columns that the queries here read."""
 
@@ -84,7 +84,7 @@ def any_cut(cursor: duckdb.DuckDBPyConnection) -> bool:
     return found is not None
 
 
-_MOVED = f"{among('op', MOVING)} and srt is not null and transmissions = 1"
+_MOVED = f"{among('op', MOVING)} and srt is not null and first_arrived"
 
 _NOTHING = f"""
     create temp table {TABLE} as
@@ -100,7 +100,7 @@ _AHEAD = f"""
     moved as (select distinct call, file, reading from moves where what <> {moves.COMMIT}),
     asked as (
         select call, mount, callback, call_time, reply_time,
-               if(transmissions > 1, 0, share) as share
+               if(first_arrived, share, 0) as share
         from calls join shares using (call)
         where {
     joined.condition(f"not callback and reply_time is not null and {among('op', MOVING)}", "share")

@@ -38,7 +38,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount callback op call_frame call_first_time call_time "
-        "reply_first_time reply_time srt transmissions",
+        "reply_first_time reply_time srt first_arrived",
     ),
 )
 """The columns that the queries here read."""
@@ -118,11 +118,11 @@ _ROWS = f"""
     queues as ({{queues}}),
     asked as (
         select call, mount, callback, call_first_time, call_time, reply_first_time, reply_time,
-               call_frame, srt, transmissions, {among("op", MOVING)} as main
+               call_frame, srt, first_arrived, {among("op", MOVING)} as main
         from calls where of_stretch(call)
     )
     select mount, file, what, call, position, call_time, reply_time, call_frame, start, requested,
-           "count", size, srt, if(transmissions > 1, 0, share) as share, pause,
+           "count", size, srt, if(first_arrived, share, 0) as share, pause,
            coalesce(least(greatest(reply_first_time - call_time - coalesce(queued, 0), 0)
                           / greatest(reply_time - call_first_time, 1), 1), 1)::double as waiting,
            stable, sync, unstable, done, main

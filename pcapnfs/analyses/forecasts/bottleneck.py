@@ -51,7 +51,7 @@ READS = columns.together(
     traffic.READS,
     written_back.READS,
     columns.of(
-        calls="call op mount callback call_frame srt stability status_name transmissions program"
+        calls="call op mount callback call_frame srt stability status_name first_arrived program"
     ),
 )
 """The columns that the queries here read."""
@@ -379,7 +379,7 @@ def _rows(
             from ({still}) group by call
         ),
         timed as (
-            select stability, transmissions = 1 as once, share,
+            select stability, first_arrived as once, share,
                    greatest(share - coalesce(stall, 0), 0) as rest,
                    greatest(srt + coalesce(added, 0) - coalesce(inside, 0), 1) as took
             from calls join shares using (call) left join added using (mount)
@@ -409,7 +409,7 @@ def _rows(
     return parts
 
 
-_ONCE = "srt is not null and transmissions = 1"
+_ONCE = "srt is not null and first_arrived"
 """Answered and sent once, in SQL: fit for an example."""
 
 _SHOWS = {

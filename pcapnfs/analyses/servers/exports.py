@@ -45,7 +45,7 @@ READS = columns.together(
     shares.READS,
     stored_calls.READS,
     columns.of(
-        calls="call client op stability call_frame call_time reply_time srt transmissions",
+        calls="call client op stability call_frame call_time reply_time srt first_arrived",
         files="file server export",
     ),
 )
@@ -236,12 +236,12 @@ _BY_FILE = """
 """
 
 _SHOWS = f"""
-    srt is not null and transmissions = 1 and stability = 'unstable'
+    srt is not null and first_arrived and stability = 'unstable'
     and {among("op", SMALL_OPERATIONS)}
 """
 """Whether a call shows the round trip."""
 
-_PROVES = "srt is not null and transmissions = 1 and stability = 'stable'"
+_PROVES = "srt is not null and first_arrived and stability = 'stable'"
 """Whether a call shows what storage takes."""
 
 _TOTALS = f"""

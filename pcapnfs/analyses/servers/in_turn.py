@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call server callback file directory op call_time reply_time transmissions"
+    calls="call server callback file directory op call_time reply_time first_arrived"
 )
 """The columns that the query here reads."""
 
@@ -117,7 +117,7 @@ _QUERY = f"""
     )
 }
         from calls
-        where not callback and reply_time is not null and transmissions = 1
+        where not callback and reply_time is not null and first_arrived
             and server in (select {given.rows("servers", "varchar")})
         window came as (partition by server order by call_time, call)
     ),

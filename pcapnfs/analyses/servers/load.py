@@ -53,7 +53,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount callback op stability call_frame call_first_time reply_time srt "
-        "transmissions status"
+        "first_arrived status"
     ),
 )
 """The columns that the queries here read."""
@@ -158,7 +158,7 @@ def _grows(bands: Sequence[tuple[Band, list[int]]]) -> bool:
 
 _SMALL = f"""
     reply_time is not null and stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
-    and transmissions = 1 and coalesce(status = 0, false)
+    and first_arrived and coalesce(status = 0, false)
 """
 
 

@@ -44,7 +44,7 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
-        "call_time reply_time transmissions file directory call_bytes reply_bytes"
+        "call_time reply_time first_arrived file directory call_bytes reply_bytes"
     ),
 )
 """The columns that the queries here read, but for `stood_by_client`."""
@@ -267,7 +267,7 @@ def _asked(servers: str) -> str:
         select call, client, server, connection, op, call_frame, call_first_time, call_time,
                reply_time, file, directory,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
-                   and transmissions = 1 as small,
+                   and first_arrived as small,
                call_bytes::bigint + coalesce(reply_bytes, 0) > $much as much
         from calls
         where not callback and reply_time is not null and {servers}

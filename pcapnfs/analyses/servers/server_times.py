@@ -46,7 +46,7 @@ TIMED_READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call connection mount server op stability call_frame call_time unreceived_time "
-        "reply_first_time srt transmissions",
+        "reply_first_time srt first_arrived",
     ),
 )
 """The columns that `timed` reads."""
@@ -112,7 +112,7 @@ class ServerTime(Record):
 def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     """Measure each, costliest first."""
     answered = f"""
-        srt is not null and transmissions = 1
+        srt is not null and first_arrived
         and coalesce(status = 0 or op = 'LOOKUP' and status = {NOENT}, true)
         and ({among("stability", DATA)}
              or stability = 'unstable' and {among("op", SMALL_OPERATIONS)})

@@ -44,7 +44,7 @@ READS = columns.together(
     stored_calls.READS,
     columns.of(
         calls="call mount server program callback op stability call_time reply_time srt "
-        "transmissions status_name",
+        "first_arrived status_name",
     ),
 )
 """The columns that the queries here read."""
@@ -245,7 +245,7 @@ _ASKED = f"""
     went as (
         select call, mount, server, op, call_time, reply_time, srt::double as srt,
                {stored_calls.SIZE_CLASS} as size_class,
-               transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false)
+               first_arrived and not coalesce({among("status_name", NOT_READY)}, false)
                    as shows,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)} as small,
                stability = 'stable' and {stored_calls.SIMILAR} as stored,

@@ -45,7 +45,7 @@ CALLS_READS = columns.together(
     tcp_stalls.STALLED_READS,
     columns.of(
         calls="call client server program callback op stability call_frame call_time "
-        "reply_first_time reply_time srt transmissions status_name"
+        "reply_first_time reply_time srt first_arrived status_name"
     ),
 )
 """The columns that tell which calls these are."""
@@ -275,7 +275,7 @@ def _moments(calls: list[_Call]) -> int:
 
 
 _SUSPECT = f"""
-    not callback and srt >= {LEAST_NS} and transmissions = 1 and program in {NFS_PROGRAMS}
+    not callback and srt >= {LEAST_NS} and first_arrived and program in {NFS_PROGRAMS}
     and not coalesce({among("status_name", NOT_READY)}, false)
     and not {among("op", ANY_AMOUNT)}
 """
@@ -310,12 +310,12 @@ _CALLS = f"""
     of_row as (
         select client, server, stability, median(srt)::bigint as usual_of_row
         from calls semi join suspects using (client, server) anti join suspects using (call)
-        where not callback and srt is not null and transmissions = 1
+        where not callback and srt is not null and first_arrived
         group by client, server, stability
     ),
     pairs as (
         select client, server, count(*) as asked, count(srt) as answered,
-               max(srt) filter (late.call is null and transmissions = 1) as longest
+               max(srt) filter (late.call is null and first_arrived) as longest
         from calls semi join suspects using (client, server)
              left join (select call from suspects) as late using (call)
         where not callback group by client, server
@@ -351,7 +351,7 @@ _TOLD = f"""
 """
 
 _BESIDE = f"""
-    select server, count(*), max(srt) filter (stalled.call is null and transmissions = 1)
+    select server, count(*), max(srt) filter (stalled.call is null and first_arrived)
     from calls semi join {TABLE} using (client, server)
          left join (select call from {TABLE}) as stalled using (call)
     where not callback

@@ -75,7 +75,7 @@ def warm_calls(trace: Trace, times: Sequence[ServerTime]) -> tuple[WarmCalls, ..
         return ()
     timed, values = server_times.timed(
         trace,
-        f"srt is not null and transmissions = 1 and status = 0 and {among('server', servers)}",
+        f"srt is not null and first_arrived and status = 0 and {among('server', servers)}",
     )
     rows = trace.rows(
         f"""

@@ -66,7 +66,7 @@ READS = columns.together(
     _tcp_stalls.STALLED_READS,
     taken_out.READS,
     columns.of(
-        calls="call callback connection program op reply_time srt transmissions status_name "
+        calls="call callback connection program op reply_time srt first_arrived status_name "
         "stability file",
         notes="reason time",
     ),
@@ -626,7 +626,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                {_KNOWN} as known,
                {_KNOWN} and stability <> 'stable' and {among("op", FROM_DISK)} as from_disk,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
-               transmissions = 1 as once,
+               first_arrived as once,
                coalesce({among("status_name", NOT_READY)}, false) as refused,
                coalesce({among("status_name", PUT_OFF)}, false) as put_off
         from calls where {traffic.asked(trace)}

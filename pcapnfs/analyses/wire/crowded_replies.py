@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Times = NDArray[np.int64]
 
 READS = columns.of(
-    calls="call mount callback call_time reply_first_time reply_time reply_bytes transmissions"
+    calls="call mount callback call_time reply_first_time reply_time reply_bytes first_arrived"
 )
 """The columns that the query here reads."""
 
@@ -106,7 +106,7 @@ def _of_pair(rows: Columns) -> Columns:
 
 _REPLIES = f"""
     from calls
-    where not callback and transmissions = 1 and reply_first_time is not null
+    where not callback and first_arrived and reply_first_time is not null
           and reply_bytes > {(SEGMENTS[0] - 1) * FULL_BYTES}
           and reply_bytes <= {SEGMENTS[1] * FULL_BYTES}
 """

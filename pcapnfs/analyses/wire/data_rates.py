@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="callback client call_first_time call_time reply_first_time reply_time transmissions "
+    calls="callback client call_first_time call_time reply_first_time reply_time first_arrived "
     "call_bytes reply_bytes"
 )
 """The columns that the queries here read."""

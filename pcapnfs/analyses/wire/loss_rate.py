@@ -59,7 +59,7 @@ READS = columns.together(
     slower_path.READS,
     columns.of(
         calls="call connection callback call_first_time call_time reply_first_time reply_time "
-        "call_bytes reply_bytes transmissions",
+        "call_bytes reply_bytes first_arrived",
         connections="connection client server transport segment_size client_resent server_resent "
         "client_spurious server_spurious client_segments server_segments client_bytes "
         "server_bytes",

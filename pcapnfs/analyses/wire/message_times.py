@@ -11,10 +11,10 @@ SENT_FROM, SENT, ANSWERED_FROM, ANSWERED = (
 """SQL: the first and the last packet of the call, and of its reply."""
 
 LARGE_CALL = f"""
-    not callback and transmissions = 1 and call_bytes >= $large and {SENT} > {SENT_FROM}
+    not callback and first_arrived and call_bytes >= $large and {SENT} > {SENT_FROM}
 """
 LARGE_REPLY = f"""
-    not callback and transmissions = 1 and reply_bytes >= $large and {ANSWERED} > {ANSWERED_FROM}
+    not callback and first_arrived and reply_bytes >= $large and {ANSWERED} > {ANSWERED_FROM}
 """
 """SQL: messages of so many bytes, `large`, that tell how fast they moved: they were sent once, in
 more than one packet."""

@@ -53,7 +53,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount connection callback op reply_first_time reply_time srt reply_bytes "
-        "reply_clock transmissions"
+        "reply_clock first_arrived"
     ),
 )
 """The columns that the queries here read."""
@@ -441,7 +441,7 @@ def _of(found: dict[RoundTrip, list[Columns]]) -> LongerWays:
 
 
 # What was sent again may have been answered before.
-_SENT_ONCE = "not callback and srt >= 0 and transmissions = 1"
+_SENT_ONCE = "not callback and srt >= 0 and first_arrived"
 
 _TELLS = f"(reply_bytes < {LARGE_BYTES} and reply_clock is not null)"
 

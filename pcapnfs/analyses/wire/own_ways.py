@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     columns.of(
-        calls="connection client server callback op stability srt transmissions",
+        calls="connection client server callback op stability srt first_arrived",
         connections="connection transport client client_port server syn_rtt server_acks "
         "server_ack_rtt server_turns server_turn_min server_turn_rtt",
     ),
@@ -152,7 +152,7 @@ _SMALL_CALLS = f"""
     select connection, min(srt), quantile_disc(srt, {QUICK})
     from calls
     semi join (select {given.rows("connections", "uinteger")} as connection) using (connection)
-    where not callback and srt > 0 and stability = 'unstable' and transmissions = 1
+    where not callback and srt > 0 and stability = 'unstable' and first_arrived
           and {among("op", SMALL_OPERATIONS)}
     group by connection having count(*) >= $least order by connection
 """

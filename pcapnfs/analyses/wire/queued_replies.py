@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _crowded_replies.READS,
     columns.of(
-        calls="call callback connection call_time reply_first_time reply_time transmissions"
+        calls="call callback connection call_time reply_first_time reply_time first_arrived"
     ),
 )
 """The columns that the queries here read."""
@@ -163,5 +163,5 @@ _LARGE = f"""
 # What was sent again may have been answered on another connection.
 _ASKED = f"""
     select call, connection, {SENT} as sent, {ANSWERED_FROM} as answering
-    from calls where not callback and transmissions = 1 and {ANSWERED_FROM} - {SENT} >= {LEAST_NS}
+    from calls where not callback and first_arrived and {ANSWERED_FROM} - {SENT} >= {LEAST_NS}
 """

@@ -41,7 +41,7 @@ READS = columns.together(
     round_trip.READS,
     columns.of(
         calls="call client server connection callback program op stability call_frame call_time "
-        "srt reply_time transmissions rpc_status",
+        "srt reply_time transmissions first_arrived rpc_status",
         connections="connection transport first_time",
         notes="reason call frame time",
     ),
@@ -95,8 +95,8 @@ class ResentCalls(Record):
     """Median service time of those that were sent again and answered, from the first transmission,
     seconds; None without any."""
     time_s: Mapping[str, float]
-    """What those of them that were answered once took of the clock beyond the median of their
-    kind, seconds by row of the time budget."""
+    """What those of them that were answered once, and not late alone (`first_arrived`), took of the
+    clock beyond the median of their kind, seconds by row of the time budget."""
     frames: tuple[int, ...]
     """Example frames: of calls, and of replies that came again."""
     given_up: int = 0
@@ -198,6 +198,7 @@ _RESENT = f"""
                reply_time, transport,
                transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
                first_time > call_time as moved, coalesce(share, 0) as share,
+               transmissions > 1 and first_arrived as arrived,
                case when transmissions = 1 and later.again is not null
                     then later.again - reply_time > coalesce(half, 0) else false end as had_answer,
                coalesce(at_client and srt < $shortest, false) as soon,
@@ -307,6 +308,6 @@ _ROWS = """
            sum(greatest(share - coalesce(usual, case when moved or lost > 0 then 0 else share end),
                         0))::bigint as longer
     from resent left join usual using (client, server, op, stability)
-    where (duplicates = 0 or lost > 0) and reply_time is not null
+    where (duplicates = 0 and not arrived or lost > 0) and reply_time is not null
     group by all having longer > 0
 """

@@ -45,7 +45,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server callback op stability call_first_time reply_time srt "
-        "transmissions",
+        "first_arrived",
         connections="connection client server transport syn_rtt ack_rtt "
         "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
         "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
@@ -184,7 +184,7 @@ _SPREAD = f"""
             select {given.rows("clients", "varchar")} as client,
                    {given.rows("servers", "varchar")} as server
         ) using (client, server)
-        where not callback and srt > 0 and stability = 'unstable' and transmissions = 1
+        where not callback and srt > 0 and stability = 'unstable' and first_arrived
               and {among("op", SMALL_OPERATIONS)}
     ),
     several as (

@@ -46,7 +46,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client connection callback op stability call_frame call_first_time reply_time "
-        "srt transmissions tcp_resent",
+        "srt first_arrived tcp_resent",
         connections="connection transport client_port first_time last_time ack_rtt client_acks "
         "client_ack_rtt client_slow_rtt client_slow_acks client_slow_turns client_slow_soon "
         "server_segments",
@@ -238,7 +238,7 @@ def _told(
 
 
 _SMALL = f"""
-    not callback and srt is not null and stability = 'unstable' and transmissions = 1
+    not callback and srt is not null and stability = 'unstable' and first_arrived
     and not tcp_resent and {among("op", SMALL_OPERATIONS)}
 """
 
@@ -289,7 +289,7 @@ _COST = f"""
         select call, connection, stability, call_frame, call_first_time, reply_time,
                least(longer, greatest(srt, 0)) as inside
         from calls join late using (connection)
-        where not callback and srt is not null and transmissions = 1
+        where not callback and srt is not null and first_arrived
     ) left join shares using (call)
     group by connection, stability order by connection, stability
 """
@@ -336,7 +336,7 @@ _AFTER = f"""
                {given.rows("longer", "bigint")} as longer
     ),
     ordered as (
-        select call, connection, call_frame, transmissions, reply_time,
+        select call, connection, call_frame, first_arrived, reply_time,
                greatest(lead(call_first_time) over sent, 0) - greatest(reply_time, 0) as pause,
                max(reply_time) over (
                    partition by client order by call_first_time, call
@@ -352,6 +352,6 @@ _AFTER = f"""
            sum(if(reply_time = latest, least(greatest(coalesce(pause, 0), 0), longer), 0))::bigint,
            min(call_frame, {EXAMPLES})
     from ordered join late using (connection)
-    where transmissions = 1
+    where first_arrived
     group by connection order by connection
 """

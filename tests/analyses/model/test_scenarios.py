@@ -274,7 +274,8 @@ def test_what_one_file_moved_is_not_taken_from_runs_without_it() -> None:
 
 def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
     """Most stable calls were sent again: what they took is the wait for that."""
-    rows = [{**row, "transmissions": 2} if row["stability"] == "stable" else row for row in run()]
+    again = {"first_arrived": False}
+    rows = [{**row, **again} if row["stability"] == "stable" else row for row in run()]
     with trace_of(files=objects(), calls=rows) as trace:
         found = model(trace)
         given = model(trace, Overrides(persist_s=0.005))

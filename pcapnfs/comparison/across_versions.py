@@ -51,7 +51,11 @@ def together(times: Mapping[tuple[str, str], Times]) -> dict[tuple[str, str], Ti
         names = SINCE_4 if version == "4" else BEFORE_4
         found.setdefault(names.get(op, op), []).append(of_one)
     return {
-        ("", name): Times(stable=True, seconds=np.concatenate([each.seconds for each in several]))
+        ("", name): Times(
+            stable=True,
+            calls=sum(each.calls for each in several),
+            seconds=np.concatenate([each.seconds for each in several]),
+        )
         for name, several in found.items()
     }
 

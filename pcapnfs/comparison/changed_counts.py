@@ -87,9 +87,7 @@ def counts(
     before: Mapping[tuple[str, str], Times], after: Mapping[tuple[str, str], Times]
 ) -> list[Often]:
     """How many calls of each operation two sides have, in the order of versions and operations."""
-    first, second = (
-        {key: len(times.seconds) for key, times in side.items()} for side in (before, after)
-    )
+    first, second = ({key: times.calls for key, times in side.items()} for side in (before, after))
     return [
         Often(*key, first.get(key, 0), second.get(key, 0))
         for key in sorted(first.keys() | second.keys())

@@ -193,7 +193,7 @@ def _read(before: Side, after: Side, operations: tuple[OperationChange, ...]) ->
             COLD if faster else WARM,
             WARM if faster else COLD,
             "likely"
-            if min(row.calls_before, row.calls_after) >= MANY and not quick
+            if min(row.timed_before, row.timed_after) >= MANY and not quick
             else "possible",
             f"{row.op} took {units.duration(row.p50_before_s)} before and "
             f"{units.duration(row.p50_after_s)} after (medians); a run that comes after another "
@@ -386,7 +386,7 @@ def _all_apart(every: list[OperationChange], direction: str, way: _Way) -> list[
     Each has moved alike, and so far that hardly any of its calls on one side took as long as half
     of them on the other.
     """
-    rows = [row for row in every if min(row.calls_before, row.calls_after) >= FEW_EACH]
+    rows = [row for row in every if min(row.timed_before, row.timed_after) >= FEW_EACH]
     if not rows or _calls(rows) < LEAST_CALLS:
         return []
     if sum(map(taken_s, rows)) < MOST * sum(map(taken_s, every)):
@@ -407,7 +407,7 @@ def _few_apart(
     Nearly each took several times as long as those of its kind on the other side, and as long as
     storage does that has to be waited for.
     """
-    rows = [row for row in every if row.calls_before and row.calls_after]
+    rows = [row for row in every if row.timed_before and row.timed_after]
     if not rows or _calls(rows) < FEWEST:
         return []
     pairs = longer = 0
@@ -481,7 +481,7 @@ def _most(rows: list[OperationChange]) -> OperationChange:
 
 def _calls(rows: list[OperationChange]) -> int:
     """Calls of the side that has fewer."""
-    before, after = (row.calls_before for row in rows), (row.calls_after for row in rows)
+    before, after = (row.timed_before for row in rows), (row.timed_after for row in rows)
     return min(sum(before), sum(after))
 
 

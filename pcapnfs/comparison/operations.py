@@ -30,7 +30,7 @@ longer one, so that it is the same whichever side is named first."""
 
 
 class OperationChange(Record):
-    """One operation on both sides. Calls sent more than once are left out."""
+    """One operation on both sides. Times are those of its calls that were sent once."""
 
     version: str
     """`3`, `4` (all minor versions), `nfsacl` or `nlm` (locks beside NFSv2 and NFSv3)."""
@@ -42,6 +42,10 @@ class OperationChange(Record):
     """Answered calls before."""
     calls_after: int
     """Answered calls after."""
+    timed_before: int
+    """Those of the calls before that were sent once."""
+    timed_after: int
+    """The same after."""
     sum_before_s: float
     """Sum of what the client waited for them before, seconds."""
     sum_after_s: float
@@ -65,8 +69,8 @@ class OperationChange(Record):
     likewise."""
     verdict: str
     """`faster` or `slower`: significant, and a tenth of the longer median or more; `unclear`: as
-    much, which may be chance; `same`: less than that; `few`: fewer than 30 calls on a side; `new`
-    or `gone`: calls on one side only."""
+    much, which may be chance; `same`: less than that; `few`: fewer than 30 calls on a side that
+    were sent once; `new` or `gone`: calls on one side only."""
 
 
 def taken_s(row: OperationChange) -> float:
@@ -99,14 +103,17 @@ def _row(
 ) -> OperationChange:
     nothing = np.zeros(0)
     first, second = (side[key].seconds if key in side else nothing for side in (before, after))
+    calls = [side[key].calls if key in side else 0 for side in (before, after)]
     known = before.get(key) or after[key]
     medians = _quantile(first, 0.5), _quantile(second, 0.5)
     return OperationChange(
         version=key[0],
         op=key[1],
         stable=known.stable,
-        calls_before=len(first),
-        calls_after=len(second),
+        calls_before=calls[0],
+        calls_after=calls[1],
+        timed_before=len(first),
+        timed_after=len(second),
         sum_before_s=float(first.sum()),
         sum_after_s=float(second.sum()),
         p50_before_s=medians[0],
@@ -116,7 +123,7 @@ def _row(
         shift_s=None if test is None else test.shift_s,
         superiority=None if test is None else test.superiority,
         p=p,
-        verdict=_verdict(medians, test, p),
+        verdict=_verdict(medians, test, p) if all(calls) else "gone" if calls[0] else "new",
     )
 
 
@@ -124,9 +131,7 @@ def _verdict(
     medians: tuple[float | None, float | None], test: rank_test.Shift | None, p: float | None
 ) -> str:
     before, after = medians
-    if before is None or after is None:
-        return "new" if before is None else "gone"
-    if test is None or p is None:
+    if before is None or after is None or test is None or p is None:
         return "few"
     if not test.shift_s or abs(test.shift_s) < RELEVANT * max(before, after):
         return "same"

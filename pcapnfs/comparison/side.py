@@ -87,7 +87,7 @@ READS = columns.together(
     steps.READS,
     columns.of(
         calls="call client server connection callback program version protocol op flavor srt "
-        "call_first_time reply_time transmissions stability file",
+        "call_first_time reply_time first_arrived stability file",
         operations="op requested committed",
         files="file identity role path export listed_only",
         connections="connection transport",
@@ -114,8 +114,11 @@ class Times(Record):
 
     stable: bool
     """Its calls are stable."""
+    calls: int
+    """Answered calls, whatever their time tells."""
     seconds: Floats
-    """What the client waited for each call, in the order of the calls, seconds."""
+    """What the client waited for each of them that was sent once, in the order of the calls,
+    seconds."""
 
 
 FileCost: TypeAlias = tuple[str, int, int, int]
@@ -207,7 +210,7 @@ class Side(Record):
     def calls(self, family: str, op: str) -> int:
         """How many calls `times` has of an operation."""
         found = self.times.get((family, op))
-        return 0 if found is None else len(found.seconds)
+        return 0 if found is None else found.calls
 
 
 def gather(trace: Trace, *, values: Values | None = None) -> Side:
@@ -312,10 +315,13 @@ class _Timed(Record):
     """Version and operation."""
     stable: bool
     """They are stable."""
+    calls: int
+    """How many they are."""
     waited: Floats
-    """What the client waited for each, in the order in which they were sent, seconds."""
+    """What the client waited for each that was sent once, in the order in which they were sent,
+    seconds."""
     sent: NDArray[np.int64]
-    """When each was sent, ns."""
+    """When each of these was sent, ns."""
 
 
 def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[str, list[_Timed]]:
@@ -326,26 +332,30 @@ def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[str, l
             select case program when {NFSACL} then 'nfsacl' when {NLM} then 'nlm'
                                 else version::varchar end as family,
                    step, stability = 'stable' as stable, client, server, call_first_time, call,
-                   greatest(srt, 0) as srt
+                   greatest(srt, 0) as srt, first_arrived
             from steps
-            where program in {(*NFS_PROGRAMS, NLM)} and srt is not null and transmissions = 1
+            where program in {(*NFS_PROGRAMS, NLM)} and srt is not null
         )
     """
     # One query gives names and lengths, the next all times in that order, as plain numbers.
     groups = trace.rows(
-        f"""{chosen} select family, step, stable, client, server, count(*) from chosen
-        group by all order by family, step, stable, client, server"""
+        f"""{chosen} select family, step, stable, client, server, count(*),
+               count(*) filter (first_arrived) from chosen
+        group by family, step, stable, client, server
+        order by family, step, stable, client, server"""
     )
     order = "family, step, stable, client, server, call_first_time, call"
-    rows = trace.sql(f"{chosen} select srt, call_first_time from chosen order by {order}")
+    rows = trace.sql(
+        f"{chosen} select srt, call_first_time from chosen where first_arrived order by {order}"
+    )
     numbers = rows.fetchnumpy()
     srt, sent = np.asarray(numbers["srt"]), np.asarray(numbers["call_first_time"])
     parts: dict[str, list[_Timed]] = {}
     begin = 0
-    for family, step, stable, client, server, count in groups:
-        end = begin + integer(count)
+    for family, step, stable, client, server, calls, once in groups:
+        end = begin + integer(once)
         waited = (srt[begin:end] + added_ns.get((client, server), 0)) / NANOSECONDS
-        timed = _Timed((family, step), bool(stable), waited, sent[begin:end])
+        timed = _Timed((family, step), bool(stable), integer(calls), waited, sent[begin:end])
         parts.setdefault(client, []).append(timed)
         begin = end
     return parts
@@ -364,8 +374,9 @@ def _together(pieces: list[_Timed]) -> Times:
     """The times of several clients and servers in one order; stable when most of them are."""
     order = np.argsort(np.concatenate([each.sent for each in pieces]), kind="stable")
     seconds = np.concatenate([each.waited for each in pieces])[order]
-    stable = sum(len(each.waited) for each in pieces if each.stable)
-    return Times(stable=2 * stable > len(seconds), seconds=seconds)
+    calls = sum(each.calls for each in pieces)
+    stable = sum(each.calls for each in pieces if each.stable)
+    return Times(stable=2 * stable > calls, calls=calls, seconds=seconds)
 
 
 def _files(trace: Trace) -> Kept[FileCost]:

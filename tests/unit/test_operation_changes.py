@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pcapnfs.comparison.changed_counts import counts
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Times
 
@@ -42,6 +43,23 @@ def test_the_verdict_is_the_same_whichever_side_is_named_first(
 
 
 def told(before: np.ndarray, after: np.ndarray) -> str:
-    sides = ({("3", "WRITE"): Times(stable=True, seconds=each)} for each in (before, after))
-    (row,) = operation_changes(*sides)
+    (row,) = operation_changes(*(times_of(each) for each in (before, after)))
     return row.verdict
+
+
+def times_of(seconds: np.ndarray, again: int = 0) -> dict[tuple[str, str], Times]:
+    """WRITEs that were sent once, and others."""
+    return {("3", "WRITE"): Times(stable=True, calls=len(seconds) + again, seconds=seconds)}
+
+
+def test_calls_are_counted_whether_they_were_sent_again_or_not() -> None:
+    """Of a run whose client sent all of them again: they are neither new nor gone."""
+    untimed = times_of(np.zeros(0), again=60)
+    (row,) = operation_changes(untimed, times_of(STEADY))
+    assert (row.calls_before, row.timed_before, row.p50_before_s) == (60, 0, None)
+    assert (row.calls_after, row.timed_after) == (len(STEADY), len(STEADY))
+    assert row.verdict == "few"
+    (gone,) = operation_changes(untimed, {})
+    assert gone.verdict == "gone"
+    (often,) = counts(untimed, times_of(STEADY))
+    assert (often.calls_before, often.calls_after) == (60, len(STEADY))

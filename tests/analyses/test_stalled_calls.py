@@ -86,6 +86,12 @@ def test_those_of_several_clients_are_of_one_server() -> None:
     assert sum(told.time_s.values()) == pytest.approx(4.5, abs=0.01)
 
 
+def test_what_others_took_is_told_of_those_that_were_sent_again_too() -> None:
+    again = hung(101, "NULL", 5960, 8, transmissions=2, first_arrived=False)
+    (told,) = found(hung(100, "CREATE", 3002, stability="stable", file=1), again)
+    assert (told.longest_s, told.others_s) == (3.002, 5.96)
+
+
 def test_a_call_that_the_client_did_not_wait_for_stood_still() -> None:
     again = {"transmissions": 2, "first_arrived": True}
     (told,) = found(hung(100, "CREATE", 3002, stability="stable", **again))

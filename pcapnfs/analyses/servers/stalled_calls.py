@@ -117,8 +117,8 @@ class StalledCalls(Record):
     from_ns: int
     """When it was sent, nanoseconds since 1970."""
     others_s: float | None
-    """The longest service time of all other calls of these clients there that were sent once,
-    seconds; None without any."""
+    """The longest service time of all other calls of these clients there, seconds; None without
+    any."""
     answered_meanwhile: int
     """Calls to the server, of any client, that were sent and answered while the longest waited."""
     time_s: Mapping[str, float]
@@ -351,7 +351,7 @@ _TOLD = f"""
 """
 
 _BESIDE = f"""
-    select server, count(*), max(srt) filter (stalled.call is null and first_arrived)
+    select server, count(*), max(srt) filter (stalled.call is null)
     from calls semi join {TABLE} using (client, server)
          left join (select call from {TABLE}) as stalled using (call)
     where not callback

@@ -189,6 +189,8 @@ pub struct Opening {
     pub syns: u32,
     /// When the first of them was sent.
     pub first_ns: Option<i64>,
+    /// The clock of that side when it sent the last of them (TSval, RFC 7323); 0 where it does not say.
+    clock: u32,
     /// Those of the attempts before.
     pub syns_before: u32,
     /// SYN+ACKs of the other side.
@@ -212,6 +214,12 @@ impl Opening {
     fn refused(&mut self, is_reset: bool) {
         let asked = self.syns_before.saturating_add(self.syns);
         self.refusals = self.refusals.saturating_add(u32::from(is_reset)).min(asked);
+    }
+
+    /// Whether the last SYN is the one that is answered with a clock (TSecr). Of several a time tells nothing
+    /// else (Karn's algorithm, RFC 6298 section 3): a SYN+ACK that is sent again answers an earlier one.
+    fn is_answered_by(&self, echo: Option<u32>) -> bool {
+        self.syns == 1 || self.clock != 0 && echo == Some(self.clock)
     }
 
     /// What precedes the next attempt, when this one came to nothing.
@@ -240,6 +248,8 @@ pub struct Connection {
     pub last: Stamp,
     /// The side that sent the SYN, and when it did last before it was answered.
     pub syn: Option<(Side, i64)>,
+    /// When that was of the SYN that was answered; `None` where several were sent and nothing tells which one.
+    pub answered_syn: Option<i64>,
     /// When the SYN+ACK came.
     pub syn_ack: Option<i64>,
     /// When the handshake was completed.
@@ -279,6 +289,7 @@ impl Connection {
             first,
             last: first,
             syn: None,
+            answered_syn: None,
             syn_ack: None,
             established: None,
             opening: Opening::default(),
@@ -319,7 +330,7 @@ impl Connection {
     /// sides take to acknowledge, whichever is less.
     #[cold]
     pub(super) fn round_trip(&self) -> Option<i64> {
-        let opened = self.syn.zip(self.established).map(|((_, syn), established)| established - syn);
+        let opened = self.answered_syn.zip(self.established).map(|(syn, established)| established - syn);
         let acknowledged = self.acks.low.usual().zip(self.acks.high.usual()).map(|(one, other)| one + other);
         opened.into_iter().chain(acknowledged).min()
     }
@@ -363,14 +374,24 @@ impl Connection {
 
     /// Takes what a segment with SYN, FIN or RST tells of how the connection began or ended.
     #[cold]
-    pub(super) fn bounded(&mut self, side: Side, flags: TcpFlags, time_ns: i64) {
+    pub(super) fn bounded(
+        &mut self,
+        side: Side,
+        flags: TcpFlags,
+        timestamps: Option<(u32, u32)>,
+        time_ns: i64,
+    ) {
         let asked_for = self.is_asked_for();
         let other = self.syn.is_some_and(|(opener, _)| opener != side);
         let opening = &mut self.opening;
         match (flags.syn(), flags.ack()) {
             (true, true) => {
                 opening.syn_acks = opening.syn_acks.saturating_add(1);
-                self.syn_ack.get_or_insert(time_ns);
+                if self.syn_ack.is_none() {
+                    let is_known = opening.is_answered_by(timestamps.map(|(_, echo)| echo));
+                    self.answered_syn = self.syn.filter(|_| is_known).map(|(_, asked_ns)| asked_ns);
+                    self.syn_ack = Some(time_ns);
+                }
             }
             (true, false) => {
                 if self.syn_ack.is_none() {
@@ -378,6 +399,7 @@ impl Connection {
                     if other {
                         *opening = Opening::default();
                     }
+                    opening.clock = timestamps.map_or(0, |(value, _)| value);
                 }
                 opening.syns = opening.syns.saturating_add(1);
                 opening.first_ns.get_or_insert(time_ns);
@@ -468,11 +490,10 @@ impl Connection {
     ) {
         let (Some(window), Some(came)) = (self.window(side, window), other.assembler.next()) else { return };
         let sender = side.other();
-        let asked_ns = self.syn.map(|(_, time_ns)| time_ns);
         let handshake = if self.syn.is_some_and(|(opener, _)| opener == sender) {
             self.established.zip(self.syn_ack)
         } else {
-            self.syn_ack.zip(asked_ns)
+            self.syn_ack.zip(self.answered_syn)
         };
         let took_ns = handshake.map(|(until_ns, from_ns)| until_ns.saturating_sub(from_ns));
         let lag_ns = took_ns.into_iter().chain(self.acks.of(sender).quickest()).min().unwrap_or(0).max(0);

@@ -403,7 +403,7 @@ impl State {
         let connection = &mut self.connection;
         let flags = segment.flags;
         if flags.bounds() {
-            connection.bounded(side, flags, stamp.time_ns);
+            connection.bounded(side, flags, segment.timestamps(), stamp.time_ns);
         }
         if flags.syn() {
             if let Some(size) = segment.maximum_segment_size() {

@@ -534,6 +534,29 @@ fn a_syn_that_is_sent_again_is_counted_from_the_first() {
 }
 
 #[test]
+fn of_several_syns_the_answer_tells_which_one_it_is_for() {
+    // Whether there are timestamps, the SYN that is answered, and whether it is known to be the last one.
+    for (ticks, answered, known) in [(true, 1, true), (true, 0, false), (false, 1, false)] {
+        let option = |value: u32, echo: u32| {
+            let numbers = [value.to_be_bytes(), echo.to_be_bytes()].concat();
+            if ticks { [&[1, 1, 8, 10], &*numbers].concat() } else { Vec::new() }
+        };
+        let mut wire = Wire::default();
+        let sent = [(0, 5), (SECOND_US, 1_005)];
+        for (at_us, value) in sent {
+            wire.options = option(value, 0);
+            wire.send(at_us, 'C', SYN, 0, 0, 0);
+        }
+        wire.options = option(77, sent[answered].1);
+        wire.send(SECOND_US + 5_090, 'S', SYN_ACK, 0, 1, 0);
+        assert_eq!(wire.connection().answered_syn, known.then_some(SECOND_US * US), "{ticks} {answered}");
+    }
+    let mut wire = Wire::default();
+    shake(&mut wire, 7, 0);
+    assert_eq!(wire.connection().answered_syn, Some(7 * US), "the only one");
+}
+
+#[test]
 fn a_reset_does_not_complete_a_handshake() {
     let mut wire = Wire::default();
     wire.send(0, 'C', SYN, 0, 0, 0);

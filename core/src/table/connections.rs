@@ -28,7 +28,6 @@ impl Tables {
         let (client_slow, server_slow) = (from_client.slower(), from_server.slower());
         let windows = &connection.full_windows;
         let last_ns = connection.last.time_ns;
-        let syn = connection.syn.map(|(_, time_ns)| time_ns);
         let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
         let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
         let opening = if opener_is_client { connection.opening } else { Opening::default() };
@@ -49,7 +48,7 @@ impl Tables {
             first_time: connection.first.time_ns,
             last_time: connection.last.time_ns,
             handshake: connection.established.is_some(),
-            syn_rtt: between(syn, connection.syn_ack).filter(|_| opener_is_client),
+            syn_rtt: between(connection.answered_syn, connection.syn_ack).filter(|_| opener_is_client),
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
             syns: opening.syns,
             syn_time: opening.first_ns,

@@ -446,7 +446,7 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         first_time       I64  false "ns"    "Its time, nanoseconds since 1970."
         last_time        I64  false "ns"    "Time of the last frame seen."
         handshake        Bool false ""      "The TCP handshake is in the capture."
-        syn_rtt          I64  true  "ns"    "From SYN to SYN+ACK."
+        syn_rtt          I64  true  "ns"    "From SYN to SYN+ACK; NULL where several SYNs were sent and its TSecr (RFC 7323) is not the last one's TSval."
         ack_rtt          I64  true  "ns"    "From SYN+ACK to the ACK that completes the handshake."
         syns             U32  false ""      "SYNs by which the client asked for the connection; 0 where none is in the capture, or the server asked for it (callbacks)."
         syn_time         I64  true  "ns"    "When the first of them was sent, nanoseconds since 1970."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="connection callback reply_frame transmissions",
-    connections="connection client server syn_rtt client_segments server_segments server_acks "
+    connections="connection client server syn_ack_time client_segments server_segments server_acks "
     "client_resent missing_bytes",
     notes="reason connection",
 )
@@ -123,7 +123,7 @@ _WITHOUT_REPLIES = f"""
     with {_CALLED}
     select client, server, sum(calls), sum(missing_bytes)
     from called join connections using (connection)
-    where server_segments = 0 and server_acks = 0 and syn_rtt is null
+    where server_segments = 0 and server_acks = 0 and syn_ack_time is null
           and (again * 2 <= calls and client_resent * 2 <= client_segments
                or missing_bytes >= $least * calls)
     group by client, server

@@ -47,7 +47,7 @@ READS = columns.together(
         calls="call client server connection callback program op xid call_frame call_time "
         "call_bytes reply_time srt transmissions file directory",
         connections="connection transport client server server_port first_time last_time "
-        "segment_size client_resent server_segments server_acks syn_rtt missing_bytes "
+        "segment_size client_resent server_segments server_acks syn_ack_time missing_bytes "
         "truncated_bytes sealed_bytes client_fin_time client_rst_time server_fin_time "
         "server_rst_time client_unacked server_lost",
         notes="reason connection xid time",
@@ -257,7 +257,7 @@ _SILENT = rf"""
                      join (
                          select connection, transport, first_time, last_time, segment_size,
                                 client_resent,
-                                server_segments, server_acks, syn_rtt, missing_bytes,
+                                server_segments, server_acks, syn_ack_time, missing_bytes,
                                 truncated_bytes, sealed_bytes, client_unacked, server_lost,
                                 least(client_fin_time, client_rst_time) as client_ended,
                                 least(server_fin_time, server_rst_time) as server_ended
@@ -268,7 +268,7 @@ _SILENT = rf"""
                      left join answers using (connection) left join strays using (connection)
                      left join reconnected using (connection)
         where {_WHOLE}
-              and (server_segments > 0 or server_acks > 0 or syn_rtt is not null
+              and (server_segments > 0 or server_acks > 0 or syn_ack_time is not null
                    or client_resent > 0 or transmissions > 1)
               and not (transport = 'UDP' and server_segments = 0
                        and regexp_matches(server, '^2(2[4-9]|3[0-9])\.|\.255$|^[fF][fF]'))

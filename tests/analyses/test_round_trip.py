@@ -114,9 +114,33 @@ def test_a_late_handshake_gives_way_to_what_the_calls_show() -> None:
 
 def test_handshakes_of_several_connections_give_their_lower_quartile() -> None:
     times = [900, 280, 270, 5_000, 290]
-    pair = pair_of(*(tcp(i, syn_rtt=10, ack_rtt=time) for i, time in enumerate(times)))
+    pair = pair_of(*(tcp(i, syn_rtt=10, ack_rtt=time) for i, time in enumerate(times, 1)))
     assert (pair.connections, pair.client_side.handshakes) == (5, 5)
     assert says(pair.client_side) == (280, "handshake")
+
+
+@pytest.mark.parametrize(
+    ("on", "told"),
+    [
+        # That of the portmapper met a short moment of the path.
+        ([(100003, 4), (100000, 1), (100005, 2)], 10_200),
+        # Of several with NFS each counts, however much it carried.
+        ([(100003, 4), (100003, 1), (100005, 2)], 5_190),
+        # Where no other was timed, what there is counts.
+        ([(100000, 1), (100000, 1), (100005, 2)], 5_190),
+    ],
+)
+def test_handshakes_of_connections_without_nfs_say_nothing_beside_others(
+    on: list[tuple[int, int]], told: int
+) -> None:
+    calls: list[Row] = []
+    for connection, (program, number) in enumerate(on, 1):
+        for _ in range(number):
+            row = call(len(calls) + 1, "GETATTR", 11, connection=connection, program=program)
+            calls.append(row)
+    times = (10_200, 5_190, 25_500)
+    seen = [tcp(number, syn_rtt=time, ack_rtt=10) for number, time in enumerate(times, 1)]
+    assert says(pair_of(*seen, calls=calls).server_side) == (told, "handshake")
 
 
 def test_where_tcp_shows_nothing_the_median_gap_is_an_upper_bound() -> None:

@@ -4,18 +4,20 @@ Takes a connection's handshake and what its ACKs took, of all connections of a c
 gives the half, with what it rests on.
 
 A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
-whichever is less, unless ACKs and turns show that a single handshake was a lucky one. ACKs that
-came with data took longer by what the end did meanwhile: their 5th percentile is an upper bound.
-Where there is nothing else, the median gap between a reply and the client's next call is one, too
-(docs/definitions.md), and what the quickest calls took, unless small calls vary: then nothing tells
-the server's part from the network's. Where the capture's clock was set, or times are damaged, what
-lay across that took no time, so that the quickest tells nothing there.
+whichever is less, unless ACKs and turns show that a single handshake was a lucky one. Where any of
+the connections that were timed carried NFS, the handshakes of others, which were opened to ask the
+portmapper, say nothing. ACKs that came with data took longer by what the end did meanwhile:
+their 5th percentile is an upper bound. Where there is nothing else, the median gap between a reply
+and the client's next call is one, too (docs/definitions.md), and what the quickest calls took,
+unless small calls vary: then nothing tells the server's part from the network's. Where the
+capture's clock was set, or times are damaged, what lay across that took no time, so that the
+quickest tells nothing there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -73,7 +75,8 @@ class Half(Record):
     handshakes: int
     """TCP handshakes that were timed."""
     handshake_s: float | None
-    """Lower quartile of their times, seconds; None without any."""
+    """Lower quartile of their times, of connections that carried NFS where any did, seconds; None
+    without any."""
     acks: int
     """ACKs without data that were timed."""
     ack_s: float | None
@@ -103,6 +106,17 @@ class Half(Record):
         return told and (self.handshake_s or 0.0) < (self.rtt_s or 0.0)
 
 
+class _Handshake(NamedTuple):
+    """What one connection's handshake says."""
+
+    took: int
+    """Nanoseconds."""
+    of_nfs: bool
+    """The connection carried NFS."""
+    lucky: bool
+    """It seems to have met a short moment of a path that varies."""
+
+
 class HalfTimes:
     """What the connections of one client and server show of one half."""
 
@@ -111,9 +125,7 @@ class HalfTimes:
         """No time is made shorter by a clock that was set."""
         self.to_client = to_client
         """It is the client's half. A server's ACKs may be late for all that other clients ask."""
-        self.handshakes: list[int] = []
-        # Those of them that met no short moment of a path that varies.
-        self.measures: list[int] = []
+        self.handshakes: list[_Handshake] = []
         self.acks: list[tuple[int, int]] = []
         # Those of them that were not delayed.
         self.prompt: list[tuple[int, int]] = []
@@ -121,16 +133,21 @@ class HalfTimes:
         self.least_turns: list[int] = []
         self.least: list[int] = []
 
-    def add(self, handshake: int | None, values: Sequence[int | None]) -> None:
-        """Take one connection's handshake, and its columns from `…_acks` to `…_turn_rtt`."""
+    def add(self, handshake: int | None, values: Sequence[int | None], *, of_nfs: bool) -> None:
+        """Take one connection.
+
+        Args:
+            handshake: What its handshake took, nanoseconds.
+            values: Its columns from `…_acks` to `…_turn_rtt`.
+            of_nfs: It carried NFS.
+        """
         acks, ack_min, ack, turns, turn_min, turn = values
         if not self.steady:
             ack_min, turn_min = ack, turn
         if handshake is not None and handshake >= 0:
-            self.handshakes.append(handshake)
+            lucky = self.steady and self.to_client and _lucky(handshake, values)
+            self.handshakes.append(_Handshake(handshake, of_nfs, lucky))
             self.least.append(handshake)
-            if not (self.steady and self.to_client and _lucky(handshake, values)):
-                self.measures.append(handshake)
         if ack is not None and ack_min is not None:
             self.acks.append((ack, integer(acks)))
             if not _delayed(ack_min, turn_min):
@@ -177,13 +194,14 @@ class HalfTimes:
             answer: The lower quartile of the times to the other end's answer, likewise.
             varying: That of small calls where these vary and little else is known, likewise.
         """
-        handshake = _lower_quartile(self.handshakes)
+        handshakes = [each for each in self.handshakes if each.of_nfs] or self.handshakes
+        handshake = _lower_quartile([each.took for each in handshakes])
         ack = weighted_median(self.acks)
         prompt = weighted_median(self.prompt)
         turn = weighted_median(self.turns)
         found: list[tuple[float, Source]] = []
-        few = len(self.handshakes) <= FEW_HANDSHAKES
-        measure = _lower_quartile(self.measures if few else self.handshakes)
+        few = len(handshakes) <= FEW_HANDSHAKES
+        measure = _lower_quartile([each.took for each in handshakes if not (few and each.lucky)])
         if measure is not None:
             found.append((measure, "handshake"))
         if prompt is not None:

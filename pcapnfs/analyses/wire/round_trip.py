@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
@@ -32,6 +34,7 @@ from pcapnfs.analyses.wire.half import (
     Source,
     weighted_median,
 )
+from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -156,7 +159,7 @@ def _beside(trace: Trace) -> set[tuple[str, str]]:
 
 
 _CONNECTIONS = """
-    select client, server, syn_rtt, ack_rtt,
+    select connection, client, server, syn_rtt, ack_rtt,
            client_acks, client_ack_min, client_ack_rtt,
            client_turns, client_turn_min, client_turn_rtt,
            server_acks, server_ack_min, server_ack_rtt,
@@ -239,12 +242,14 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     )
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
     by_rdma: set[tuple[str, str]] = set()
-    for client, server, syn, ack, *values, rdma in trace.each(_CONNECTIONS):
+    with_nfs = _of_nfs(trace)
+    for number, client, server, syn, ack, *values, rdma in trace.each(_CONNECTIONS):
         connections[client, server] += 1
         if rdma:
             by_rdma.add((client, server))
-        client_sides[client, server].add(ack, values[:6])
-        server_sides[client, server].add(syn, values[6:])
+        of_nfs = number in with_nfs
+        client_sides[client, server].add(ack, values[:6], of_nfs=of_nfs)
+        server_sides[client, server].add(syn, values[6:], of_nfs=of_nfs)
     rows = trace.rows(_CALLS)
     apart, ticks = clocks_apart(trace).least_s is not None, clock(trace).tick_s is not None
     all_gaps = _gaps(trace, [pair for *pair, _, _, _, _ in rows if not client_sides[*pair].told])
@@ -279,6 +284,12 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
             addition_s=0.0 if vantage == "client" else near_client.rtt_s,
         )
     return _taken_over(found, by_rdma)
+
+
+def _of_nfs(trace: Trace) -> set[int]:
+    """The connections that carried NFS."""
+    numbers = traffic.of_clients(trace).numbers
+    return set(numbers["connection"][np.isin(numbers["program"], NFS_PROGRAMS)].tolist())
 
 
 def _taken_over(

@@ -378,6 +378,32 @@ def test_a_server_whose_acks_are_late_is_no_path_that_varies() -> None:
     assert (says(pair.server_side), pair.server_side.lucky) == ((600, "handshake"), False)
 
 
+AGREE = {**acks("server", 5_200, 10_150, 75), **turns("server", 5_190, 10_200, 200)}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, (10_150, "acks")),
+        # Few ACKs, those that took hardly longer, or that were delayed, show nothing,
+        (acks("server", 5_200, 10_150, 9), (5_190, "handshake")),
+        (acks("server", 5_200, 6_100, 75) | turns("server", 5_190, 6_100), (5_190, "handshake")),
+        (
+            acks("server", 36_000, 36_000, 75) | turns("server", 37_000, 37_000),
+            (5_190, "handshake"),
+        ),
+        # nor do turns that took longer than they: the server is busy.
+        (turns("server", 5_190, 13_000), (5_190, "handshake")),
+    ],
+)
+def test_a_handshake_with_a_server_gives_way_to_acks_and_turns_that_agree(
+    change: dict[str, int], told: tuple[float, str]
+) -> None:
+    seen = tcp(1, syn_rtt=5_190, ack_rtt=10, **(AGREE | change))
+    calls = [call(number, "GETATTR", 40) for number in range(1, 4)]
+    assert says(pair_of(seen, calls=calls).server_side) == told
+
+
 def test_by_a_clock_that_was_set_no_handshake_is_a_lucky_one() -> None:
     with trace_of(meta(set_back=1), connections=[tcp(1, **LUCKY)], calls=CALLS) as trace:
         (pair,) = round_trips(trace).pairs

@@ -51,6 +51,13 @@ VARIES = 2.5
 """… and where it was so many times the quickest answer itself: that an end is busy shows in what
 its programs do, and hardly in how its kernel answers a handshake."""
 
+MANY_ACKS = 10
+"""A server's ACKs may be late for all that other clients ask, and its turns for what it works on;
+but hardly as late as one another. So many ACKs without data tell that a handshake with it was a
+lucky one, where they took `1 / CLEARLY` times as long, and `LONGER_NS` longer (lower quartile), and
+the turns (5th percentile) as long as they, to a factor of `SCATTERED`. What took `DELAY_NS` longer
+may have been delayed."""
+
 FEW_ACKS = 2
 """So many ACKs without data tell no path that varies from one that does not: where there is no
 handshake either, small calls are asked whether it may."""
@@ -124,7 +131,7 @@ class HalfTimes:
         self.steady = steady
         """No time is made shorter by a clock that was set."""
         self.to_client = to_client
-        """It is the client's half. A server's ACKs may be late for all that other clients ask."""
+        """It is the client's half."""
         self.handshakes: list[_Handshake] = []
         self.acks: list[tuple[int, int]] = []
         # Those of them that were not delayed.
@@ -145,7 +152,8 @@ class HalfTimes:
         if not self.steady:
             ack_min, turn_min = ack, turn
         if handshake is not None and handshake >= 0:
-            lucky = self.steady and self.to_client and _lucky(handshake, values)
+            is_lucky = _lucky if self.to_client else _overtook
+            lucky = self.steady and is_lucky(handshake, values)
             self.handshakes.append(_Handshake(handshake, of_nfs, lucky))
             self.least.append(handshake)
         if ack is not None and ack_min is not None:
@@ -251,6 +259,18 @@ def _lucky(handshake: int, values: Sequence[int | None]) -> bool:
         and ack >= max(TIMES_AS_LONG * handshake, handshake + LONGER_NS)
         and turn >= TURNS_AS_LONG * handshake
         and handshake >= VARIES * min(ack_min, turn_min)
+    )
+
+
+def _overtook(handshake: int, values: Sequence[int | None]) -> bool:
+    """The same of a server's, which answers handshakes and data alike."""
+    acks, _, ack, _, _, turn = values
+    if ack is None or turn is None or integer(acks) < MANY_ACKS:
+        return False
+    near, far = sorted((ack, turn))
+    return (
+        max(handshake / CLEARLY, handshake + LONGER_NS) <= ack < handshake + DELAY_NS
+        and far <= SCATTERED * near
     )
 
 

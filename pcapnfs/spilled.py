@@ -22,13 +22,13 @@ from pcapnfs.record import Record, decoder, encoded, names
 Row = TypeVar("Row", bound=Record | tuple[Any, ...])
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
-HELD_BYTES = 16 << 20
+HELD_BYTES = 8 << 20
 """Memory for rows before they go to a file, estimated by the length of their texts, bytes."""
 
 VALUE_BYTES = 56
 """Memory of a value besides its text, bytes: the Python object and its place in the row."""
 
-READ_BYTES = 128 << 10
+READ_BYTES = 64 << 10
 """Bytes read from a file at a time."""
 
 MARKED = 1024
@@ -56,8 +56,9 @@ class Kept(Sequence[Row]):
         following = list(islice(coming, 1))
         self._file = None
         if following:
-            self._file = _File(chain(self._held, following, coming), kind)
-            self._held = []
+            # The iterator alone keeps these, and lets go of them once they are written.
+            held, self._held = iter(self._held), []
+            self._file = _File(chain(held, following, coming), kind)
 
     @property
     def in_memory(self) -> bool:
@@ -116,13 +117,17 @@ def ordered(rows: Iterable[Values]) -> Iterator[Values]:
         # Runs of each level were merged of so many of the one below: a row is written once for each
         # level, and not again for each run that came after it.
         levels: list[list[_File[Values]]] = [[]]
-        held: list[Values] = []
-        for part in _parts(iter(rows)):
-            if held:
-                levels[0].append(stack.enter_context(closing(_File(sorted(held)))))
-                _merge(levels, stack)
-            held = part
-        held.sort()
+        coming = iter(rows)
+        following: list[Values] = []
+        while True:
+            held = next(_parts(chain(following, coming)), [])
+            held.sort()
+            following = list(islice(coming, 1))
+            if not following:
+                break
+            levels[0].append(stack.enter_context(closing(_File(held))))
+            held = []  # Gone before the next ones come.
+            _merge(levels, stack)
         yield from heapq.merge(held, *(run.read(0) for level in levels for run in level))
 
 

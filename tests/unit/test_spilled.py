@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import tracemalloc
+from collections.abc import Iterator
 from typing import IO
 
 import pytest
@@ -111,6 +112,30 @@ def test_rows_take_no_more_memory_the_more_they_are(monkeypatch: pytest.MonkeyPa
             assert number == 60_000
             # Held together they would take twice as much.
             assert tracemalloc.get_traced_memory()[1] < 3 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_are_gone_once_they_are_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "HELD_BYTES", 1 << 20)
+    monkeypatch.setattr(spilled, "READ_BYTES", 4 << 10)
+    least = 1 << 30
+
+    def long_ones() -> Iterator[tuple[str, int]]:
+        nonlocal least
+        for place in range(2_000):
+            yield f"{place * 7 % 2_000:04000}", place
+            if place > 1_000:
+                least = min(least, tracemalloc.get_traced_memory()[0])
+
+    tracemalloc.start()
+    try:
+        assert len(spilled.Kept(long_ones())) == 2_000
+        assert least < 1 << 19
+        tracemalloc.reset_peak()
+        assert sum(1 for _ in spilled.ordered(long_ones())) == 2_000
+        # Those of a file that is being written, and not those that come next.
+        assert tracemalloc.get_traced_memory()[1] < 3 << 19
     finally:
         tracemalloc.stop()
 

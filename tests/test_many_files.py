@@ -12,6 +12,8 @@ import pcapnfs
 from pcapnfs import memory, temporary
 from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.by_file.pergroup import pergroup
+from pcapnfs.analyses.namespace import voided_names
+from pcapnfs.analyses.times import shares
 from pcapnfs.comparison import side
 from pcapnfs.errors import UsageError
 from pcapnfs.opening import connect
@@ -41,6 +43,57 @@ ROWS = {
     """,
 }
 """The columns of a file, and of a call on it, but for what it does and to which."""
+
+ENTRIES = 100
+"""Entries of each directory that is listed."""
+
+LISTED = 120_000
+"""Entries of all of them: each is looked up afterwards."""
+
+_DIRECTORIES = LISTED // ENTRIES
+
+_LISTING = f"number < {_DIRECTORIES}"
+"""SQL: the call lists a directory; the others look up what it told."""
+
+_ABOUT = f"""
+    file: if({_LISTING}, {LISTED} + number, number - {_DIRECTORIES}),
+    directory: if({_LISTING}, null, {LISTED} + (number - {_DIRECTORIES}) // {ENTRIES})
+"""
+
+_NAME = "'a-file-with-a-name-of-usual-length-' || number"
+
+LISTINGS = {
+    "files": f"""
+        file: number, identity: number, server: '10.0.0.1', name: {_NAME}, path: {_NAME},
+        parent: if(number < {LISTED}, {LISTED} + number // {ENTRIES}, null),
+        role: if(number < {LISTED}, 'file', 'directory'), listed_only: false, removed: false
+    """,
+    "calls": f"""
+        call: number, connection: 0, client: '10.0.0.2', server: '10.0.0.1', mount: 0, xid: number,
+        callback: false, program: 100003, version: 3, {_ABOUT},
+        op: if({_LISTING}, 'READDIRPLUS', 'LOOKUP'), stability: 'read', transmissions: 1,
+        call_frame: number, call_first_frame: number, call_time: {START_NS} + number * 1000,
+        call_first_time: {START_NS} + number * 1000, reply_frame: number,
+        reply_time: {START_NS} + number * 1000 + 500, srt: 500, status: 0, rpc_status: 0
+    """,
+    "operations": f"""
+        call: number, position: 0, op: if({_LISTING}, 'READDIRPLUS', 'LOOKUP'), executed: true,
+        status: 0, {_ABOUT}, entries: if({_LISTING}, {ENTRIES}, null), plus: {_LISTING}
+    """,
+    "entries": f"""
+        call: number // {ENTRIES}, position: 0, directory: {LISTED} + number // {ENTRIES},
+        name: {_NAME}, file: number
+    """,
+}
+"""Directories that are listed with attributes, and what they hold looked up."""
+
+LEARNED = f"""
+    create temp table learned as
+    select 0::uinteger as mount, ({LISTED} + number)::uinteger as file,
+           {START_NS} + {_DIRECTORIES} * 1000 as reply_time, 'other' as finding
+    from range({_DIRECTORIES}) as counted(number)
+"""
+"""Somebody else changed each of these directories, of which the client learns in between."""
 
 ALLOWED = "select current_setting('memory_limit')"
 """What the database may take."""
@@ -192,6 +245,28 @@ def test_groups_of_files(trace: Trace, by: str, groups: int) -> None:
     found = pergroup(trace, by, top=2)  # type: ignore[arg-type]
     assert found.group_count == groups
     assert found.groups[0].files == FILES // groups
+
+
+def test_names_that_others_voided() -> None:
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    for table, columns in LISTINGS.items():
+        number = LISTED if table == "entries" else LISTED + _DIRECTORIES
+        stored = directory.path / f"{table}.parquet"
+        connection.execute(f"insert into {table} by name ({_rows(columns, number)})")
+        connection.execute(f"copy {table} to '{stored}' (format parquet)")
+        connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
+    told = replace(meta(), calls=LISTED + _DIRECTORIES)
+    with (
+        closing(Trace(connection, told, directory, limit=LIMIT)) as made,
+        closing(made.cursor()) as cursor,
+    ):
+        shares.register(made)
+        cursor.execute("create temp type finding as enum ('other')")
+        cursor.execute(LEARNED)
+        connection.execute("set memory_limit = '36MB'; set threads = 1")
+        (found,) = voided_names.of_learned(made, cursor)
+    assert (found.asked.calls, found.directories) == (LISTED, _DIRECTORIES)
 
 
 def test_classes_of_files(trace: Trace) -> None:

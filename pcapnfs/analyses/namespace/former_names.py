@@ -42,14 +42,32 @@ MOST_NAMES = 100
 """How many names a file may have had, one after the other or at once, for which those that it had
 at a time are looked for. Each call on the file is held against each; of more, the latest counts."""
 
-CALLS = f"calls join files using (file) left join {TABLE} as former using (call)"
+
+def title(name: str = "name") -> str:
+    """SQL: a number in place of a name, so that rows of many names stay narrow; NULL without one.
+
+    It is a hash of 64 bits: two names of a directory share one with a probability below 10^-9.
+
+    Args:
+        name: The name.
+    """
+    return f"case when {name} is not null then hash({name}) end"
+
+
+CALLS = f"""
+    calls join (
+        select file, parent, {title()} as title, role = 'directory' as is_directory from files
+    ) as files using (file) left join (
+        select call, directory, {title()} as title from {TABLE}
+    ) as former using (call)
+"""
 """SQL: calls about a file, with the file, and with its name then."""
 
 DIRECTORY = "coalesce(former.directory, calls.directory, parent)"
 """SQL: the directory that the file of one of these was in then, as far as that is known."""
 
-NAME = "coalesce(former.name, files.name)"
-"""SQL: its name there."""
+TITLE = "coalesce(former.title, files.title)"
+"""SQL: its name there, as `title` gives it."""
 
 
 @once

@@ -218,10 +218,10 @@ _BOTH_WAYS = """
     ) group by mount
 """
 
-_TOLD = """
+_TOLD = f"""
     create temp table told as
-    select mount, listed.directory, name, entries.file, listed.call, reply_frame, reply_time, plus,
-           coalesce(untyped, false) as untyped
+    select mount, listed.directory, {former_names.title()} as title, entries.file, listed.call,
+           reply_frame, reply_time, plus, coalesce(untyped, false) as untyped
     from entries join listed using (call, position)
     where name not in ('.', '..')
 """
@@ -241,9 +241,9 @@ _AFTER = f"""
     create temp table after as
     with about as (
         select mount, {former_names.DIRECTORY} as directory,
-               {former_names.NAME} as name, file, call, call_frame, call_time,
+               {former_names.TITLE} as title, file, call, call_frame, call_time,
                reply_time, version, version = 4 and op = 'GETATTR' as unsure,
-               role = 'directory' as opened
+               is_directory as opened
         from {former_names.CALLS}
         where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
@@ -267,12 +267,12 @@ _AFTER = f"""
         select mount, directory, reply_{{order}} as cut_{{order}}
         from listed where entries is null and coalesce(plus, true)
     )
-    select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
+    select asked.mount, asked.directory, asked.title, asked.file, asked.call, call_frame, call_time,
            asked.reply_time, opened, told.reply_time as told_time, told.call as listing, untyped,
            opened or version < 4 and (asked.mount, asked.file) in (from used) as asks_at_open
-    from asked asof join (from told semi join asked using (mount, directory, name)) as told
+    from asked asof join (from told semi join asked using (mount, directory, title)) as told
          on asked.mount = told.mount and asked.directory = told.directory
-            and asked.name = told.name and asked.call_{{order}} >= told.reply_{{order}}
+            and asked.title = told.title and asked.call_{{order}} >= told.reply_{{order}}
          asof left join cut
          on asked.mount = cut.mount and asked.directory = cut.directory
             and asked.call_{{order}} >= cut.cut_{{order}}
@@ -281,7 +281,7 @@ _AFTER = f"""
 
 _ASKED = f"""
     select mount, directory, call, call_time as moment, after.reply_time, pause,
-           hash(name) as title, listing, told_time as told, asks_at_open as once,
+           title, listing, told_time as told, asks_at_open as once,
            case when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                 else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
     from after join shares using (call)
@@ -299,7 +299,7 @@ _FOLLOWED = """
 _UNTYPED = f"""
     create temp table untyped as
     with names as (
-        select mount, directory, count(distinct name) as entries
+        select mount, directory, count(distinct title) as entries
         from told where untyped group by mount, directory
     ),
     tree as (
@@ -338,7 +338,7 @@ _UNTYPED = f"""
         select mount, directory, opened_time
         from kept join walked using (mount, directory)
         group by mount, directory, opened_time, entries
-        having count(distinct name) >= {WALK_SHARE} * entries
+        having count(distinct title) >= {WALK_SHARE} * entries
     ),
     used as (
         select distinct mount, file from calls

@@ -147,7 +147,7 @@ def _listed(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
     changed_directories.register(trace)
     former_names.register(trace)
     shares.register(trace)
-    for statement in (_TOLD, _LOOKED_UP, _KNOWN, _VOIDED, _ASKED, _ONE_BY_ONE):
+    for statement in (_TOLD, _LOOKED_UP, _KNOWN, _VOIDED, _OPENED, _ASKED, _ONE_BY_ONE):
         cursor.execute(statement)
     walk = walks.OneByOne(longest_s=listings.FOLLOW_UP_S)
     many = parts.number(trace, entries=False)
@@ -176,7 +176,8 @@ _CHANGED = f"""
 # of the others.
 _TOLD = f"""
     create temp table names_told as
-    select mount, listings.directory, name, listings.call as listing, reply_time, plus
+    select mount, listings.directory, {former_names.title()} as title, listings.call as listing,
+           reply_time, plus
     from entries join {listings.TABLE} as listings using (call, position)
     where listings.directory in (select directory from changed_by_others)
           and name not in ('.', '..') and reply_time is not null
@@ -186,15 +187,15 @@ _LOOKED_UP = f"""
     create temp table names_looked_up as
     with looked_up as (
         select mount, {former_names.DIRECTORY} as directory,
-               {former_names.NAME} as name, file, call, call_frame, call_time,
-               reply_time, role = 'directory' as opened, version < 4 or opened as asks_at_open
+               {former_names.TITLE} as title, file, call, call_frame, call_time,
+               reply_time, is_directory as opened, version < 4 or opened as asks_at_open
         from {former_names.CALLS}
         where op = 'LOOKUP' and status = 0 and not callback and program = {NFS}
               and reply_time is not null
               and {former_names.DIRECTORY}
                   in (select directory from changed_by_others)
     )
-    from looked_up semi join names_told using (mount, directory, name)
+    from looked_up semi join names_told using (mount, directory, title)
 """
 
 # The names are those of the listing, as in listing_costs: the last one that told a name decides
@@ -203,13 +204,13 @@ _KNOWN = """
     create temp table names_known as
     select looked_up.*, names_told.listing, names_told.reply_time as told, plus,
            greatest(names_told.reply_time, lag(looked_up.reply_time) over (
-               partition by looked_up.mount, looked_up.directory, looked_up.name
+               partition by looked_up.mount, looked_up.directory, looked_up.title
                order by call_time, call)) as known_time
     from names_looked_up as looked_up asof join (
-             from names_told semi join names_looked_up using (mount, directory, name)
+             from names_told semi join names_looked_up using (mount, directory, title)
          ) as names_told
          on looked_up.mount = names_told.mount and looked_up.directory = names_told.directory
-            and looked_up.name = names_told.name and looked_up.call_time >= names_told.reply_time
+            and looked_up.title = names_told.title and looked_up.call_time >= names_told.reply_time
 """
 
 _VOIDED = f"""
@@ -221,7 +222,7 @@ _VOIDED = f"""
         from {changed_directories.TABLE} as own join calls using (call)
         where not callback and own.directory in (select directory from changed_by_others)
     )
-    select known.mount, known.directory, name, file, known.call, call_frame, known.call_time,
+    select known.mount, known.directory, title, file, known.call, call_frame, known.call_time,
            known.reply_time, opened, asks_at_open, listing, told, moment
     from names_known as known asof join changed_by_others as changed
          on known.mount = changed.mount and known.directory = changed.directory
@@ -232,20 +233,29 @@ _VOIDED = f"""
     where plus and moment >= known_time and coalesce(until < known_time, true)
 """
 
+_OPENED = f"""
+    create temp table voided_opened as
+    with used as (
+        select call, mount, file, call_time, {among("op", OPENING)} as opens
+        from calls
+        where not callback and program = {NFS} and file in (select file from names_voided)
+    ),
+    followed as (
+        select call, lead(opens) over (partition by mount, file order by call_time, call) as opened
+        from used
+    )
+    select call from followed where opened
+"""
+
 # What begins an open is a question of its own, which nothing spares.
 _ASKED = f"""
     create temp table voided_asked as
-    with followed as (
-        select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
-        from calls
-        where not callback and program = {NFS} and file in (select file from names_voided)
-    )
-    select mount, directory, call, call_time as moment, reply_time, pause, hash(name) as title,
+    select mount, directory, call, call_time as moment, reply_time, pause, title,
            listing, told, false as once,
-           case when asks_at_open and coalesce({among("next_op", OPENING)}, false) then 0
+           case when asks_at_open and call in (from voided_opened) then 0
                 when opened then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                 else {int(FILE_FRESH_S * NANOSECONDS)} end::bigint as fresh
-    from names_voided join followed using (call) join shares using (call)
+    from names_voided join shares using (call)
 """
 
 _ONE_BY_ONE = "create temp table voided_one_by_one (call ubigint, first boolean, spared boolean)"

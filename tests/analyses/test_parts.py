@@ -69,6 +69,25 @@ def test_stretches_have_all_calls_and_not_many_rows(
     assert len(found) == -(-len(rows) // walked) or walked == 100
 
 
+def test_a_stretch_ends_within_a_block_of_calls_that_list_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Replies of a megabyte have three thousand entries, and a block has a thousand calls."""
+    monkeypatch.setattr(parts, "STRETCH_ROWS", 1)
+    calls = [call(number, "READDIRPLUS", 1) for number in range(1, 1501)]
+    entries = [
+        {"call": number, "directory": 1, "name": f"{place}", "position": 0}
+        for number in (3, 4, 5, 7)
+        for place in range(500)
+    ]
+    with trace_of(calls=calls, entries=entries) as trace:
+        trace.walked = 600
+        found = parts.stretches(trace)
+    assert [number for stretch in found for number in stretch] == list(range(1501))
+    rows = [row["call"] for row in (*calls, *entries)]
+    assert all(sum(number in stretch for number in rows) <= 1200 for stretch in found)
+
+
 @pytest.mark.parametrize("many", [2, 8, 9, 10, 17, 26])
 def test_each_row_is_of_one_part_and_equal_ones_are_of_the_same(many: int) -> None:
     calls = [call(number, "GETATTR", 1) for number in range(1, 601)]

@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 
-STRETCH_ROWS = 1 << 19
+STRETCH_ROWS = 1 << 18
 """Rows of calls, operations and entries that are joined at a time, or more where memory allows it.
-The tables have groups of 122,880 rows, of which each is read once by each stretch that has any."""
+The tables have groups of 122,880 rows, of which each is read once by each stretch that has any.
+With twice as many, what listings told took 50 MB more than the least limit leaves for it."""
 
 MOST_STRETCH_ROWS = 1 << 21
 """The most of them: the database holds some 50 MB for a join of their calls."""
 
 BLOCK = 1 << 10
-"""Calls whose rows are counted together; a stretch has whole blocks."""
+"""Calls whose rows are counted together; a stretch has whole blocks, but for those of which each
+has more rows than a stretch: replies of a megabyte have thousands of entries."""
 
 _OF_STRETCH = "create or replace temp macro of_stretch(number) as {condition}"
 
@@ -61,12 +63,22 @@ def stretches(trace: Trace) -> tuple[range, ...]:
     most = most_of_stretch(trace)
     found = []
     begin = rows = 0
-    for block, of_block in trace.rows(_rows_of_blocks(trace)):
-        if rows and rows + of_block > most:
-            found.append(range(begin, block * BLOCK))
-            begin, rows = block * BLOCK, 0
-        rows += of_block
+    for first, number in _counted(trace, most):
+        if rows and rows + number > most:
+            found.append(range(begin, first))
+            begin, rows = first, 0
+        rows += number
     return (*found, range(begin, _calls_end(trace)))
+
+
+def _counted(trace: Trace, most: int) -> Iterator[tuple[int, int]]:
+    """How many rows calls have that stay together, and the first of these calls, in their order."""
+    for block, number in trace.rows(_rows_of(trace, f"call // {BLOCK}")):
+        if number <= most:
+            yield block * BLOCK, number
+        else:
+            of_block = f"call >= {block * BLOCK} and call < {(block + 1) * BLOCK}"
+            yield from trace.rows(_rows_of(trace, "call", of_block))
 
 
 def most_of_stretch(trace: Trace) -> int:
@@ -74,18 +86,18 @@ def most_of_stretch(trace: Trace) -> int:
     return max(STRETCH_ROWS, min(2 * trace.walked, MOST_STRETCH_ROWS))
 
 
-def _rows_of_blocks(trace: Trace) -> str:
-    """SQL: each block of calls that has rows in any table, and how many."""
+def _rows_of(trace: Trace, by: str, condition: str = "true") -> str:
+    """SQL: the values of an expression for calls that have rows in any table, and how many."""
     # A trace has the tables and columns alone that somebody will ask for.
     tables = trace.rows(
         "select table_name from duckdb_columns() where column_name = 'call' "
         "and table_name in ('calls', 'operations', 'entries')"
     )
     counts = " union all ".join(
-        f"select call // {BLOCK} as block, count(*) as number from {table} group by block"
+        f"select {by} as counted, count(*) as number from {table} where {condition} group by all"
         for (table,) in tables
     )
-    return f"select block, sum(number)::bigint from ({counts}) group by block order by block"
+    return f"select counted, sum(number)::bigint from ({counts}) group by all order by all"
 
 
 @once

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pcapnfs import memory
+import pcapnfs
+from pcapnfs import decoding, memory
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "k61-tar-v3.pcap"
 
 GB = 1 << 30
 
@@ -40,6 +43,23 @@ def test_what_is_known_of_files_fits_into_what_a_limit_leaves() -> None:
     assert room // 2 < one < room
     assert memory.of_files(GB, 2) == one // 2
     assert memory.of_files(1) == memory.of_files(memory.LEAST_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("limit", "given"), [(None, 0), (memory.LEAST_BYTES, 1), (GB // 4, 1), (GB, 0)]
+)
+def test_decoders_keep_nothing_that_they_freed_where_gaps_would_exceed_the_limit(
+    limit: int | None, given: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What freed arrays leave between others was 70 MB of names of 200 bytes."""
+    asked = []
+    monkeypatch.setattr(memory, "give_back", lambda: asked.append(1))
+    monkeypatch.setattr(memory, "chosen", lambda limit: limit)
+    monkeypatch.setattr(memory, "tight", lambda *_: False)  # Else the trace asks for it, too.
+    decoding.decode([SAMPLE], tmp_path / "stored.nfstrace", limit=limit)
+    assert len(asked) == given
+    with pcapnfs.open([SAMPLE], memory=limit):
+        assert len(asked) == 2 * given
 
 
 def test_the_least_limit_leaves_room_for_calls_and_files() -> None:

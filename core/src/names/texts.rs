@@ -60,21 +60,31 @@ impl Texts {
     /// Leaves out the objects that are not kept.
     pub(super) fn retain(&mut self, keep: &[bool]) {
         retain(&mut self.spans, keep);
-        let left: usize = self.spans.iter().map(|span| span.length as usize).sum();
-        self.wasted = self.bytes.len() - left;
         self.leave_out_wasted();
     }
 
     #[cold]
     #[inline(never)]
     fn leave_out_wasted(&mut self) {
-        let mut bytes = Vec::with_capacity(self.bytes.len() - self.wasted);
-        for span in &mut self.spans {
-            if let Some(text) = span.of(&self.bytes) {
-                *span = Span::put(text, &mut bytes);
-            }
+        self.move_together();
+        self.bytes.shrink_to_fit();
+    }
+
+    /// Leaves no room between texts, within the memory that they have: where some are forgotten, there is
+    /// none for a copy of the others.
+    fn move_together(&mut self) {
+        let mut there: Vec<&mut Span> =
+            self.spans.iter_mut().filter(|span| span.start < NONE.start).collect();
+        there.sort_unstable_by_key(|span| span.start);
+        let mut end = 0;
+        for span in there {
+            let start = span.start as usize;
+            self.bytes.copy_within(start..start + span.length as usize, end);
+            span.start = end as u64;
+            end += span.length as usize;
         }
-        (self.bytes, self.wasted) = (bytes, 0);
+        self.bytes.truncate(end);
+        self.wasted = 0;
     }
 }
 
@@ -126,5 +136,46 @@ mod tests {
                 prop_assert!(texts.bytes.len() <= 2 * used + 2 * ROOM);
             }
         }
+
+        /// Also those of no length; and their memory is what they need.
+        #[test]
+        fn who_is_kept_keeps_the_text(
+            given in prop::collection::vec((prop::option::of(text()), any::<bool>()), 0..40),
+            again in prop::collection::vec((0..40_u32, text()), 0..10),
+        ) {
+            let (mut texts, mut plain) = (Texts::default(), Vec::new());
+            for (id, (text, _)) in (0..).zip(&given) {
+                texts.add();
+                text.iter().for_each(|text| texts.set(id, text));
+                plain.push(text.clone());
+            }
+            for (id, text) in again {
+                texts.set(id, &text);
+                plain.get_mut(id as usize).into_iter().for_each(|plain| *plain = Some(text.clone()));
+            }
+            let keep: Vec<bool> = given.iter().map(|(_, keep)| *keep).collect();
+            texts.retain(&keep);
+            retain(&mut plain, &keep);
+            for (id, plain) in (0..).zip(&plain) {
+                prop_assert_eq!(texts.get(id), plain.as_deref());
+            }
+            let used: usize = plain.iter().flatten().map(Vec::len).sum();
+            prop_assert_eq!((texts.bytes(), texts.bytes.capacity(), texts.wasted), (used, used, 0));
+        }
+    }
+
+    #[test]
+    fn texts_move_together_where_they_are() {
+        let mut texts = Texts::default();
+        for id in 0..3 {
+            texts.add();
+            texts.set(id, &[id as u8; 1000]);
+        }
+        texts.set(0, &[7; 1000]);
+        let place = texts.bytes.as_ptr();
+        texts.move_together();
+        assert_eq!((texts.bytes.as_ptr(), texts.bytes()), (place, 3000));
+        let found: Vec<_> = (0..3).filter_map(|id| texts.get(id)).collect();
+        assert_eq!(found, [[7; 1000], [1; 1000], [2; 1000]]);
     }
 }

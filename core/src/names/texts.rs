@@ -146,12 +146,16 @@ mod tests {
             let (mut texts, mut plain) = (Texts::default(), Vec::new());
             for (id, (text, _)) in (0..).zip(&given) {
                 texts.add();
-                text.iter().for_each(|text| texts.set(id, text));
+                if let Some(text) = text {
+                    texts.set(id, text);
+                }
                 plain.push(text.clone());
             }
             for (id, text) in again {
                 texts.set(id, &text);
-                plain.get_mut(id as usize).into_iter().for_each(|plain| *plain = Some(text.clone()));
+                if let Some(plain) = plain.get_mut(id as usize) {
+                    *plain = Some(text);
+                }
             }
             let keep: Vec<bool> = given.iter().map(|(_, keep)| *keep).collect();
             texts.retain(&keep);

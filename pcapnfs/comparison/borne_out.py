@@ -84,8 +84,7 @@ def _behind_data(step: Step, before: Side, after: Side) -> bool:
     Those that are sent meanwhile wait behind it on the link, and make a mean that is no server's:
     more than the longest few of them, but not half.
     """
-    measured = (after if step.after > step.before else before).measured
-    return 2 * measured.moving_s >= measured.busy_s > 0
+    return (after if step.after > step.before else before).measured.mostly_moving
 
 
 def _median_s(side: Side) -> float | None:

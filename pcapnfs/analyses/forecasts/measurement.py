@@ -366,6 +366,15 @@ class Measurement(Record):
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
 
     @property
+    def mostly_moving(self) -> bool:
+        """Whether data moved for half of the time in which any call was outstanding, or more.
+
+        Small calls that are sent meanwhile wait behind it on the link, and make a mean that is no
+        server's.
+        """
+        return 2 * self.moving_s >= self.busy_s > 0
+
+    @property
     def remote_s(self) -> float:
         """What of the clock calls took beyond round trips that none of a local disk does, seconds.
 

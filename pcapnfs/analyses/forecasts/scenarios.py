@@ -131,6 +131,9 @@ def scenarios(
     if told and not (undivided and costs.round_trips_s >= NOTICED * measured.worked_s):
         remote = part_of_other(by_file(measured, measured.remote_s), base.costs)
         spared = (measured.path.rtt_s or 0.0) if undivided else network
+        if measured.mostly_moving and given.rtt_s is None and measured.usual_s is not None:
+            # What they take beyond that they wait behind data on the link.
+            spared += max(0.0, costs.rtt_s - measured.usual_s)
         yield on_top("local", waited_s or None, local(asked, spared, remote))
 
 

@@ -256,6 +256,34 @@ def test_streams_move_no_bytes_faster_over_a_link_that_is_full() -> None:
     assert local.forecast_s == pytest.approx(0.010 / STREAMS, abs=0.001)
 
 
+@pytest.mark.parametrize("moving_ms", [5000, 1000])
+def test_what_small_calls_wait_behind_data_on_the_link_is_not_the_servers(moving_ms: int) -> None:
+    """Of fifty, ten take 100 ms beside a READ; where it moves for a little while, nothing tells."""
+    rows = run(stable=())
+    begin = int(str(rows[-1]["reply_time"])) + 2 * MILLISECOND
+
+    def add(op: str, sent: int, first: int, end: int, **columns: object) -> None:
+        times = {"call_first_time": sent, "call_time": sent, "reply_first_time": first}
+        times |= {"reply_time": end, "srt": end - sent, "connection": 0}
+        rows.append(call(len(rows) + 1, op, 1, file=1, **(times | columns)))
+
+    end = begin + moving_ms * MILLISECOND
+    add("READ", begin, begin + MILLISECOND, end, stability="read")
+    for number in range(10):
+        sent = begin + (50 + 200 * number) * MILLISECOND
+        answered = sent + 100 * MILLISECOND
+        add("LOOKUP", sent, answered, answered, stability="unstable")
+    with trace_of(files=objects(), calls=rows, connections=[connection(0.8, 0.0008)]) as trace:
+        measured = measure(trace)
+        local = next(each for each in model(trace).what_if if each.change == "local")
+    assert measured.usual_s == pytest.approx(0.001)
+    assert measured.rtt_s == pytest.approx((40 * 0.001 + 10 * 0.1) / 50)
+    assert measured.mostly_moving == (moving_ms == 5000)
+    # Of the mean, 20 ms each are no round trip on the network.
+    served_s = local.forecast_s - measured.client_s
+    assert served_s < 0.02 if measured.mostly_moving else served_s > 50 * 0.019 / 2
+
+
 def test_what_one_file_moved_is_not_taken_from_runs_without_it() -> None:
     """A third of the resamples lack the only file that took 2 s on the wire."""
     rows = run()

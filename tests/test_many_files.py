@@ -262,7 +262,7 @@ def test_names_that_others_voided() -> None:
         closing(made.cursor()) as cursor,
     ):
         shares.register(made)
-        cursor.execute("create temp type finding as enum ('other')")
+        cursor.execute("create temp type finding as enum ('other', 'unknown')")
         cursor.execute(LEARNED)
         connection.execute("set memory_limit = '36MB'; set threads = 1")
         (found,) = voided_names.of_learned(made, cursor)

@@ -49,6 +49,7 @@ from tests.unit.rows import ROOT, call, operation, trace_of
 SAMPLES = sorted(path for path in (ROOT / "samples").rglob("*.pcap*") if path.is_file())
 
 SHARED = {
+    "pcapnfs.analyses.locks.asked_after_locks",
     "pcapnfs.analyses.caching.held_files",
     "pcapnfs.analyses.data.offloads",
     "pcapnfs.analyses.namespace.missing_again",
@@ -66,6 +67,7 @@ TELLING = (
     "files-default-v3.pcap.gz",
     "k61-locks-v42-server.pcap",
     "k61-retrans-v3.pcap",
+    "k61-sec-krb5i-v3.pcap",
     "k61-tar-v3.pcap",
     "k61-tar-v42.pcap",
     "k61-two-clients-v42-server.pcap",
@@ -91,7 +93,7 @@ TELLING_IN_THE_LAB = (
     "k61-two-clients-v3-client1", "k61-two-clients-v3-client2", "k61-two-clients-v40-server",
     "k61-two-clients-v42-client1", "k61-walk-threads-v3", "locks-v3-server", "locks-v40-server",
     "locks-v42-server", "mix-v3", "mix-v40", "nconnect4-v42-snap256", "npm-like-v3", "npm-like-v42",
-    "sec-tls-v42", "sparse-v42", "tar-v3-snap96", "xattr-v42",
+    "opt-sync-v3", "opt-sync-v42", "sec-tls-v42", "sparse-v42", "tar-v3-snap96", "xattr-v42",
 )  # fmt: skip
 """Captures of the laboratory in which each question that is spared anywhere is spared beside each
 kind of operation, and of call, beside which it is: what it needs is told by nothing but these."""

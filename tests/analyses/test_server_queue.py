@@ -31,8 +31,10 @@ def at(number: int, op: str, since_ms: float, until_ms: float, **columns: object
         "call_first_time": begin, "call_time": begin, "reply_first_time": end, "reply_time": end,
         "srt": end - begin,
     }  # fmt: skip
-    row = call(number, op, 1, call_bytes=100, reply_bytes=100, connection=0, **times)
-    return {**row, **columns}
+    return call(
+        number, op, 1,
+        **({"call_bytes": 100, "reply_bytes": 100, "connection": 0} | times | columns),
+    )  # fmt: skip
 
 
 def create(number: int, since_ms: float, until_ms: float, **columns: object) -> Row:

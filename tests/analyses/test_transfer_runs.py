@@ -192,7 +192,7 @@ def test_the_way_of_the_bytes_is_not_saved() -> None:
 
 def test_what_was_sent_again_did_not_wait_for_its_size() -> None:
     again = move(2, 2)
-    again[0] = {**again[0], "transmissions": 2}
+    again[0] = {**again[0], "transmissions": 2, "first_arrived": False}
     assert found(LIMIT, move(1, 1), again).writes.merged.time_s == pytest.approx(0.004 / 2)
 
 

@@ -186,7 +186,7 @@ def test_a_connection_without_any_segment_of_its_server_has_one_direction() -> N
     [
         {"server_segments": 1},
         {"server_acks": 1},
-        {"syn_rtt": 1000},
+        {"syn_ack_time": 1000},
         {"client_resent": 4},  # Its server is down.
     ],
 )

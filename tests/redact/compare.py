@@ -30,6 +30,7 @@ RENAMED = {
         "text": "text",
         **dict.fromkeys(("mtime", "before_mtime"), "time"),
         **dict.fromkeys(("client_owner", "client_software", "server_software"), "software"),
+        "lock_owner": "lock owner",
     },
     "files": {
         "server": "host",

@@ -170,6 +170,7 @@ def test_the_database_is_imported_in_one_place_and_asked_on_connections() -> Non
         "IOException",
         "InterruptException",
         "OperationalError",
+        "OutOfMemoryException",
         "Statement",
         "StatementType",
         "connect",

@@ -248,8 +248,8 @@ pub struct Connection {
     pub last: Stamp,
     /// The side that sent the SYN, and when it did last before it was answered.
     pub syn: Option<(Side, i64)>,
-    /// When that was of the SYN that was answered; `None` where several were sent and nothing tells which one.
-    pub answered_syn: Option<i64>,
+    /// Whether it is that SYN which was answered: of several a time tells nothing.
+    syn_answered: bool,
     /// When the SYN+ACK came.
     pub syn_ack: Option<i64>,
     /// When the handshake was completed.
@@ -289,7 +289,7 @@ impl Connection {
             first,
             last: first,
             syn: None,
-            answered_syn: None,
+            syn_answered: false,
             syn_ack: None,
             established: None,
             opening: Opening::default(),
@@ -326,11 +326,16 @@ impl Connection {
         last_two.into_iter().find(|resent_ns| (NEVER + 1..time_ns).contains(resent_ns))
     }
 
+    /// When the SYN was sent that was answered; `None` where several were and nothing tells which one it was.
+    pub fn answered_syn(&self) -> Option<i64> {
+        self.syn.filter(|_| self.syn_answered).map(|(_, asked_ns)| asked_ns)
+    }
+
     /// A usual round trip of the whole path, as far as it is known by now: that of the handshake, or what both
     /// sides take to acknowledge, whichever is less.
     #[cold]
     pub(super) fn round_trip(&self) -> Option<i64> {
-        let opened = self.answered_syn.zip(self.established).map(|(syn, established)| established - syn);
+        let opened = self.answered_syn().zip(self.established).map(|(syn, established)| established - syn);
         let acknowledged = self.acks.low.usual().zip(self.acks.high.usual()).map(|(one, other)| one + other);
         opened.into_iter().chain(acknowledged).min()
     }
@@ -389,7 +394,7 @@ impl Connection {
                 opening.syn_acks = opening.syn_acks.saturating_add(1);
                 if self.syn_ack.is_none() {
                     let is_known = opening.is_answered_by(timestamps.map(|(_, echo)| echo));
-                    self.answered_syn = self.syn.filter(|_| is_known).map(|(_, asked_ns)| asked_ns);
+                    self.syn_answered = is_known;
                     self.syn_ack = Some(time_ns);
                 }
             }
@@ -493,7 +498,7 @@ impl Connection {
         let handshake = if self.syn.is_some_and(|(opener, _)| opener == sender) {
             self.established.zip(self.syn_ack)
         } else {
-            self.syn_ack.zip(self.answered_syn)
+            self.syn_ack.zip(self.answered_syn())
         };
         let took_ns = handshake.map(|(until_ns, from_ns)| until_ns.saturating_sub(from_ns));
         let lag_ns = took_ns.into_iter().chain(self.acks.of(sender).quickest()).min().unwrap_or(0).max(0);

@@ -549,11 +549,11 @@ fn of_several_syns_the_answer_tells_which_one_it_is_for() {
         }
         wire.options = option(77, sent[answered].1);
         wire.send(SECOND_US + 5_090, 'S', SYN_ACK, 0, 1, 0);
-        assert_eq!(wire.connection().answered_syn, known.then_some(SECOND_US * US), "{ticks} {answered}");
+        assert_eq!(wire.connection().answered_syn(), known.then_some(SECOND_US * US), "{ticks} {answered}");
     }
     let mut wire = Wire::default();
     shake(&mut wire, 7, 0);
-    assert_eq!(wire.connection().answered_syn, Some(7 * US), "the only one");
+    assert_eq!(wire.connection().answered_syn(), Some(7 * US), "the only one");
 }
 
 #[test]

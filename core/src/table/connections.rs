@@ -48,7 +48,7 @@ impl Tables {
             first_time: connection.first.time_ns,
             last_time: connection.last.time_ns,
             handshake: connection.established.is_some(),
-            syn_rtt: between(connection.answered_syn, connection.syn_ack).filter(|_| opener_is_client),
+            syn_rtt: between(connection.answered_syn(), connection.syn_ack).filter(|_| opener_is_client),
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
             syns: opening.syns,
             syn_time: opening.first_ns,

@@ -99,8 +99,8 @@ _CHANGED = f"""
     create temp table directories_changed as
     with changes as (
         select mount, file as directory, reply_time as moment, finding = 'other'::finding as other,
-               count(*) filter (finding = 'other'::finding) over objects as others,
-               count(*) filter (finding = 'unknown'::finding) over objects as unknown
+               count(case when finding = 'other'::finding then 1 end) over objects as others,
+               count(case when finding = 'unknown'::finding then 1 end) over objects as unknown
         from learned
         where finding in ('other'::finding, 'unknown'::finding)
               and file in (select file from files where role = 'directory')

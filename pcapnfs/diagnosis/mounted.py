@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.spared import NONE
+from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.confidence import Confidence
 from pcapnfs.diagnosis.finding import Advice
 from pcapnfs.record import Record
@@ -120,3 +121,13 @@ def longer(option: str) -> Advice:
         "what other clients change is seen up to 60 s later, but files are still checked at open; "
         "programs that share files without locks may need the option.",
     )
+
+
+def without_names(material: Material) -> set[tuple[str, str]]:
+    """Clients and servers with a mount on which the client seems to keep no names at all."""
+    return {
+        (mount.client, mount.server)
+        for mount in material.cache.mounts
+        for verdict in mount.verdicts
+        if verdict.options == NO_NAMES
+    }

@@ -24,6 +24,7 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP
 from pcapnfs.analyses.namespace.voided_lookups import TEACHING
 from pcapnfs.analyses.times import shares
@@ -59,9 +60,6 @@ PLACES_SHOWN = 3
 
 MOVING = ("RENAME", "REMOVE", "LINK")
 """Operations on a name that a program used before: each goes by the path anew."""
-
-LISTING = ("READDIR", "READDIRPLUS")
-"""What follows a LOOKUP by which a directory is opened, which nothing spares."""
 
 
 class DirectoriesAgain(Record):
@@ -154,6 +152,7 @@ _KNOWN = f"""
           and taught + {int(KEPT_S * NANOSECONDS)}
 """
 
+# A LOOKUP that a listing follows opens the directory: nothing spares that.
 _AGAIN = f"""
     create temp table directories_found_again as
     with known as (from known_looked_up where is_directory),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S
-from pcapnfs.analyses.namespace import changed_directories
+from pcapnfs.analyses.namespace import changed_directories, listings
 from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP, NEVER_NS
 from pcapnfs.analyses.namespace.names_kept import span_of_file
 from pcapnfs.programs import NFS
@@ -45,7 +45,7 @@ READS = columns.together(
 TEACHING = ("LOOKUP", "OPEN", "CREATE", "MKDIR", "MKNOD", "SYMLINK")
 """Operations whose reply tells what a name of a directory denotes."""
 
-OPENING = ("ACCESS", "READ", "WRITE", "READDIR", "READDIRPLUS")
+OPENING = ("ACCESS", "READ", "WRITE", *listings.LISTING)
 """Operations by which a client uses an object that a program has opened. A file of NFSv4 is opened
 by its name, without a LOOKUP."""
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.analyses.namespace.names_again import KEPT_S
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.mounted import without_names
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -42,12 +42,7 @@ ENTERED = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them, unless the client keeps no names."""
-    keeps_none = {
-        (mount.client, mount.server)
-        for mount in material.cache.mounts
-        for verdict in mount.verdicts
-        if verdict.options == NO_NAMES
-    }
+    keeps_none = without_names(material)
     for pair in material.directories_again:
         again = pair.again
         if (

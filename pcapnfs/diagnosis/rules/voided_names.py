@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.caching.questions import FILE_FRESH_S
-from pcapnfs.analyses.mounts.mount_options import NO_NAMES
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.mounted import without_names
 from pcapnfs.diagnosis.severity import by_cost, takes_much
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -35,12 +35,7 @@ LEAST = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with many of them, unless the client keeps no names at all."""
-    keeps_none = {
-        (mount.client, mount.server)
-        for mount in material.cache.mounts
-        for verdict in mount.verdicts
-        if verdict.options == NO_NAMES
-    }
+    keeps_none = without_names(material)
     for pair in material.voided_names:
         asked = pair.asked
         claims = left_out(pair.kept)

@@ -116,7 +116,6 @@ def decode(
     _demand_captures(captures)
     _demand_target(target, force=force)
     limit = memory.chosen(limit)
-    memory.spare_decoders(limit)
     try:
         with placement.placed(Path(target), replace=force) as directory:
             if independent and len(captures) > 1:

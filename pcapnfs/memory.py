@@ -164,23 +164,19 @@ def growth(limit: int) -> int:
 def of_files(limit: int | None, decoders: int = 1) -> int | None:
     """What each decoder may take for what it knows of files, in bytes; None: what it takes unasked.
 
+    Where a limit leaves them little beside that, what is freed is given back from now on
+    (`give_back`).
+
     Args:
         limit: That of the whole process, in bytes; None: there is none.
         decoders: How many of them are at work at the same time.
     """
     if limit is None:
         return None
-    return _of_decoders(limit) * (FILES_PARTS - 1) // FILES_PARTS // decoders
-
-
-def spare_decoders(limit: int | None) -> None:
-    """Have decoders give back what they free, where a limit leaves them little beside files.
-
-    Args:
-        limit: As of `of_files`.
-    """
-    if limit is not None and _of_decoders(limit) // FILES_PARTS < GAPS_BYTES:
+    room = _of_decoders(limit)
+    if room // FILES_PARTS < GAPS_BYTES:
         give_back()
+    return room * (FILES_PARTS - 1) // FILES_PARTS // decoders
 
 
 def _of_decoders(limit: int) -> int:

@@ -129,8 +129,6 @@ def open(
 
     tables = schema.parse(_core.schema())
     own = not any(map(store.is_trace, named))
-    if not all(map(store.is_trace, named)):
-        limits.spare_decoders(limit)
     if columns is not None:
         if not own and "path" in columns.get("files", ()):
             # Whether paths begin with it goes by the exports of all parts.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs import decoding, memory
+from pcapnfs import decoding, export, memory
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "k61-tar-v3.pcap"
 
@@ -60,6 +60,8 @@ def test_decoders_keep_nothing_that_they_freed_where_gaps_would_exceed_the_limit
     assert len(asked) == given
     with pcapnfs.open([SAMPLE], memory=limit):
         assert len(asked) == 2 * given
+    export.decode_to_file([str(SAMPLE)], "calls", tmp_path / "calls.parquet", limit=limit)
+    assert len(asked) == 3 * given
 
 
 def test_the_least_limit_leaves_room_for_calls_and_files() -> None:

@@ -9,9 +9,10 @@ opening fails. Knows nothing of NFS.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -431,26 +432,32 @@ def _demand_once(
                 )
 
 
-def on_both_sides(before: Sequence[PathLike], after: Sequence[PathLike]) -> tuple[str, str] | None:
+def on_both_sides(
+    before: Sequence[PathLike], after: Sequence[PathLike], empty: Collection[str] = ()
+) -> tuple[str, str] | None:
     """What holds the same capture before and after, by its digest; None where nothing does.
 
     Args:
         before: Captures and traces.
         after: The same.
+        empty: Captures without packets, which are all alike.
     """
-    first = list(_known(before))
-    for path, size, digest in _known(after):
-        for other, other_size, other_digest in first:
-            # What has another size is another one, so that most are not looked into.
-            if size != other_size:
-                continue
-            told = digest or _digest(path)
-            if told is not None and told == (other_digest or _digest(other)):
+    by_size: dict[int, list[tuple[str, Digest | None]]] = {}
+    for path, size, digest in _known(before, empty):
+        by_size.setdefault(size, []).append((path, digest))
+    digest_of = functools.cache(_digest)
+    for path, size, digest in _known(after, empty):
+        # What has another size is another one, so that most are not looked into.
+        for other, other_digest in by_size.get(size, ()):
+            told = digest or digest_of(path)
+            if told is not None and told == (other_digest or digest_of(other)):
                 return other, path
     return None
 
 
-def _known(paths: Sequence[PathLike]) -> Iterator[tuple[str, int, Digest | None]]:
+def _known(
+    paths: Sequence[PathLike], empty: Collection[str]
+) -> Iterator[tuple[str, int, Digest | None]]:
     """What is named, with the sizes of captures, and of those that traces were made of.
 
     The digests of these stand in the traces. What cannot be read any more is passed over.
@@ -462,7 +469,11 @@ def _known(paths: Sequence[PathLike]) -> Iterator[tuple[str, int, Digest | None]
                     yield from (
                         (path, digest.bytes, digest) for digest, _ in store.recognised(part)
                     )
-            elif path != meta.STANDARD_INPUT and (size := Path(path).stat().st_size):
+            elif (
+                path != meta.STANDARD_INPUT
+                and path not in empty
+                and (size := Path(path).stat().st_size)
+            ):
                 yield path, size, None
 
 

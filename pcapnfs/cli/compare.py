@@ -91,14 +91,16 @@ def compare(
         rewriting.demand_another([*first, *second], to)
         _demand_ending(to)
     values = options.thresholds_of(threshold, config)
+    empty: set[str] = set()
 
     def gathered(named: list[Path]) -> Side:
         # One after the other: two captures of some size would share the memory of one.
         with options.open_trace(named, port, memory, comparing.READS) as trace:
+            empty.update(file.path for file in trace.meta.files if not file.packets)
             return side.gather(trace, values=values)
 
     result = comparing.of_sides(gathered(first), gathered(second), top=top)
-    if (same := opening.on_both_sides(first, second)) is not None:
+    if (same := opening.on_both_sides(first, second, empty)) is not None:
         one, other = map(escape, same)
         twice = f"{one} is on both sides" if one == other else f"{one} and {other} are one capture"
         output.tell(f"{twice}: of what it holds nothing can have changed")

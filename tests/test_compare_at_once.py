@@ -85,6 +85,16 @@ def test_where_hardly_more_are_under_way_it_is_not(free: Pair | None) -> None:
     assert told(limited, with_caps(*([] if free is None else [free]))) == []
 
 
+def test_servers_are_held_against_themselves() -> None:
+    """What goes on at another server of the same client is no matter of this one's limit."""
+    busy = replace(EIGHT, server="10.0.0.8", calls=TWO.calls + 1)
+    limited, same = with_caps(TWO, busy, found=waiting()), with_caps(TWO, busy)
+    assert told(limited, same) == []
+    assert told(limited, with_caps(EIGHT, busy)) != []
+    # The only one may have got another address.
+    assert told(with_caps(TWO, found=waiting()), with_caps(replace(EIGHT, server="10.0.0.8"))) != []
+
+
 def test_a_flat_top_for_which_nothing_is_seen_to_wait_is_no_limit() -> None:
     """Nor is one that calls reach since they wait for a full TCP window."""
     for finding in (None, waiting(severity="note"), waiting("session_slots", "note")):

@@ -166,6 +166,7 @@ def overloaded(side: Side) -> Side:
         samples.findings().findings[0],
         id="server_overload",
         severity="warning",
+        title=f"Calls queue at the server {side.servers[0]} behind those of 10.0.0.9",
         evidence="131 of 157 small calls waited. They did so long.",
         cost_s=4.0,
     )
@@ -186,6 +187,20 @@ def test_calls_that_wait_at_the_server_on_one_side_alone_are_told_as_possible() 
     (back,) = told(free, waiting).values()
     assert (back.before, back.after) == (SPARE, WAIT)
     assert told(waiting, waiting) == {}
+
+
+def test_only_what_says_that_they_wait_there_tells_it() -> None:
+    free = run(8)
+    waiting = overloaded(free)
+    (found,) = waiting.findings
+    (several,) = free.in_turn
+    elsewhere = replace(free, in_turn=(replace(several, server="10.0.0.8"),))
+    others = replace(elsewhere, servers=(*free.servers, "10.0.0.8"))
+    assert told(waiting, others) == {}
+    slow = "The server 10.0.0.1 slows down under load"
+    for change in ({"severity": "note"}, {"cost_s": 0.0}, {"title": slow}):
+        said = replace(found, **change)
+        assert told(replace(waiting, findings=(said,)), free) == {}
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ calls wait for it in the client, and where the other side went beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.comparison.cause import Cause
+from pcapnfs.comparison.matching import same_server
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.wire.caps import Pair
@@ -34,14 +35,18 @@ def calls_at_once(before: Side, after: Side) -> Iterator[Cause]:
     connections these are the cause, each of which has its own limit.
     """
     for mine, other, first in ((before, after, True), (after, before, False)):
-        limited, more = _limited(mine), _limited(other)
-        free = more or max(other.caps, key=_calls, default=None)
-        if (
-            limited is None
-            or free is None
-            or free.mean <= limited.peak
-            or free.connections != limited.connections
-        ):
+        limited = _limited(mine, mine.caps)
+        if limited is None:
+            continue
+        server = same_server(
+            limited.server,
+            (each.server for each in mine.caps),
+            (each.server for each in other.caps),
+        )
+        there = [each for each in other.caps if each.server == server]
+        more = _limited(other, there)
+        free = more or max(there, key=_calls, default=None)
+        if free is None or free.mean <= limited.peak or free.connections != limited.connections:
             continue
         words = (
             _at_most(limited),
@@ -58,16 +63,16 @@ def calls_at_once(before: Side, after: Side) -> Iterator[Cause]:
         )
 
 
-def _limited(side: Side) -> Pair | None:
-    """The client and server of most calls of which a finding says that more would wait."""
+def _limited(side: Side, pairs: Iterable[Pair]) -> Pair | None:
+    """Of pairs of client and server, that of most calls whose calls wait, as a finding says."""
     told = {
         about
         for found in side.findings
         if found.id in FINDINGS and found.severity != "note"
         for about in (found.about, *(subject.about for subject in found.alike))
     }
-    pairs = (pair for pair in side.caps if (pair.client, pair.server) in told)
-    return max(pairs, key=_calls, default=None)
+    waiting = (pair for pair in pairs if (pair.client, pair.server) in told)
+    return max(waiting, key=_calls, default=None)
 
 
 def _calls(pair: Pair) -> int:

@@ -13,6 +13,8 @@ from pcapnfs.analyses.servers.in_turn import OVERTOOK
 from pcapnfs.analyses.times.showing import LEAST_CALLS
 from pcapnfs.comparison.cause import Cause
 from pcapnfs.comparison.changed_times import MANY, one_sided
+from pcapnfs.comparison.matching import same_server
+from pcapnfs.diagnosis.rules.server_overload import QUEUE_AT
 from pcapnfs.diagnosis.rules.slow_service import ONE_BY_ONE
 from pcapnfs.record import Record
 from pcapnfs.text import sentences
@@ -89,7 +91,7 @@ def turns(before: Side, after: Side) -> AnsweredInTurn | None:
         return None
     for slow, fast in ((before, after), (after, before)):
         measured, network_s = slow.measured, _network_s(slow.measured)
-        if network_s is None or 2 * measured.moving_s >= measured.busy_s:
+        if network_s is None or measured.mostly_moving:
             continue
         for one, several in _same_servers(slow.in_turn, fast.in_turn):
             found = AnsweredInTurn(slow, one, several)
@@ -112,14 +114,12 @@ def _network_s(measured: Measurement) -> float | None:
 def _same_servers(
     first: tuple[InTurn, ...], second: tuple[InTurn, ...]
 ) -> Iterator[tuple[InTurn, InTurn]]:
-    """The servers of both sides; where each has one, that is the same, whatever its address."""
-    if len(first) == len(second) == 1:
-        yield first[0], second[0]
-        return
+    """The servers of both sides."""
     others = {each.server: each for each in second}
     for each in first:
-        if each.server in others:
-            yield each, others[each.server]
+        found = same_server(each.server, (one.server for one in first), others)
+        if found is not None:
+            yield each, others[found]
 
 
 def in_turn(before: Side, after: Side) -> Iterator[Cause]:
@@ -178,13 +178,17 @@ def queues(before: Side, after: Side) -> Iterator[Cause]:
     all threads are taken. The other side must show that calls came while others were under way.
     """
     for mine, other, first in ((before, after, True), (after, before, False)):
-        told = next((found for found in mine.findings if found.id == QUEUES and found.cost_s), None)
+        told = next((found for found in mine.findings if _queue(found)), None)
         if told is None or any(found.id == QUEUES for found in other.findings):
             continue
+        queued_at = told.title.removeprefix(QUEUE_AT).split()[0]
+        server = same_server(queued_at, mine.servers, other.servers)
         passed = [
             each
             for each in other.in_turn
-            if each.behind >= LEAST_CALLS and each.overtook > OVERTOOK * each.apart
+            if each.server == server
+            and each.behind >= LEAST_CALLS
+            and each.overtook > OVERTOOK * each.apart
         ]
         if not passed and (
             other.in_turn
@@ -210,6 +214,16 @@ def queues(before: Side, after: Side) -> Iterator[Cause]:
             f"{'after' if first else 'before'}, {meanwhile}: the threads of its NFS service, its "
             "processor, or other work that keeps them",
         )
+
+
+def _queue(found: Finding) -> bool:
+    """Whether a finding says that small calls wait at a server for others, and it matters."""
+    return (
+        found.id == QUEUES
+        and found.title.startswith(QUEUE_AT)
+        and bool(found.cost_s)
+        and found.severity != "note"
+    )
 
 
 def one_by_one(found: Finding) -> bool:

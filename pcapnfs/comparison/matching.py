@@ -34,6 +34,20 @@ VERSIONS = frozenset(("3", "4"))
 """Versions of NFS in which patterns are written."""
 
 
+def same_server(server: str, mine: Iterable[str], other: Iterable[str]) -> str | None:
+    """Which server of another side this one is; where each has one, that, whatever its address.
+
+    Args:
+        server: The server.
+        mine: All servers of its side.
+        other: Those of the other side.
+    """
+    here, there = set(mine), set(other)
+    if len(here) == len(there) == 1:
+        return there.pop()
+    return server if server in there else None
+
+
 class FileChange(Record):
     """A path on both sides."""
 

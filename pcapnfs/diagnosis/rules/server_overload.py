@@ -53,6 +53,9 @@ _MORE_OTHER = Advice(
 """To a server that says that it is not Linux."""
 
 
+QUEUE_AT = "Calls queue at the server "
+"""How a title begins that is about small calls which wait for others."""
+
 SINGLE = 1.1
 """Calls of a client under way on average, below which they come one by one."""
 
@@ -135,8 +138,7 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         )
     return Observed(
         severity=by_cost(material, claims, sure=False),
-        title=f"Calls queue at the server {server.server}"
-        + (f" behind those of {small.holder}" if others else ""),
+        title=f"{QUEUE_AT}{server.server}" + (f" behind those of {small.holder}" if others else ""),
         seen=f"{units.count(small.waited)} of {units.counted(small.behind, 'small call')} that "
         "came while others were under way waited until one of those was answered, and were "
         f"answered right after it: {units.duration(small.waited_s)} after they had come (median), "

@@ -179,6 +179,43 @@ def test_a_call_whose_connection_the_server_ended_is_not_under_way() -> None:
         assert pair.idle_s == 0.0
 
 
+@pytest.mark.parametrize("answer_ms", [None, 1])
+def test_a_call_whose_answer_does_not_arrive_is_under_way(answer_ms: float | None) -> None:
+    """As one without any, until its client hangs up."""
+    former = {
+        "connection": 1,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS,
+        "last_time": START_NS + 6_020 * MILLISECOND,
+        "server_segments": 3,
+        "client_unacked": 0,
+        "client_rst_time": START_NS + 5_000 * MILLISECOND,
+    }
+    if answer_ms is None:
+        former |= {"server_lost": 8_000}
+    else:
+        since = START_NS + 16 * MILLISECOND
+        former |= {"server_unacked": 8_000, "server_unacked_time": since}
+        former |= {"server_resent": 7, "client_resent": 3}
+    calls = [
+        call(1, "GETATTR", 5, connection=1),
+        call(2, "READ", answer_ms, connection=1),
+        call(560, "GETATTR", 1, connection=2),
+    ]
+    late = {
+        **connection(2, 3_000, 5_500, syns=3),
+        "transport": "TCP",
+        "first_time": START_NS + 3_000 * MILLISECOND,
+        "last_time": START_NS + 5_700 * MILLISECOND,
+        "server_segments": 1,
+    }
+    with trace_of(calls=calls, connections=[former, late]) as trace:
+        (pair,) = late_connections(trace)
+        assert pair.idle_s == 0.0
+
+
 def test_time_without_connection_is_counted_once_and_between_calls() -> None:
     """The first connection is there before any call; two others come about together."""
     calls = [

@@ -198,6 +198,26 @@ def test_an_answer_that_the_client_never_acknowledged_is_none() -> None:
         assert told({**deaf, **received}) == []
 
 
+@pytest.mark.parametrize(("called_ms", "lost"), [(None, True), (10, True), (30, False)])
+def test_an_answer_of_which_the_end_was_never_acknowledged_is_none(
+    called_ms: int | None, lost: bool
+) -> None:
+    """The client acknowledged what it got of the READ after all of it had been sent.
+
+    Behind a callback that came later it is this one's end.
+    """
+    calls = [call(1, "GETATTR", 5, connection=1), call(2, "READ", 1, connection=1)]
+    if called_ms is not None:
+        at = {"call_time": START_NS + called_ms * MILLISECOND, "callback": True}
+        calls.append(call(3, "CB_RECALL", None, connection=1, **at))
+    deaf = connection(
+        1, 6_020, server_unacked=8_000, server_unacked_time=START_NS + 25 * MILLISECOND,
+        server_resent=7, client_resent=3, client_unacked=0,
+    )  # fmt: skip
+    with trace_of(calls=calls, connections=[deaf]) as trace:
+        assert [pair.undelivered for pair in unanswered(trace)] == ([1] if lost else [])
+
+
 def test_a_connection_whose_answers_are_lost_waits_until_the_capture_ends() -> None:
     """It is silent from the last ACK on: what the server sends again is lost as well."""
     silent = connection(1, 300, server_lost=14_480, client_unacked=0)

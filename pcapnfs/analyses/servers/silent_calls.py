@@ -164,7 +164,7 @@ _SILENT = rf"""
                call_bytes, transmissions, file, directory,
                coalesce(server_unacked, 0) as undelivered
         from calls left join deaf using (connection)
-        where (reply_time is null or reply_time >= server_unacked_time) and not callback
+        where (reply_time is null or reply_time >= lost_time) and not callback
               and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')
     ),
     pairs as (select distinct client, server from waiting),
@@ -220,7 +220,8 @@ _SILENT = rf"""
     answers as (
         select connection, max(call_time) as latest
         from calls left join deaf using (connection)
-        where reply_time < coalesce(server_unacked_time, reply_time + 1) and not callback
+        where not callback
+              and (reply_time < lost_time or lost_time is null and reply_time is not null)
         group by connection
     ),
     judged as (

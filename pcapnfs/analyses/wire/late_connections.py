@@ -4,7 +4,7 @@ Takes a trace; gives for each client and server the TCP connections whose handsh
 second or more after the client first asked for it, when it sends its SYN again. Attempts before
 that came to nothing belong to it. A client connects because a call waits for it: where the first
 one follows at once, the time cost it something; that of attempts before, if it had made calls by
-then. A call that waited until its connection ended and has no reply (`silent_calls`) is over then.
+then. A call that waited until its connection ended, without a reply (`silent_calls`), is over then.
 
 The packets themselves tell: a connection counts whose first SYN+ACK came so late, or of which SYN
 or SYN+ACK came again. One that was open and not used is none, nor one whose SYN the capture lacks.
@@ -214,7 +214,7 @@ _IDLE = f"""
             select connection
             from latest join (
                      select calls.client, calls.server as other, calls.call_time,
-                            coalesce(calls.reply_time, given_up) as ended
+                            coalesce(given_up, calls.reply_time) as ended
                      from calls left join silent_ones using (call) where not callback
                  ) as busy using (client)
             where call_time < opened

@@ -42,17 +42,22 @@ _SUSPECT = f"""
 
 CONNECTIONS = f"""
     with suspect as ({_SUSPECT})
-    select connection, server_unacked, server_unacked_time
+    select connection, server_unacked,
+           -- The end of what it sent is that of its last answer, which may have begun to arrive.
+           case when coalesce(called > answered, false) then server_unacked_time
+                else least(server_unacked_time, answered) end as lost_time
     from suspect left join (
-             select connection, max(call_time) as asked, max(reply_time) as answered
-             from calls semi join suspect using (connection)
-             where not callback group by connection
+             select connection, max(call_time) filter (not callback) as asked,
+                    max(call_time) filter (callback) as called,
+                    max(reply_time) filter (not callback) as answered
+             from calls semi join suspect using (connection) group by connection
          ) using (connection)
     where asked - server_unacked_time >= {CUT_NS}
           or client_resent >= {RESENT[1]}
              and (answered is null or last_time - answered >= {CUT_NS})
 """
-"""SQL: their numbers, and both columns of the table connections."""
+"""SQL: their numbers, `server_unacked` of the table connections, and `lost_time`: from when on what
+the server answered did not arrive."""
 
 
 @once

@@ -8,7 +8,7 @@ does it wait any more from the SYN on, from another port, to which it got a conn
 The time is the client's cost where it had made calls before: as a mount begins, attempts may be
 other programs', or the user tried again. Asking the portmapper for the port again, before each
 attempt, is a part of the attempt and no work; its own calls are left out of the time. Of a call
-that waited until its connection ended and has no reply (`silent_calls`) the time before is; what
+that waited until its connection ended, and got no reply (`silent_calls`), the time before is; what
 follows is that for which nobody answers here.
 """
 
@@ -234,8 +234,9 @@ _IDLE = f"""
                {given.places("clients")} as place
     ),
     ended as (
-        select calls.client, calls.server as other, call_first_time, call_time, reply_time,
-               coalesce(reply_time, given_up) as ended
+        select calls.client, calls.server as other, call_first_time, call_time,
+               given_up is null and reply_time is not null as answered,
+               coalesce(given_up, reply_time) as ended
         from calls left join (
                  select call, call_time + waited as given_up
                  from {silent_calls.TABLE} where not lossy
@@ -254,7 +255,7 @@ _IDLE = f"""
                coalesce(bool_or(call_time > since), false)
                -- Without reply a call is under way until one that was sent later is answered.
                or coalesce(max(call_time) filter (ended is null), -1)
-                  > coalesce(max(call_time) filter (reply_time is not null), -1) as busy,
+                  > coalesce(max(call_time) filter (answered), -1) as busy,
                min(call_first_time) < any_value(since) as before
         from asked join ended using (client)
         where call_time < until

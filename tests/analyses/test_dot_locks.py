@@ -16,7 +16,7 @@ Step = tuple[str, str | None, int]
 
 
 def found(
-    steps: Sequence[Step], *, removed: bool = True, changes: Row | None = None
+    steps: Sequence[Step], *, removed: bool = True, changes: Row | None = None, version: int = 3
 ) -> tuple[DotLocks, ...]:
     """What is told of these steps, each of 2 ms."""
     calls: list[Row] = []
@@ -25,7 +25,7 @@ def found(
         row = "unstable" if op == "CLOSE" else "stable"
         made = {"create_mode": EXCLUSIVE, "created": True} if op == "OPEN" else {}
         of = {"directory": 9, "name": name} if name else {}
-        calls.append(call(number, op, 2, file=about, stability=row))
+        calls.append(call(number, op, 2, file=about, stability=row, version=version))
         operations.append(operation(number, op, file=about, **{**of, **made, **(changes or {})}))
     files = [
         file(number, f"d/{number}", parent=9, removed=removed)
@@ -78,6 +78,13 @@ def test_what_fails_where_the_name_is_there_is_a_lock(make: str) -> None:
 def test_who_may_find_the_file_there_has_no_lock(column: str, value: object) -> None:
     steps = often([("OPEN", "lock", 1), ("REMOVE", "lock", 1)])
     assert found(steps, changes={column: value}) == ()
+
+
+@pytest.mark.parametrize(("version", "told"), [(2, False), (3, False), (4, True)])
+def test_only_that_of_nfsv4_has_no_mode_and_is_exclusive(version: int, told: bool) -> None:
+    """NFSv2 makes what there is anew; of NFSv3 the mode was cut off."""
+    steps = often([("CREATE", "lock", 1), ("REMOVE", "lock", 1)])
+    assert bool(found(steps, changes={"created": True}, version=version)) is told
 
 
 def test_other_names_and_files_that_stay_are_none() -> None:

@@ -578,6 +578,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (directories_again, "any_again"),
     (directions, "any_called"),
     (directions, "any_orphan"),
+    (dot_locks, "any_often"),
     (ends, "any_orphan"),
     (ends, "any_unanswered"),
     (exclusive_creates, "any_newer"),

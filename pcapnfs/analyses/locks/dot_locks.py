@@ -15,11 +15,15 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import former_names
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -27,7 +31,7 @@ READS = columns.together(
     shares.READS,
     traffic.READS,
     columns.of(
-        calls="call mount callback file stability call_frame call_time reply_time",
+        calls="call mount callback version file stability call_frame call_time reply_time",
         operations="call op status file directory name create_mode created",
         files="file removed",
     ),
@@ -83,9 +87,12 @@ def dot_locks(trace: Trace) -> tuple[DotLocks, ...]:
     """Count them, by client and server."""
     if not NEEDS.met(trace):
         return ()
-    shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_TAKEN, {"often": OFTEN})
+        cursor.execute(_OFTEN)
+        if not any_often(cursor):
+            return ()
+        shares.register(trace)
+        cursor.execute(_TAKEN)
         names = {
             mount: (integer(taken), integer(many), str(most))
             for mount, taken, many, most in cursor.execute(_NAMES).fetchall()
@@ -110,19 +117,34 @@ def dot_locks(trace: Trace) -> tuple[DotLocks, ...]:
     return tuple(sorted(found, key=lambda each: (each.client, each.server)))
 
 
+def any_often(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether any name was removed as often, on a connection with `removed_often`."""
+    return cursor.execute("select 1 from removed_often limit 1").fetchone() is not None
+
+
+# Whoever removes a tree removes each name once.
+_OFTEN = f"""
+    create temp table removed_often as
+    select directory, {former_names.title()} as title from operations
+    where {among("op", REMOVES)} and status = 0 and directory is not null and name is not null
+    group by all having count(*) >= {OFTEN}
+"""
+
+# A CREATE of NFSv4 has no mode, and makes what is not there yet; of another it was cut off, or is
+# of NFSv2, which has none.
 _TAKEN = f"""
     create temp table taken as
     with steps as (
-        select operations.file, directory, name, mount, call, call_time,
+        select operations.file, operations.directory, name, mount, call, call_time,
                operations.op in {REMOVES} as removes
         from operations join (
-            select call, mount, call_time from calls where not callback
+            select call, mount, call_time, version from calls where not callback
         ) using (call)
-        where status = 0 and directory is not null and name is not null
+        where status = 0 and (operations.directory, {former_names.title()}) in (from removed_often)
               and (operations.op in {LINKS + REMOVES}
                    or operations.op in {CREATES} and coalesce(created, true)
                       and (create_mode in {EXCLUSIVE}
-                           or create_mode is null and operations.op = 'CREATE'))
+                           or create_mode is null and version = 4 and operations.op = 'CREATE'))
     ),
     followed as (
         select *, lead(removes, 1, false) over (
@@ -132,7 +154,7 @@ _TAKEN = f"""
     )
     select mount, directory, name, count(*) as times, list(file) as files
     from followed where removed and not removes
-    group by mount, directory, name having count(*) >= $often
+    group by mount, directory, name having count(*) >= {OFTEN}
 """
 
 _NAMES = """

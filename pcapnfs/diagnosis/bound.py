@@ -31,6 +31,9 @@ SECOND_SHARE = LARGE_SHARE / 2
 """A cause that the verdict does not name is told from this share on where it is one that can be
 mended. Beside a larger one it has a smaller share than alone, and takes as long."""
 
+MUCH = "Much of the time"
+"""How titles begin of what takes much."""
+
 ACTIVE = "the client's active time"
 """What shares of one of several clients are of."""
 
@@ -87,7 +90,7 @@ def aside_s(material: Material, found: Bottleneck) -> float:
 
 def _restarting_s(material: Material, found: Bottleneck) -> float:
     """What the only client waited for servers that had restarted, seconds; 0 of several."""
-    if found.about:
+    if found.about or material.bottleneck.clients:
         return 0.0
     return sum(server.unreachable_s + server.grace_s for server in material.restarts)
 
@@ -180,7 +183,10 @@ def active_s(material: Material, found: Bottleneck) -> float:
 
 def worked_s(material: Material, found: Bottleneck) -> float:
     """What of that is work (`work`), seconds."""
-    return max(0.0, active_s(material, found) - aside_s(material, found))
+    whole_s, work_s = (
+        sum(each.time_s for each in parts(material, found)) for parts in (active, work)
+    )
+    return max(0.0, active_s(material, found) - (whole_s - work_s))
 
 
 def client_share(found: Bottleneck, claims: Iterable[Claim]) -> float | None:
@@ -201,14 +207,20 @@ def whose(material: Material, found: Bottleneck) -> str:
     pauses = "pauses in which perhaps nothing was run" if found.rest_s else long
     waits = "waits for a server that had restarted" if _restarting_s(material, found) else ""
     work_s = sum(each.time_s for each in work(material, found))
-    aside = joined([each for each in (pauses, waits) if each])
+    aside = joined([each for each in (waits, pauses) if each])
     return f"the {units.duration(work_s)} of {run} without {aside}"
 
 
 def much(material: Material, found: Bottleneck, cause: str) -> str:
     """How much of whose time a cause takes that is named, as a title begins."""
     named = found.verdict is not None and cause in found.verdict.named
-    return f"Much of the time{'' if named or not aside_s(material, found) else ' at work'}"
+    return MUCH if named or not aside_s(material, found) else f"{MUCH} at work"
+
+
+def much_of_any(material: Material, cause: str) -> str:
+    """The same of all of whose time it takes much: at work where no verdict names it."""
+    told = [much(material, found, cause) for found, _ in each(material, cause)]
+    return MUCH if MUCH in told or not told else told[0]
 
 
 def severity(

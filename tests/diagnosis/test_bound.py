@@ -104,6 +104,29 @@ def test_what_the_work_waited_for_is_told_whatever_it_waited_for_a_restarted_ser
     assert seen_by(persistence_bound.RULE, mostly("waiting")) == []
 
 
+def test_no_more_is_left_out_than_there_is() -> None:
+    """Some of the wait was booked to something else."""
+    waited = replace(RESTARTED, grace_s=30.0, unreachable_s=25.0)
+    found = mostly("waiting", restarts=(waited,))
+    left = sum(each.time_s for each in bound.work(found, found.bottleneck))
+    assert bound.worked_s(found, found.bottleneck) == pytest.approx(left)
+
+
+def test_of_several_clients_a_restart_sets_nothing_aside() -> None:
+    found = replace(bound_each(of_client(2, "server"), NETWORK), restarts=(RESTARTED,))
+    assert [bound.aside_s(found, each) for each in found.bottleneck.clients] == [0.0, 0.0]
+    assert bound.aside_s(found, found.bottleneck) == 0.0
+    assert bound.much_of_any(found, "server") == "Much of the time"
+
+
+def test_it_is_at_work_where_no_verdict_names_it() -> None:
+    paused = beside("client", "server", 0.25)
+    one = replace(of_client(2, "client", rest_s=5.9), verdict=paused)
+    assert bound.much_of_any(bound_each(one, NETWORK), "server") == "Much of the time at work"
+    named = of_client(4, "server")
+    assert bound.much_of_any(bound_each(one, named), "server") == "Much of the time"
+
+
 def test_a_part_of_the_work_is_told_where_that_is_enough() -> None:
     """Storage takes a tenth of the run, and a sixth of the time without its pauses."""
     paused = bound_beside("client", "persistence", 0.1, rest_s=4.0)

@@ -311,7 +311,7 @@ def _title(
         return f"The server {server} {ONE_BY_ONE}"
     if named:
         operations = wording.several([f"{each.op}s" for each in named])
-        much = bound.much(material, material.bottleneck, "server")
+        much = bound.much_of_any(material, "server")
         return f"{much} goes into {operations} at the server {server}"
     if slower:
         return f"The server {server} is slow even where no stable storage is needed"

@@ -56,8 +56,8 @@ OUTLASTED = (
 """
 
 VOIDED = (
-    "somebody else changed directories meanwhile, which voids the names in them (finding "
-    "voided_names), or "
+    "somebody else changed directories meanwhile, which voids the names in them (a finding below "
+    "says so), or "
 )
 """The same where that was found in the run that asked more often."""
 

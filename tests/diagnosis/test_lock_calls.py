@@ -37,7 +37,7 @@ def test_a_tenth_of_the_calls_is_too_much() -> None:
 
     asking = Spared(50, 0.2, 0.05, (4,))
     (seen,) = seen_by(RULE, nothing(lock_calls=(replace(MANY, asking=asking),)))
-    assert "Besides, 50 GETATTRs asked of a file that was locked meanwhile." in seen.seen
+    assert "Besides, 50 GETATTRs asked about a file that the client had just locked." in seen.seen
     assert [(claim.row, round(claim.seconds, 9)) for claim in seen.claims] == [
         ("unstable", 0.6),
         ("client", 0.15),

@@ -75,8 +75,8 @@ def _seen(pair: LockCalls, *, sqlite: bool) -> str:
         told += wording.places(pair.places)
     told += ". The bytes are those that SQLite locks." if sqlite else "."
     if pair.asking.calls:
-        told += f" Besides, {units.counted(pair.asking.calls, 'GETATTR')} asked of a file that was "
-        told += "locked meanwhile."
+        told += f" Besides, {units.counted(pair.asking.calls, 'GETATTR')} asked about a file that "
+        told += "the client had just locked."
     return told
 
 

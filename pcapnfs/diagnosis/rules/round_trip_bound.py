@@ -127,9 +127,8 @@ _EACH_WAITS = (
 )
 
 _MANY_WAIT = (
-    "Many calls are under way at a time here; but what comes before and between them (opening, "
-    "looking up, closing) is done one after the other, and waits for a round trip each, however "
-    "fast disks and links are."
+    "Many calls are under way at a time here; but what comes before and between them is done one "
+    "after the other, and waits for a round trip each, however fast disks and links are."
 )
 
 AHEAD_BYTES = 131072
@@ -450,7 +449,7 @@ def _fewer(material: Material, values: Values, found: Bottleneck) -> tuple[Advic
     if on_reads is not None:
         return on_reads, more
     if more == _AT_ONCE and _many_at_once(material, found):
-        return (_IN_ONE_STREAM if _makes(found) else _LOOK_AT_LESS,)
+        return (_IN_ONE_STREAM if _makes(found) else _SEND_FEWER,)
     if found.stable_calls >= max(1.0, STORING * found.calls):
         less = _IN_ONE_STREAM if _makes(found) else _SEND_FEWER
         return (less, more) if more == _AT_ONCE else (more, less)

@@ -146,8 +146,8 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         why="Small calls need neither data nor disk: a server with a thread to spare answers them "
         "at once. Here "
         + (
-            f"{small.holder} sends one call at a time, and that holds up the others: there is only "
-            "one thread"
+            f"{small.holder} sends one call at a time, and that holds up the others, as where "
+            "there is only one thread"
             if single
             else "all its threads wait for storage, or there is only one"
         )
@@ -194,17 +194,15 @@ def _comes_one_by_one(material: Material, client: str) -> bool:
 
 
 def _holder(client: str, *, single: bool) -> Advice:
+    when = "at another time, or on a server of its own."
     otherwise = (
-        "It can do that work"
+        f"If it can wait, run it {when}"
         if single
         else "It does not keep all threads when it has fewer calls at once (fewer programs or "
         "streams side by side; on a Linux client sunrpc.tcp_max_slot_table_entries, and "
-        "nfs.max_session_slots for NFSv4.1), or does that work"
+        f"nfs.max_session_slots for NFSv4.1), or does that work {when}"
     )
-    return Advice(
-        f"See what runs on {client}: the others wait for its calls. {otherwise} at another time, "
-        "or on a server of its own."
-    )
+    return Advice(f"See what runs on {client}: the others wait for its calls. {otherwise}")
 
 
 def _few(least: int) -> str:

@@ -69,6 +69,7 @@ def _seen(pair: Unanswered) -> str:
     text = (
         f"{units.count(pair.calls)} of {units.counted(pair.asked, 'call')} "
         f"({wording.several(pair.operations)}) had no answer "
+        f"{'that the client acknowledged, ' if _undelivered(pair) else ''}"
         f"{units.duration(pair.longest_s)} after "
         f"{'it' if pair.calls == 1 else 'the first of them'} was sent"
     )
@@ -347,8 +348,8 @@ _ANSWERS_LOST_BEHIND = Explanation(
     title=_ANSWERS_LOST.title,
     why="The server got the calls and answered. What it sent came by here, and was lost on its way "
     "to the client, again and again, though the client was there: it went on sending. What is "
-    "large does not come through, or nothing does: the path or a firewall on it drops it. Answers "
-    "that the server sent meanwhile are not taken for any, however soon they came.",
+    "large does not come through, or nothing does: the path or a firewall on it drops it. Trust "
+    "counts what has a reply in the capture; what the client did not get of that is in here.",
     advice=(
         MTU_OF_ANSWERS,
         Advice(

@@ -52,7 +52,7 @@ class Kept(Sequence[Row]):
             WriteError: The disk is full.
         """
         coming = iter(rows)
-        self._held = next(_parts(coming), [])
+        self._held = _part(coming)
         following = list(islice(coming, 1))
         self._file = None
         if following:
@@ -120,7 +120,7 @@ def ordered(rows: Iterable[Values]) -> Iterator[Values]:
         coming = iter(rows)
         following: list[Values] = []
         while True:
-            held = next(_parts(chain(following, coming)), [])
+            held = _part(chain(following, coming))
             held.sort()
             following = list(islice(coming, 1))
             if not following:
@@ -198,8 +198,8 @@ def _disk() -> Iterator[None]:
         ) from error
 
 
-def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """The rows, as many together as are in memory at a time."""
+def _part(rows: Iterator[Row]) -> list[Row]:
+    """As many of the next rows as are in memory at a time."""
     part: list[Row] = []
     size = 0
     for row in rows:
@@ -207,7 +207,5 @@ def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
         values = len(row) if isinstance(row, tuple) else len(names(row))
         size += len(encoded(row)) + (values + 1) * VALUE_BYTES
         if size >= HELD_BYTES:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+            break
+    return part

@@ -33,8 +33,8 @@ FORMULA = "=+-@\t\r"
 
 def numbers(told: Sequence[str]) -> tuple[str, str]:
     """Numbers, and runs of them, with their noun and the verb: `numbers 1, 3 to 5`, `were`."""
-    joined = ", ".join(told)
-    return (f"number {joined}", "was") if joined.isdigit() else (f"numbers {joined}", "were")
+    each = ", ".join(told)
+    return (f"number {each}", "was") if each.isdigit() else (f"numbers {each}", "were")
 
 
 def joined(parts: Sequence[str], last: str = " and ") -> str:

@@ -154,7 +154,8 @@ class Side(Record):
     """How many calls clients had under way at once at servers."""
     times: Mapping[tuple[str, str], Times]
     """Service times by version (`3`, `4`, `nfsacl`, `nlm`) and operation, as steps.py writes it.
-    Calls sent more than once are not in it: their time holds the wait until that."""
+    Those of calls sent more than once are not in it, since they hold the wait until that; such
+    calls are counted all the same."""
     times_of: Mapping[str, Mapping[tuple[str, str], Times]]
     """The same of each of several clients that has a clock of its own, by address."""
     way: Way

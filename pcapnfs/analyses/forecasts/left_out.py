@@ -18,6 +18,10 @@ LEFT_OUT = 0.05
 """Part of the forecast from which on it is told what the plain formula leaves out."""
 
 
+OVERLAPPING = 1.05
+"""Calls under way on average from which on their overlap is told."""
+
+
 class LeftOut(Record):
     """A part of the forecast that the plain formula leaves out."""
 
@@ -47,7 +51,7 @@ def left_out(
     moving_s = max(0.0, min(transfer_s, beyond_s))
     held_s = max(0.0, min(waiting_s, beyond_s - moving_s))
     other_s, overlap_s = beyond_s - moving_s - held_s, overlapped_s - costs.first_order_s
-    if costs.concurrency < 1 + LEFT_OUT:
+    if costs.concurrency < OVERLAPPING:
         # So few at a time spare too little to be told: the calls were other than the mean.
         other_s, overlap_s = other_s + overlap_s, 0.0
     parts = (

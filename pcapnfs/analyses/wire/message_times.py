@@ -16,5 +16,5 @@ LARGE_CALL = f"""
 LARGE_REPLY = f"""
     not callback and first_arrived and reply_bytes >= $large and {ANSWERED} > {ANSWERED_FROM}
 """
-"""SQL: messages of so many bytes, `large`, that tell how fast they moved: they were sent once, in
-more than one packet."""
+"""SQL: calls and replies of so many bytes, `large`, that tell how fast they moved: in more than one
+packet, and of a call whose first transmission was answered."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking import given, parts
 from pcapnfs.analyses.asking.arrays import distinct, find, median
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.captured import traffic
@@ -36,7 +36,6 @@ from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -167,8 +166,8 @@ def longer_ways(trace: Trace) -> LongerWays:
     if not timed:
         return _of({})
     found: dict[tuple[str, str], list[Columns]] = {}
-    small = _each(parts.arrays(trace, _SMALL.format(connections=_listed(timed))), "connection")
-    asked = _listed({mount for _, mount in timed.values()})
+    small = _each(parts.arrays(trace, _SMALL.format(connections=given.text(timed))), "connection")
+    asked = given.text({mount for _, mount in timed.values()})
     others = parts.arrays(trace, _OTHERS.format(mounts=asked))
     large = others["bytes"] >= LARGE_BYTES
     moved = {
@@ -211,11 +210,6 @@ def register(trace: Trace) -> bool:
         )
         cursor.unregister("found")
     return True
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    """Numbers in SQL."""
-    return ", ".join(map(str, numbers))
 
 
 def _each(answers: Columns, key: str) -> dict[int, Columns]:
@@ -440,13 +434,13 @@ def _of(found: dict[RoundTrip, list[Columns]]) -> LongerWays:
     )
 
 
-# What was sent again may have been answered before.
-_SENT_ONCE = "not callback and srt >= 0 and first_arrived"
+# Of others nothing tells which transmission was answered.
+_TIMELY = "not callback and srt >= 0 and first_arrived"
 
 _TELLS = f"(reply_bytes < {LARGE_BYTES} and reply_clock is not null)"
 
 _TIMED = f"""
-    select connection, any_value(mount) from calls where {_SENT_ONCE} and {_TELLS}
+    select connection, any_value(mount) from calls where {_TIMELY} and {_TELLS}
     group by connection
     having count(*) >= $many and max(srt) - min(srt) >= $least
        and max({ANSWERED}) - min({ANSWERED}) >= $listened
@@ -456,12 +450,12 @@ _TIMED = f"""
 _SMALL = f"""
     select call, connection, (hash(op) >> 33)::integer as op, {ANSWERED} as came, srt as took,
            reply_clock as clock
-    from calls where {_SENT_ONCE} and {_TELLS} and connection in ({{connections}})
+    from calls where {_TIMELY} and {_TELLS} and connection in ({{connections}})
 """
 
 _OTHERS = f"""
     select call, connection, mount, {ANSWERED} as came, srt as took,
            greatest(coalesce(reply_first_time, reply_time), 0) as begun,
            reply_bytes::bigint as bytes
-    from calls where {_SENT_ONCE} and not {_TELLS} and mount in ({{mounts}})
+    from calls where {_TIMELY} and not {_TELLS} and mount in ({{mounts}})
 """

@@ -160,7 +160,7 @@ _LARGE = f"""
           and {ANSWERED} - {ANSWERED_FROM} >= {LEAST_NS}
 """
 
-# What was sent again may have been answered on another connection.
+# The others were answered on another connection, or nothing tells which transmission was.
 _ASKED = f"""
     select call, connection, {SENT} as sent, {ANSWERED_FROM} as answering
     from calls where not callback and first_arrived and {ANSWERED_FROM} - {SENT} >= {LEAST_NS}

@@ -26,7 +26,7 @@ from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP
-from pcapnfs.analyses.namespace.voided_lookups import TEACHING
+from pcapnfs.analyses.namespace.voided_lookups import taught
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS, NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -137,19 +137,10 @@ _LOOKING = f"""
 
 _KNOWN = f"""
     create temp table known_looked_up as
-    with taught as (
-        select mount, directory, file, call, call_frame, call_time, op,
-               lag(reply_time) over (
-                   partition by mount, directory, file order by call_time, call) as taught
-        from calls
-        where {among("op", TEACHING)} and status = 0 and not callback and program = {NFS}
-              and file is not null and directory is not null and reply_time is not null
-              and mount in (from directories_looked_up)
-    )
-    select taught.* exclude (op), role = 'directory' as is_directory
+    with taught as ({taught("mount in (from directories_looked_up)")})
+    select taught.* exclude (looked_up), role = 'directory' as is_directory
     from taught join (select file, role from files) using (file)
-    where op = 'LOOKUP' and call_time between taught
-          and taught + {int(KEPT_S * NANOSECONDS)}
+    where looked_up and call_time between taught and taught + {int(KEPT_S * NANOSECONDS)}
 """
 
 # A LOOKUP that a listing follows opens the directory: nothing spares that.
@@ -167,7 +158,7 @@ _AGAIN = f"""
         from calls
         where not callback and program = {NFS} and file in (select file from known)
     )
-    select known.mount, file, call, call_frame, call_time
+    select known.mount, file, call, call_frame
     from known join followed using (call)
          asof left join others
          on known.mount = others.mount and known.directory = others.directory

@@ -87,6 +87,28 @@ def any_changed(cursor: duckdb.DuckDBPyConnection) -> bool:
     return cursor.execute("select 1 from directories_changed limit 1").fetchone() is not None
 
 
+def taught(scope: str, *columns: str) -> str:
+    """SQL: calls that taught a client what a name denotes, and when it had learnt that before.
+
+    A row has `mount`, `directory`, `file`, `call`, `call_frame`, `call_time`, `looked_up` (by a
+    LOOKUP) and `taught`, NULL of the first.
+
+    Args:
+        scope: Which calls of those whose directory is known.
+        columns: What else of them is wanted.
+    """
+    return f"""
+        select mount, directory, file, call, call_frame, call_time, op = 'LOOKUP' as looked_up,
+               lag(reply_time) over (
+                   partition by mount, directory, file order by call_time, call) as taught
+               {"".join(f", {column}" for column in columns)}
+        from calls
+        where {among("op", TEACHING)} and status = 0 and not callback and program = {NFS}
+              and file is not null and directory is not null and reply_time is not null
+              and {scope}
+    """
+
+
 _TABLE = """
     create temp table voided_lookups (
         mount uinteger, directory uinteger, moment bigint, call ubigint, call_frame ubigint,
@@ -124,14 +146,13 @@ _DOUBTED = """
 _KNOWN = f"""
     create temp table names_taught as
     with taught as (
-        select mount, directory, file, call, call_frame, call_time, reply_time, version,
-               op = 'LOOKUP' as looked_up,
-               lag(reply_time) over (
-                   partition by mount, directory, file order by call_time, call) as taught
-        from calls
-        where {among("op", TEACHING)} and status = 0 and not callback and program = {NFS}
-              and file is not null and reply_time is not null
-              and (mount, directory) in (select mount, directory from directories_changed)
+        {
+    taught(
+        "(mount, directory) in (select mount, directory from directories_changed)",
+        "reply_time",
+        "version",
+    )
+}
     ),
     kept as (
         select *, coalesce(call_time - taught <= {int(KEPT_S * NANOSECONDS)}, false) as known

@@ -54,7 +54,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         # `unanswered_calls` speaks of those that no transmission got an answer to, and of those
         # whose answers the client never got.
         vain = sum(
-            min(each.repeated, each.calls) + (pair.lost if each.undelivered else 0)
+            min(each.repeated, each.calls) + min(pair.lost, each.undelivered)
             for each in material.unanswered
             if (each.client, each.server) == (pair.client, pair.server)
         )

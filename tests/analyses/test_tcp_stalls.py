@@ -11,6 +11,7 @@ from pcapnfs.analyses.wire.tcp_stalls import (
     LossyConnection,
     Resent,
     arrivals,
+    lost_by_client,
     tcp_stalls,
     together,
 )
@@ -63,6 +64,25 @@ def test_a_call_that_took_a_time_out_longer_stood_still() -> None:
     assert pair.time_s == {"unstable": pytest.approx(0.21)}
     assert (pair.longest_s, pair.longest_from_ns) == (0.21, START_NS + 200 * MILLISECOND)
     assert pair.frames == (21,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "alone"),
+    [
+        ({}, True),
+        # The client did not wait for a server that had the call; or that had lost it.
+        ({"transmissions": 2, "first_arrived": True}, True),
+        ({"transmissions": 2, "first_arrived": False}, False),
+        ({"status_name": "NFS3ERR_JUKEBOX"}, False),
+    ],
+)
+def test_only_what_else_makes_calls_longer_is_not_the_losses_alone(
+    changes: Row, alone: bool
+) -> None:
+    with asked({**at(11, 0.2, 211), **changes}) as trace:
+        assert [pair.stalls for pair in tcp_stalls(trace)] == [1]
+        expected = {"10.0.0.2": {"unstable": pytest.approx(0.21)}} if alone else {}
+        assert lost_by_client(trace) == expected
 
 
 @pytest.mark.parametrize(("stood_ms", "stalls"), [(220, 0), (200, 1), (0, 1)])

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.wire.message_times import ANSWERED, ANSWERED_FROM, SENT, SENT_FROM
 from pcapnfs.analyses.wire.placed import PLACED
-from pcapnfs.analyses.wire.stood_still import EARLY_NS, LATE_NS, NARROW, SPIKE
+from pcapnfs.analyses.wire.stood_still import EARLY_NS, LATE_NS, NARROW, OWN, SPIKE
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -67,7 +65,7 @@ TAILS = f"""
     ),
     asked as (
         select call, connection, vantage, client, server, call_frame, call_first_time,
-               transmissions, status_name, call_bytes, reply_bytes, {_SENDING} as sending,
+               first_arrived, status_name, call_bytes, reply_bytes, {_SENDING} as sending,
                {_REPLYING} as replying
         from calls semi join acked using (connection) join placed using (client, server)
         where {{asked}} and reply_time is not null
@@ -111,8 +109,7 @@ TAILS = f"""
            least(longer, coalesce(share, 0))::bigint as stall, call_frame, call_first_time, call,
            true as waited, longer, null::bigint as pause, null::bigint as unreached,
            if(coming, longer, 0)::bigint as inside,
-           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own,
-           false as rdma
+           {OWN} as own, false as rdma
     from late join modes using (connection, coming) left join shares using (call)
          anti join {{table}} using (call)
     where longer between shortest and longest

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.wire.stood_still import OWN
+
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
@@ -41,7 +43,7 @@ STALLS = f"""
     ),
     asked as (
         select call, connection, client, server, op, stability, call_frame, status_name,
-               transmissions, tcp_resent, resent, reply_time is not null as answered,
+               first_arrived, tcp_resent, resent, reply_time is not null as answered,
                coalesce(share, 0) as share, greatest(call_first_time, 0) as begun,
                greatest(coalesce(reply_time, call_time), call_time, call_first_time, 0) as ended,
                greatest(resent_before_time, 0) as resent_before
@@ -71,7 +73,7 @@ STALLS = f"""
            (case when waited then least(longer, share) else unreached end)::bigint as stall,
            call_frame, begun as call_first_time, call, waited, longer, pause, unreached,
            case when waited then longer else 0 end::bigint as inside,
-           transmissions = 1 and not coalesce({{refused}}, false) as own, true as rdma
+           {OWN} as own, true as rdma
     from stalled
     where waited or unreached >= {LONGER_NS}
     qualify row_number() over (

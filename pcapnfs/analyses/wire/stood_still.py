@@ -58,6 +58,9 @@ NARROW = 0.25
 """What a timer may vary: windows that are wider, by this part of what they end with, hold all sorts
 of calls. A message of 1 MiB at 1 Gbit/s has its lost segment up to 8 ms before its end."""
 
+OWN = f"first_arrived and not coalesce({among('status_name', NOT_READY)}, false)"
+"""SQL: a condition on calls: nothing else makes them long."""
+
 _ENDED = "greatest(coalesce(reply_time, call_time), call_time)"
 
 # Parameters: clients, servers and vantages of pairs; `timeout` and `pause`, ns. To be filled in:
@@ -114,7 +117,7 @@ STALLS = f"""
     ),
     asked as (
         select call, connection, client, server, op, stability, call_frame, status_name,
-               transmissions, tcp_resent, resent_before_time, call_first_time, call_time,
+               first_arrived, tcp_resent, resent_before_time, call_first_time, call_time,
                reply_first_time, reply_time, coalesce(share, 0) as share,
                at_client, at_server, resent, missed, unarrived, alone, ended, resent_time,
                ended - call_first_time as took,
@@ -253,7 +256,7 @@ STALLS = f"""
            case when waited
                 then greatest(longer - greatest(sending - its_moving, 0), 0)
                 else 0 end::bigint as inside,
-           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own,
+           {OWN} as own,
            false as rdma
     from counted
     where case sign when 'ended' then segment <= missed when 'soon' then segment <= unarrived

@@ -30,9 +30,7 @@ from pcapnfs.analyses.asking import named_rows
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
-from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
-from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import (
@@ -71,7 +69,7 @@ STALLED_READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
-        "call_time reply_first_time reply_time call_bytes reply_bytes transmissions tcp_resent "
+        "call_time reply_first_time reply_time call_bytes reply_bytes first_arrived tcp_resent "
         "resent_before_time status_name",
         connections="connection client server transport client_resent server_resent "
         "client_spurious server_spurious client_early server_early client_acks server_acks "
@@ -100,8 +98,8 @@ TABLE = "tcp_stalls"
 `server`, `call_frame`, `call_first_time`; `row` of the time budget; `stall`, what it took of the
 clock, ns; `waited`, whether it was outstanding `longer` ns than others, or came late, after a
 `pause`, where that is long, in which the server sent again for `unreached` ns; `inside`,
-what of that is in its service time, ns; `own`: nothing else makes it long, since it was sent once
-and not told to come again."""
+what of that is in its service time, ns; `own`: nothing else makes it long, since it was answered
+for its first transmission, and not told to come again."""
 
 
 class Stalled(Record):
@@ -319,8 +317,7 @@ def register(trace: Trace) -> bool:
             cursor.execute(f"insert into {TABLE} by name {tails}", values)
         _leave_to_windows(trace, cursor)
         if rdma_stalls.any_resent(trace):
-            refused = among("status_name", NOT_READY)
-            over_rdma = rdma_stalls.STALLS.format(asked=asked, refused=refused)
+            over_rdma = rdma_stalls.STALLS.format(asked=asked)
             cursor.execute(f"insert into {TABLE} by name {over_rdma}")
     return True
 

@@ -24,6 +24,7 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import changed_directories
 from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP
 from pcapnfs.analyses.namespace.voided_lookups import taught
@@ -147,12 +148,7 @@ _KNOWN = f"""
 _AGAIN = f"""
     create temp table directories_found_again as
     with known as (from known_looked_up where is_directory),
-    others as (
-        select mount, file as directory, reply_time as moment
-        from learned
-        where finding in ('other'::finding, 'unknown'::finding)
-              and file in (select directory from known)
-    ),
+    others as ({changed_directories.by_others("select directory from known")}),
     followed as (
         select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
         from calls

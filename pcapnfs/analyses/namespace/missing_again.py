@@ -69,12 +69,7 @@ _MISSING = f"""
         from {changed_directories.TABLE} as changed join calls using (call)
         where not callback and changed.directory in (select directory from missed)
     ),
-    others as (
-        select mount, file as directory, reply_time as moment
-        from learned
-        where finding in ('other'::finding, 'unknown'::finding)
-              and file in (select directory from missed)
-    ),
+    others as ({changed_directories.by_others("select directory from missed")}),
     known as (
         select missed.*,
                coalesce(

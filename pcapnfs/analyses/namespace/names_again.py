@@ -41,9 +41,6 @@ KEPT_S = 29.5
 """A directory that was unchanged for longer may have been asked for by default (acdirmin 30 s), and
 names may have gone for lack of memory."""
 
-NEVER_NS = 2**63 - 1
-"""The end of a change of which the capture shows none."""
-
 NAMING = ("LOOKUP", "OPEN", "REMOVE", "RMDIR", "RENAME")
 """Operations that use a name in a directory. One that makes a name is left out: Linux looks that up
 before, even if it knows it (mkdir -p)."""
@@ -143,19 +140,8 @@ _MOUNTS = f"""
 
 
 _UNCHANGED = f"""
-    own as materialized (
-        select mount, changed.directory, call_time,
-               max(coalesce(reply_time, {NEVER_NS})) over (
-                   partition by mount, changed.directory order by call_time, call) as until
-        from {changed_directories.TABLE} as changed join calls using (call)
-        where not callback and changed.directory in (select directory from shortly)
-    ),
-    others as (
-        select mount, file as directory, reply_time as moment
-        from learned
-        where finding in ('other'::finding, 'unknown'::finding)
-              and file in (select directory from shortly)
-    ),
+    own as materialized ({changed_directories.by_client("select directory from shortly")}),
+    others as ({changed_directories.by_others("select directory from shortly")}),
     unchanged as (
         select call, own.until is null as needless
         from shortly asof left join own

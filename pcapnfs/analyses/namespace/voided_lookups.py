@@ -22,7 +22,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S
 from pcapnfs.analyses.namespace import changed_directories, listings
-from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP, NEVER_NS
+from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP
 from pcapnfs.analyses.namespace.names_kept import span_of_file
 from pcapnfs.programs import NFS
 from pcapnfs.units import NANOSECONDS
@@ -120,25 +120,20 @@ _TABLE = """
 _CHANGED = f"""
     create temp table directories_changed as
     with changes as (
-        select mount, file as directory, reply_time as moment, finding = 'other'::finding as other,
-               count(case when finding = 'other'::finding then 1 end) over objects as others,
-               count(case when finding = 'unknown'::finding then 1 end) over objects as unknown
-        from learned
-        where finding in ('other'::finding, 'unknown'::finding)
-              and file in (select file from files where role = 'directory')
-        window objects as (partition by mount, file)
+        select *, count(*) filter (surely) over its as sure,
+               count(*) filter (not surely) over its as unknown
+        from ({changed_directories.by_others("select file from files where role = 'directory'")})
+        window its as (partition by mount, directory)
     )
     select mount, directory, moment from changes
-    where others > 0 and (other or others >= {OFTENER} * unknown)
+    where sure > 0 and (surely or sure >= {OFTENER} * unknown)
 """
 
 # Elsewhere it may have voided names, but nobody can be blamed for it.
-_DOUBTED = """
+_DOUBTED = f"""
     create temp table directories_moved as
-    select mount, file as directory, reply_time as moved
-    from learned
-    where finding in ('other'::finding, 'unknown'::finding)
-          and file in (select directory from directories_changed)
+    select mount, directory, moment as moved
+    from ({changed_directories.by_others("select directory from directories_changed")})
 """
 
 # `since` is when the client began to know the name: what it had not heard of for long, it may have
@@ -165,14 +160,12 @@ _KNOWN = f"""
 
 _JUDGED = f"""
     create temp table lookups_judged as
-    with own as materialized (
-        select mount, own.directory, call_time,
-               max(coalesce(reply_time, {NEVER_NS})) over steps as until,
-               coalesce(lead(call_time) over steps, {NEVER_NS}) as next_time
-        from {changed_directories.TABLE} as own join calls using (call)
-        where not callback and own.directory in (select directory from directories_changed)
-        window steps as (partition by mount, own.directory order by call_time, call)
-    ),
+    with own as materialized ({
+    changed_directories.by_client(
+        "select directory from directories_changed",
+        f"coalesce(lead(call_time) over steps, {changed_directories.NEVER_NS}) as next_time",
+    )
+}),
     calm as (
         select own.mount, own.directory, count(*) as quiet
         from own asof left join directories_moved as others

@@ -34,7 +34,7 @@ from pcapnfs.analyses.namespace import (
     listings,
     voided_lookups,
 )
-from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NEVER_NS
+from pcapnfs.analyses.namespace.names_again import LOOKED_UP
 from pcapnfs.analyses.namespace.voided_lookups import OPENING
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS, NFS_PROGRAMS
@@ -216,11 +216,7 @@ _KNOWN = """
 _VOIDED = f"""
     create temp table names_voided as
     with own as materialized (
-        select mount, own.directory, call_time,
-               max(coalesce(reply_time, {NEVER_NS})) over (
-                   partition by mount, own.directory order by call_time, call) as until
-        from {changed_directories.TABLE} as own join calls using (call)
-        where not callback and own.directory in (select directory from changed_by_others)
+        {changed_directories.by_client("select directory from changed_by_others")}
     )
     select known.mount, known.directory, title, file, known.call, call_frame, known.call_time,
            known.reply_time, opened, asks_at_open, listing, told, moment

@@ -27,7 +27,7 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace import changed_directories
 from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import KEPT_S, LOOKED_UP
-from pcapnfs.analyses.namespace.voided_lookups import taught
+from pcapnfs.analyses.namespace.voided_lookups import followed, taught
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS, NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -149,17 +149,13 @@ _AGAIN = f"""
     create temp table directories_found_again as
     with known as (from known_looked_up where is_directory),
     others as ({changed_directories.by_others("select directory from known")}),
-    followed as (
-        select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
-        from calls
-        where not callback and program = {NFS} and file in (select file from known)
-    )
+    followed as ({followed("select file from known", LISTING)})
     select known.mount, file, call, call_frame
     from known join followed using (call)
          asof left join others
          on known.mount = others.mount and known.directory = others.directory
             and known.call_time >= others.moment
-    where coalesce(moment < taught, true) and not coalesce({among("next_op", LISTING)}, false)
+    where coalesce(moment < taught, true) and not coalesce(leads_on, false)
 """
 
 # What makes something asks before whether its name is free: two calls in a row about one object are

@@ -28,6 +28,8 @@ from pcapnfs.programs import NFS
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import duckdb
 
     from pcapnfs.trace import Trace
@@ -106,6 +108,23 @@ def taught(scope: str, *columns: str) -> str:
         where {among("op", TEACHING)} and status = 0 and not callback and program = {NFS}
               and file is not null and directory is not null and reply_time is not null
               and {scope}
+    """
+
+
+def followed(files: str, operations: Iterable[str]) -> str:
+    """SQL: calls about files, and whether the same client's next one about it is of these.
+
+    A row has `call` and `leads_on`, NULL where there is no next one.
+
+    Args:
+        files: SQL: the numbers of those that are asked about.
+        operations: Main operations.
+    """
+    return f"""
+        select call, lead({among("op", operations)}) over (
+                   partition by mount, file order by call_time, call) as leads_on
+        from calls
+        where not callback and program = {NFS} and file in ({files})
     """
 
 
@@ -206,13 +225,9 @@ _JUDGED = f"""
 # would have asked.
 _VOIDED = f"""
     insert into voided_lookups
-    with followed as (
-        select call, lead(op) over (partition by mount, file order by call_time, call) as next_op
-        from calls
-        where not callback and program = {NFS} and file in (select file from lookups_judged)
-    ),
+    with followed as ({followed("select file from lookups_judged", OPENING)}),
     aged as (
-        select judged.*, coalesce(role = 'directory', false) as opened, next_op,
+        select judged.*, coalesce(role = 'directory', false) as opened, leads_on,
                (call_time - since) / {NANOSECONDS} as age
         from lookups_judged as judged join files using (file) join followed using (call)
     ),
@@ -222,7 +237,7 @@ _VOIDED = f"""
         from aged
     )
     select mount, directory, moment, call, call_frame, taught,
-           not (coalesce((version < 4 or opened) and {among("next_op", OPENING)}, false)
+           not (coalesce((version < 4 or opened) and leads_on, false)
                 or span > 0 and row_number() over (
                     partition by mount, directory, file, since, span order by call_time, call) = 1)
     from spans

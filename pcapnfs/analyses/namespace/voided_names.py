@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, paths, population
 from pcapnfs.analyses.asking.service_time import integer
-from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import change_ids as _change_ids
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids
@@ -35,7 +34,7 @@ from pcapnfs.analyses.namespace import (
     voided_lookups,
 )
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP
-from pcapnfs.analyses.namespace.voided_lookups import OPENING
+from pcapnfs.analyses.namespace.voided_lookups import OPENING, followed
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS, NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -231,16 +230,7 @@ _VOIDED = f"""
 
 _OPENED = f"""
     create temp table voided_opened as
-    with used as (
-        select call, mount, file, call_time, {among("op", OPENING)} as opens
-        from calls
-        where not callback and program = {NFS} and file in (select file from names_voided)
-    ),
-    followed as (
-        select call, lead(opens) over (partition by mount, file order by call_time, call) as opened
-        from used
-    )
-    select call from followed where opened
+    select call from ({followed("select file from names_voided", OPENING)}) where leads_on
 """
 
 # What begins an open is a question of its own, which nothing spares.

@@ -144,10 +144,8 @@ def demand_apart(key: Path, files: Sequence[Path]) -> None:
     Raises:
         UsageError: One of them is that file, by whatever name.
     """
-    both = os.path.realpath(key)
     for file in files:
-        same = os.path.exists(key) and os.path.exists(file) and key.samefile(file)
-        if same or os.path.realpath(file) == both:
+        if rewriting.same_file(key, file):
             raise UsageError(f"{file} is the file of the key, too; name another one for the key")
 
 

@@ -63,17 +63,23 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
     Raises:
         UsageError: The target is one of them, or in a trace.
     """
-    there = os.path.exists(target)
     above = list(filter(os.path.exists, Path(os.path.realpath(target)).parents))
     for source in filter(os.path.exists, sources):
-        if there and target.samefile(source):
+        if same_file(target, source):
             raise UsageError(f"{target} is the capture itself")
         # A trace of independent captures has directories of its own.
         if any(parent.samefile(source) for parent in above):
+            there = os.path.exists(target)
             what = "a part of the trace itself" if there else "in the trace itself"
             raise UsageError(f"{target} is {what}; choose another place")
     if str(target) != placement.STANDARD_OUTPUT:
         usage.demand_outside(target)
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to the same file, or would, where it is not there yet."""
+    there = os.path.exists(one) and os.path.exists(other)
+    return (there and one.samefile(other)) or os.path.realpath(one) == os.path.realpath(other)
 
 
 def demand_no_capture(target: Path) -> None:

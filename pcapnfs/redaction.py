@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pcapnfs import memory as limits
 from pcapnfs import meta, placement, rewriting, small_files, store, usage
-from pcapnfs.errors import PcapnfsError, UsageError, WriteError, said
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError, said
 from pcapnfs.record import Record
 from pcapnfs.usage import PathLike
 
@@ -63,8 +63,8 @@ def redact(
             Several that are one stream become one, in order of time.
         target: The redacted capture: of the same format, compressed as its name says.
         key: 32 bytes; equal keys give equal pseudonyms. Or the file that holds them, as
-            `read_key` takes it, once it is known that the target can be written. None: one that
-            nobody knows afterwards.
+            `read_key` takes it, once it is known that the captures can be opened and the target can
+            be written. None: one that nobody knows afterwards.
         strict: Also replace endings of names, and the dots before them.
         overwrite: Replace what is at `target`.
         ports: TCP and UDP ports taken for RPC without proof.
@@ -107,9 +107,7 @@ def redact_knowing(
     """Do as `redact`; give also what is known of the original files, in the order of time."""
     originals, redacted = rewriting.named(source), Path(target)
     usage.demand_ports(ports)
-    for original in originals:
-        if store.is_trace(str(original)):
-            raise UsageError(f"{original} is a trace; name its captures, which are to be redacted")
+    _demand_captures(originals)
     rewriting.check(originals, redacted, overwrite=overwrite)
     if isinstance(key, Path):
         demand_apart(key, [*originals, redacted])
@@ -124,7 +122,7 @@ def redact_knowing(
             [os.fspath(original) for original in originals],
             str(new),
             str(journal),
-            _known(key),
+            _known(key, originals),
             strict,
             rewriting.packing(redacted),
             list(ports),
@@ -149,28 +147,53 @@ def demand_apart(key: Path, files: Sequence[Path]) -> None:
             raise UsageError(f"{file} is the file of the key, too; name another one for the key")
 
 
+def _demand_captures(captures: Sequence[Path]) -> None:
+    for capture in captures:
+        if store.is_trace(str(capture)):
+            raise UsageError(f"{capture} is a trace; name its captures, which are to be redacted")
+    usage.demand_files(captures)
+
+
+def _demand_there(captures: Sequence[Path]) -> None:
+    from pcapnfs import _core
+
+    try:
+        for capture in captures:
+            _core.is_capture(os.fspath(capture))  # Whether it is one, who reads it says.
+    except _core.ReadError as error:
+        raise CaptureError(str(error)) from error
+
+
 def new_key() -> bytes:
     """A key that nobody has had before."""
     return os.urandom(KEY_BYTES)
 
 
-def _known(key: bytes | Path | None) -> bytes:
+def _known(key: bytes | Path | None, captures: Sequence[Path]) -> bytes:
     """The key itself."""
     if key is None:
         return new_key()
-    return read_key(key) if isinstance(key, Path) else key
+    return read_key(key, captures) if isinstance(key, Path) else key
 
 
-def read_key(path: Path) -> bytes:
+def read_key(path: Path, captures: Sequence[Path]) -> bytes:
     """The key in a file, which is made with a new one where there is none.
 
+    Args:
+        path: The file.
+        captures: What is to be redacted with it; none is made for what cannot be.
+
     Raises:
-        UsageError: The file holds something else, or is not there and would lie in a trace.
+        CaptureError: The file is not there, and a capture cannot be opened.
+        UsageError: The file holds something else, or is not there and would lie in a trace, or is
+            not there and a trace is to be redacted, or what cannot be read twice.
         PcapnfsError: It can neither be read nor made.
     """
     try:
         text = small_files.read(path, KEY_FILE_LIMIT).decode("ascii")
     except FileNotFoundError:
+        _demand_captures(captures)
+        _demand_there(captures)
         return _new_key(path)
     except OSError as error:
         raise PcapnfsError(f"{path}: no key can be read from it: {said(error)}") from error

@@ -79,7 +79,7 @@ def report(
     rewriting.demand_another(paths, target)
     chosen: Format = "json" if json else form or _by_ending(target)
     values = options.thresholds_of(threshold, config)
-    pseudonyms = _pseudonyms(key, [*paths, target], redact=redact, strict=strict)
+    pseudonyms = _pseudonyms(key, paths, target, redact=redact, strict=strict)
     with options.open_trace(
         paths, named.ports, memory, contents.READS, pseudonyms=pseudonyms
     ) as trace:
@@ -94,7 +94,7 @@ def report(
 
 
 def _pseudonyms(
-    key: Path | None, files: Sequence[Path], *, redact: bool, strict: bool
+    key: Path | None, captures: Sequence[Path], target: Path, *, redact: bool, strict: bool
 ) -> Pseudonyms | None:
     """How names become pseudonyms, with a key that is in none of the files; None: not at all."""
     if not redact:
@@ -105,8 +105,8 @@ def _pseudonyms(
 
     known = None
     if key is not None:
-        redaction.demand_apart(key, files)
-        known = redaction.read_key(key)
+        redaction.demand_apart(key, [*captures, target])
+        known = redaction.read_key(key, captures)
     return redacted.Pseudonyms(known, strict)
 
 

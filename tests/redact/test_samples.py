@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import stat
@@ -199,15 +200,18 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
     assert _names(tmp_path) == ["a.nfstrace", "out.pcap", "text"]
 
 
-@pytest.mark.parametrize("force", [[], ["--force"]])
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("other", ["same", "./same", "link", "linked/same", "hard"])
+@pytest.mark.parametrize(
+    ("other", "known"),
+    [
+        *itertools.product(["same", "./same", "link", "linked/same"], [False, True]),
+        ("hard", True),  # What is not there has no other name.
+    ],
+)
 @pytest.mark.parametrize("command", ["redact", "report"])
 def test_a_key_is_never_where_the_output_is_to_be(
     command: str,
     other: str,
     known: bool,
-    force: list[str],
     tmp_path: Path,
     capsys: Printed,
     monkeypatch: pytest.MonkeyPatch,
@@ -220,18 +224,32 @@ def test_a_key_is_never_where_the_output_is_to_be(
     if known:
         (tmp_path / "same").write_text(KEY.hex(), encoding="ascii")
         (tmp_path / "hard").hardlink_to("same")
-    elif other == "hard":
-        return  # What is not there has no other name.
     words = {"redact": [other], "report": ["-o", other, "--redact", "--format", "md"]}[command]
     before = _names(tmp_path)
-    assert run([command, str(TAR), *words, "--key", str(tmp_path / "same"), *force]) == 2
-    if force or not known:
-        assert f"{Path(other)} is the file of the key, too; name another" in capsys.readouterr().err
+    assert run([command, str(TAR), *words, "--key", str(tmp_path / "same"), "--force"]) == 2
+    assert f"{Path(other)} is the file of the key, too; name another" in capsys.readouterr().err
     assert _names(tmp_path) == before
     assert not known or (tmp_path / "same").read_text(encoding="ascii") == KEY.hex()
 
 
-def test_nor_is_it_made_before_the_output_can_be_written(tmp_path: Path, capsys: Printed) -> None:
+@pytest.mark.parametrize("command", ["redact", "report"])
+def test_nor_is_it_made_for_captures_that_are_not_there(
+    command: str, tmp_path: Path, capsys: Printed
+) -> None:
+    out, key = str(tmp_path / "out"), ["--key", str(tmp_path / "key")]
+    (tmp_path / "a.nfstrace").mkdir()
+    words = {"redact": [out], "report": ["-o", out, "--redact"]}[command]
+    for name, status, sentence in [
+        ("none.pcap", 1, "No such file"),
+        ("a.nfstrace", 2, "is a trace; name its captures"),
+    ]:
+        assert run([command, str(TAR), str(tmp_path / name), *words, *key]) == status
+        assert f"{tmp_path / name}" in (told := capsys.readouterr().err)
+        assert sentence in told
+        assert _names(tmp_path) == ["a.nfstrace"]
+
+
+def test_nor_before_the_output_can_be_written(tmp_path: Path, capsys: Printed) -> None:
     (tmp_path / "there.pcap").write_bytes(b"here before")
     key = ["--key", str(tmp_path / "key")]
     for capture, out in [
@@ -253,10 +271,10 @@ def _names(folder: Path) -> list[str]:
 def test_a_key_is_read_whatever_blanks_are_in_its_file(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(" ".join(f"{each:02x}" for each in KEY) + "\n" * 100, encoding="ascii")
-    assert redaction.read_key(file) == KEY
+    assert redaction.read_key(file, []) == KEY
     file.write_text(KEY.hex() + " " * redaction.KEY_FILE_LIMIT, encoding="ascii")
     with pytest.raises(UsageError, match="not a key"):
-        redaction.read_key(file)
+        redaction.read_key(file, [])
 
 
 def test_a_key_has_its_length(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ class AccessTimes(Record):
 
 def access_times(trace: Trace) -> tuple[AccessTimes, ...]:
     """Count, for each client and server with any, most of them first."""
-    if not NEEDS.met(trace):
+    if not (NEEDS.met(trace) and any_asked(trace)):
         return ()
     shares.register(trace)
     calls, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
@@ -79,14 +79,22 @@ def access_times(trace: Trace) -> tuple[AccessTimes, ...]:
     )
 
 
+def any_asked(trace: Trace) -> bool:
+    """Whether anybody asked for access times alone: in most captures nobody does."""
+    return bool(trace.rows(f"{_TIMES} limit 1"))
+
+
+_TIMES = f"""
+    select call from operations
+    where op = 'GETATTR' and {holds(ACCESS_TIME)} and not {holds(*KNOWN)}
+"""
+
+
 def _asked() -> str:
     """SQL: the questions of each client and server."""
     acting = (*READ_OPERATIONS, *TELLING, *modifying_operations())
     return f"""
-        with times as (
-            select call from operations
-            where op = 'GETATTR' and {holds(ACCESS_TIME)} and not {holds(*KNOWN)}
-        ),
+        with times as ({_TIMES}),
         questions as (
             select mount, file, call from calls
             where op = 'GETATTR' and version = 4 and not callback and program = {NFS}

@@ -92,7 +92,7 @@ def any_waited(trace: Trace) -> bool:
 
     No other call was seen to wait, but for those whose reply the client never got.
     """
-    if undelivered.any_undelivered(trace):
+    if undelivered.register(trace):
         return True
     if not any_silent(trace):
         return False
@@ -103,6 +103,7 @@ def any_waited(trace: Trace) -> bool:
 @once
 def register(trace: Trace) -> None:
     """Make the table `silent` of a trace, unless it is there."""
+    undelivered.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             _SILENT,
@@ -158,12 +159,11 @@ _WAITED = f"""
 # to many.
 _SILENT = rf"""
     create table {TABLE} as
-    with deaf as ({undelivered.CONNECTIONS}),
-    waiting as (
+    with waiting as (
         select call, client, server, connection, program, op, xid, call_frame, call_time,
                call_bytes, transmissions, file, directory,
                coalesce(server_unacked, 0) as undelivered
-        from calls left join deaf using (connection)
+        from calls left join {undelivered.TABLE} using (connection)
         where (reply_time is null or reply_time >= lost_time) and not callback
               and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')
     ),
@@ -219,7 +219,7 @@ _SILENT = rf"""
     ),
     answers as (
         select connection, max(call_time) as latest
-        from calls left join deaf using (connection)
+        from calls left join {undelivered.TABLE} using (connection)
         where not callback
               and (reply_time < lost_time or lost_time is null and reply_time is not null)
         group by connection

@@ -194,6 +194,7 @@ class TcpStalls(Record):
 
 def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
+    undelivered.register(trace)
     pairs = named_rows.rows(trace, _PAIRS)
     times, examples, longest = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {}, {})
     worst = {
@@ -371,10 +372,10 @@ def _stalls(
 
 
 _PAIRS = f"""
-    with silent as (select connection, true as undelivered from ({undelivered.CONNECTIONS})),
-    its as (
-        select * exclude (undelivered), coalesce(undelivered, false) as undelivered
-        from connections left join silent using (connection) where transport = 'TCP'
+    with its as (
+        select connections.*, deaf.connection is not null as undelivered
+        from connections left join {undelivered.TABLE} as deaf using (connection)
+        where transport = 'TCP'
     )
     select client, server, count(*) as connections,
            sum(client_segments + server_segments) as segments,

@@ -1,7 +1,7 @@
 """Connections at whose end the client had not acknowledged what the server sent again and again.
 
-Takes a trace; gives SQL for them, with what the server had sent last and since when the client had
-acknowledged nothing more. That it was sent again shows that it left the server; the client was
+Takes a trace; makes a table of them, with what the server had sent last and since when the client
+had acknowledged nothing more. That it was sent again shows that it left the server; the client was
 there, since it sent again what it had sent before, or made other calls meanwhile, which would have
 acknowledged it: so it was lost on its way to the client, as large packets are where the path takes
 only smaller ones.
@@ -9,6 +9,7 @@ only smaller ones.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -19,12 +20,16 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
+TABLE = "undelivered"
+"""The table that `register` makes: `connection`, `server_unacked` of the table connections, and
+`lost_time`: from when on what the server answered did not arrive."""
+
 READS = columns.of(
     calls="connection callback call_time reply_time",
     connections="connection transport last_time client_resent server_resent server_unacked "
     "server_unacked_time",
 )
-"""The columns that the query reads."""
+"""The columns that this reads."""
 
 RESENT = (5, 2)
 """Segments sent again by the server at least; and by the client, where it made no other call: one
@@ -40,7 +45,8 @@ _SUSPECT = f"""
     where transport = 'TCP' and server_unacked > 0 and server_resent >= {RESENT[0]}
 """
 
-CONNECTIONS = f"""
+_CONNECTIONS = f"""
+    create table {TABLE} as
     with suspect as ({_SUSPECT})
     select connection, server_unacked,
            -- The end of what it sent is that of its last answer, which may have begun to arrive.
@@ -56,12 +62,11 @@ CONNECTIONS = f"""
           or client_resent >= {RESENT[1]}
              and (answered is null or last_time - answered >= {CUT_NS})
 """
-"""SQL: their numbers, `server_unacked` of the table connections, and `lost_time`: from when on what
-the server answered did not arrive."""
 
 
 @once
-def any_undelivered(trace: Trace) -> bool:
-    """Whether there is any."""
-    ((found,),) = trace.rows(f"select exists ({CONNECTIONS})")
-    return bool(found)
+def register(trace: Trace) -> bool:
+    """Make the table `undelivered` of a trace, and say whether there is any in it."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_CONNECTIONS)
+        return cursor.execute(f"select 1 from {TABLE} limit 1").fetchone() is not None

@@ -13,7 +13,6 @@ from pcapnfs import units
 from pcapnfs.comparison.changed_counts import more_often, same_work
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.matching import VERSIONS
-from pcapnfs.diagnosis.rules import voided_names
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
@@ -54,6 +53,9 @@ OUTLASTED = (
 )
 """The same of questions for attributes and names, where the run that asked more often was longer.
 """
+
+NAMES_VOIDED = "voided_names"
+"""The finding that somebody else's changes voided names."""
 
 VOIDED = (
     "somebody else changed directories meanwhile, which voids the names in them (a finding below "
@@ -139,9 +141,7 @@ def _names_voided(counts: Counts, result: Comparison) -> bool:
         for each in counts.moved
         if each.op == "LOOKUP"
     }
-    return any(
-        change.id == voided_names.RULE.id and change.where in more for change in result.findings
-    )
+    return any(change.id == NAMES_VOIDED and change.where in more for change in result.findings)
 
 
 def _longer_asks(counts: Counts, result: Comparison) -> bool:

@@ -103,9 +103,10 @@ def each(
     Where the active times of all clients, added up, name it, also those that it takes half as much
     of. The arguments are those of `of_each`.
     """
-    common = cause in _common(material, parts or work)
+    parts = parts or work
+    common = cause in _common(material, parts)
     for found, part in of_each(material, cause, parts=parts):
-        named = _is_named(material, found, cause, parts or work)
+        named = _is_named(material, found, cause, parts)
         if named or (common and (part.share or 0.0) >= COMMON_SHARE):
             yield found, part
 

@@ -141,16 +141,14 @@ def lines(model: Model) -> list[str]:
 
 def _faster(model: Model, *changes: str) -> list[str]:
     """What these changes would bring, in a sentence; nothing where none of them is forecast."""
-    shown = (each for each in forecasts.shown(model) if each.change in changes)
-    faster = [each for each in shown if not _vague(each)]
-    told = {True: list[str](), False: list[str]()}
-    for each in faster:
-        one = f"{forecasts.change(each)} {_foretold(each, model)}"
-        told[each.change == "streams"].append(one)
-    streams, others = told[True], told[False]
+    others, streams = list[str](), list[str]()
+    for each in forecasts.shown(model):
+        if each.change in changes and not _vague(each):
+            told = streams if each.change == "streams" else others
+            told.append(f"{forecasts.change(each)} {_foretold(each, model)}")
     if others:
         others[-1] += _with_pauses(model, len(others))
-    return [f"Forecast: {'; '.join(others + streams)}."] if faster else []
+    return [f"Forecast: {'; '.join(others + streams)}."] if others or streams else []
 
 
 def _with_pauses(model: Model, cases: int) -> str:

@@ -25,6 +25,17 @@ def connection(number: int, asked_ms: int, opened_ms: int, **columns: object) ->
     return {**row, **columns}
 
 
+FORMER: Row = {
+    "connection": 1,
+    "transport": "TCP",
+    "client": "10.0.0.2",
+    "server": "10.0.0.1",
+    "first_time": START_NS,
+    "server_segments": 3,
+}
+"""A connection that was there before."""
+
+
 def test_late_ones_are_told_and_those_beside_which_nothing_went_on_cost() -> None:
     """Calls are sent `number` × 10 ms after the start."""
     calls = [
@@ -148,13 +159,8 @@ def test_a_call_whose_connection_the_server_ended_is_not_under_way() -> None:
     """The client then waits for the next connection, and not for the call."""
     sent = START_NS + 300 * MILLISECOND
     former = {
-        "connection": 1,
-        "transport": "TCP",
-        "client": "10.0.0.2",
-        "server": "10.0.0.1",
-        "first_time": START_NS,
+        **FORMER,
         "last_time": sent + 5 * MILLISECOND,
-        "server_segments": 3,
         "server_rst_time": sent + 5 * MILLISECOND,
     }
     calls = [
@@ -183,13 +189,8 @@ def test_a_call_whose_connection_the_server_ended_is_not_under_way() -> None:
 def test_a_call_whose_answer_does_not_arrive_is_under_way(answer_ms: float | None) -> None:
     """As one without any, until its client hangs up."""
     former = {
-        "connection": 1,
-        "transport": "TCP",
-        "client": "10.0.0.2",
-        "server": "10.0.0.1",
-        "first_time": START_NS,
+        **FORMER,
         "last_time": START_NS + 6_020 * MILLISECOND,
-        "server_segments": 3,
         "client_unacked": 0,
         "client_rst_time": START_NS + 5_000 * MILLISECOND,
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from pcapnfs.analyses.locks.lock_waits import lock_waits, waits
+from pcapnfs.analyses.locks.lock_waits import LockWaits, lock_waits, waits
 from pcapnfs.programs import PORTMAPPER
+from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 FILES = [file(1, "lf")]
@@ -25,6 +28,23 @@ def unlock(number: int, client: str) -> tuple[Row, Row]:
     return call(number, "UNLOCK", 1, client=client), operation(number, "UNLOCK", file=1)
 
 
+Asked = Sequence[tuple[Row, Row]]
+"""Calls, each with its operation."""
+
+
+def trace_from(asked: Asked) -> Trace:
+    """A trace of them."""
+    calls, operations = zip(*asked, strict=True)
+    return trace_of(calls=calls, operations=operations, files=FILES)
+
+
+def found(asked: Asked) -> LockWaits:
+    """What was waited for between one client and its server."""
+    with trace_from(asked) as trace:
+        (pair,) = lock_waits(trace)
+    return pair
+
+
 def test_a_wait_lasts_from_the_first_refusal_to_the_lock() -> None:
     asked = [
         lock(1, "NFS4_OK", OTHER),
@@ -34,9 +54,7 @@ def test_a_wait_lasts_from_the_first_refusal_to_the_lock() -> None:
         lock(8, "NFS4_OK"),
         lock(9, "NFS4_OK", offset=500),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.client, pair.server, pair.holders) == ("10.0.0.2", "10.0.0.1", (OTHER,))
     assert (pair.locks, pair.refused, pair.waits, pair.granted) == (4, 2, 1, 1)
     assert (pair.told, pair.polled) == (0, 1)
@@ -52,9 +70,7 @@ def test_nlm_grants_by_callback_and_its_answer_has_no_status() -> None:
         operation(4, "GRANTED_MSG", file=1, offset=0, requested=10, status=None),
     )
     asked = [lock(2, "NLM4_BLOCKED"), granted]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.waits, pair.granted, pair.told, pair.polled) == (1, 1, 1, 0)
     assert pair.longest_s == pytest.approx(0.021)
 
@@ -78,9 +94,7 @@ def test_a_notice_makes_the_client_ask_again() -> None:
         operation(4, "CB_NOTIFY_LOCK", file=1),
     )
     asked = [lock(2, "NFS4ERR_DENIED"), notice, lock(5, "NFS4_OK")]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.granted, pair.told, pair.late_s) == (1, 1, 0.0)
 
 
@@ -91,9 +105,7 @@ def test_waits_at_once_count_once_and_one_may_not_end() -> None:
         lock(5, "NFS4_OK"),
         lock(7, "NFS4ERR_DENIED", offset=100),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.waits, pair.granted) == (2, 1)
     assert pair.waited_s == pytest.approx(0.061)
 
@@ -119,8 +131,7 @@ def test_who_only_tries_waits_for_nothing(lock_type: int) -> None:
         typed(2, "NFS4ERR_DENIED", lock_type),
         typed(3, "NFS4_OK", lock_type),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+    with trace_from(asked) as trace:
         assert lock_waits(trace) == ()
         waited = waits(trace)
     assert waited is None or not len(waited.begin_ns)
@@ -133,9 +144,7 @@ def test_a_try_in_between_ends_no_wait() -> None:
         typed(3, "NFS4ERR_DENIED", 4),
         typed(4, "NFS4_OK", 4),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.locks, pair.refused, pair.waits, pair.granted) == (4, 2, 1, 1)
     assert pair.waited_s == pytest.approx(0.031)
 
@@ -145,9 +154,7 @@ def test_where_no_type_is_known_a_minute_is_too_long_for_one_wait(
     lock_type: int | None, waited_s: float
 ) -> None:
     asked = [typed(1, "NFS4ERR_DENIED", lock_type), typed(2, "NFS4_OK", lock_type, 60_000)]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert pair.waited_s == pytest.approx(waited_s)
 
 
@@ -170,9 +177,7 @@ def test_locks_of_one_file_are_of_one_wait_where_their_range_was_cut_off() -> No
         cut(lock(2, "NFS4ERR_DENIED"), "file"),
         cut(lock(5, "NFS4_OK"), "file"),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.refused, pair.untyped, pair.waits, pair.granted) == (2, 2, 1, 1)
     assert pair.paths == ("lf",)
     assert pair.waited_s == pytest.approx(0.041)
@@ -188,9 +193,7 @@ def test_a_grant_whose_file_was_cut_off_is_of_the_lock_that_was_blocked_last(
         cut(lock(4, "NLM4_GRANTED"), *known),
         cut(granted(5)),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.untyped, pair.waits, pair.granted, pair.told) == (0, 1, 1, 1)
     assert pair.waited_s == pytest.approx(0.021)
     assert pair.paths == (("lf",) if known else ())
@@ -199,8 +202,7 @@ def test_a_grant_whose_file_was_cut_off_is_of_the_lock_that_was_blocked_last(
 @pytest.mark.parametrize("status", ["NLM4_DENIED", "NFS4ERR_DENIED"])
 def test_a_refusal_of_which_nothing_tells_the_file_is_no_wait(status: str) -> None:
     asked = [cut(lock(1, status)), cut(lock(2, status)), cut(lock(3, "NLM4_GRANTED"))]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+    with trace_from(asked) as trace:
         assert lock_waits(trace) == ()
         waited = waits(trace)
     assert waited is None or not len(waited.begin_ns)
@@ -240,9 +242,7 @@ def test_the_lock_of_another_process_ends_no_wait() -> None:
         owned(10, "LOCKU", "NFS4_OK", None, STATE_A),
         owned(11, "LOCK", "NFS4_OK", None, STATE_A),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.waits, pair.granted, pair.polled) == (1, 1, 0)
     assert pair.longest_s == pair.waited_s == pytest.approx(0.071)
     # Its own client had it, and nobody since the last unlocking.
@@ -257,9 +257,7 @@ def test_a_process_whose_lock_came_before_the_capture_is_known_by_its_stateid() 
         owned(4, "LOCK", "NFS4_OK", None, STATE_B),
         owned(9, "LOCK", "NFS4_OK", None, STATE_A),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert pair.waits == 1
     assert pair.longest_s == pytest.approx(0.071)
 
@@ -270,9 +268,7 @@ def test_where_owners_were_cut_off_a_client_is_one() -> None:
         owned(2, "LOCK", "NFS4ERR_DENIED", None, OPEN, "truncated"),
         owned(4, "LOCK", "NFS4_OK", B, STATE_B),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.waits, pair.holders) == (1, ())
     assert pair.longest_s == pytest.approx(0.021)
 
@@ -286,9 +282,7 @@ def test_granted_ends_the_wait_of_the_process_that_it_names(
         operation(4, "GRANTED", file=1, offset=0, requested=10, lock_owner=owner),
     )
     asked = [owned(2, "LOCK", "NLM4_BLOCKED", A), granted]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert pair.longest_s == (None if longest_s is None else pytest.approx(longest_s))
 
 
@@ -300,9 +294,7 @@ def test_what_was_free_for_two_waits_at_once_was_free_once() -> None:
         owned(7, "LOCK", "NFS4_OK", A, STATE_A),
         owned(8, "LOCK", "NFS4_OK", B, STATE_B),
     ]
-    calls, operations = zip(*asked, strict=True)
-    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
-        (pair,) = lock_waits(trace)
+    pair = found(asked)
     assert (pair.waits, pair.granted) == (2, 2)
     assert pair.waited_s == pytest.approx(0.071)
     assert pair.late_s == pytest.approx(0.051)

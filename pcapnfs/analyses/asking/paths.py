@@ -127,6 +127,32 @@ def most(
     return {key: [path for _, path in best] for key, best in found.items()}
 
 
+def most_in(
+    cursor: duckdb.DuckDBPyConnection,
+    table: str,
+    number: int,
+    *,
+    key: str = "mount",
+    file: str = "directory",
+) -> dict[int, list[str]]:
+    """The same of the rows of a table, each of which is one time.
+
+    Args:
+        cursor: A connection that has the table.
+        table: Its name.
+        number: How many of each key.
+        key: The column with the key.
+        file: That with the file; rows without any do not count.
+    """
+    query = f"""
+        select {key} as key, {file} as file, count(*) as times from {table}
+        where {file} is not null
+        group by {key}, {file}
+        qualify rank() over (partition by {key} order by count(*) desc) <= $number
+    """
+    return most(cursor, cursor.execute(query, {"number": number}).fetchnumpy(), number)
+
+
 def _placed(
     cursor: duckdb.DuckDBPyConnection, files: NDArray[Any], part: str
 ) -> Iterator[tuple[int, str]]:

@@ -104,8 +104,7 @@ def lock_calls(trace: Trace) -> tuple[LockCalls, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.execute(_LOCKING)
         rows = cursor.execute(_BY_MOUNT).fetchall()
-        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
-        places = paths.most(cursor, most, PLACES_SHOWN)
+        places = paths.most_in(cursor, "locking", PLACES_SHOWN, file="file")
     calls, mounts = traffic.answered(trace, (*NFS_PROGRAMS, NLM)), traffic.mounts(trace)
     return tuple(
         LockCalls(
@@ -180,10 +179,4 @@ _BY_MOUNT = f"""
     select mount, nlm, granted, sqlite, files, {spared.names("locking")}, {spared.names("asking")}
     from locks left join questions using (mount)
     where granted > 0 order by locking_calls desc, mount
-"""
-
-_PLACES = """
-    select mount as key, file, count(*) as times from locking where file is not null
-    group by mount, file
-    qualify rank() over (partition by mount order by count(*) desc) <= $places
 """

@@ -103,8 +103,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Directo
     shares.register(trace)
     for statement in (_KNOWN, _AGAIN, _ENTERED):
         cursor.execute(statement)
-    most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
-    places = paths.most(cursor, most, PLACES_SHOWN)
+    places = paths.most_in(cursor, "directories_found_again", PLACES_SHOWN, file="file")
     found = cursor.execute(_BY_MOUNT).fetchall()
     answered, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
     pairs = [
@@ -182,12 +181,6 @@ _ENTERED = f"""
         window its_place as (partition by mount, place order by call_time, call)
     )
     select mount, count(*) as entered from steps where entered group by mount
-"""
-
-_PLACES = """
-    select mount as key, file, times
-    from (select mount, file, count(*) as times from directories_found_again group by all)
-    qualify rank() over (partition by mount order by times desc) <= $places
 """
 
 _BY_MOUNT = f"""

@@ -162,8 +162,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
         cursor.execute(_UNTYPED, {"plain": any_plain})
-        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
-        found = paths.most(cursor, most, PLACES_SHOWN)
+        found = paths.most_in(cursor, "followed", PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
         unsupported = dict(cursor.execute(_UNSUPPORTED).fetchall())
         both = dict(cursor.execute(_BOTH_WAYS).fetchall()) if any_plain and any_plus else {}
@@ -350,12 +349,6 @@ _UNTYPED = f"""
          anti join followed using (call) anti join used using (mount, file)
          join shares using (call)
     where not opened
-"""
-
-_PLACES = """
-    select mount as key, directory as file, times
-    from (select mount, directory, count(*) as times from followed group by all)
-    qualify rank() over (partition by mount order by times desc) <= $places
 """
 
 _SMALL = shares.where(f"""

@@ -116,8 +116,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[VoidedN
         cursor.execute(_TOLD_SINCE)
     if known:
         cursor.execute(_OF_LOOKUPS)
-    most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
-    places = paths.most(cursor, most, PLACES_SHOWN)
+    places = paths.most_in(cursor, "voided_found", PLACES_SHOWN)
     found = cursor.execute(_BY_MOUNT).fetchall()
     answered, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
     each = [
@@ -272,12 +271,6 @@ _OF_LOOKUPS = """
     select mount, directory, moment, call, call_frame, spared, share, pause
     from voided_lookups join shares using (call)
     where call not in (select call from voided_found)
-"""
-
-_PLACES = """
-    select mount as key, directory as file, times
-    from (select mount, directory, count(*) as times from voided_found group by all)
-    qualify rank() over (partition by mount order by times desc) <= $places
 """
 
 _BY_MOUNT = f"""

@@ -126,8 +126,7 @@ def rejections(trace: Trace) -> tuple[Rejections, ...]:
         cursor.execute(_REJECTED, {"unmade": unmade(trace)})
         rows = cursor.execute(_BY_OPERATION, {"examples": EXAMPLES}).fetchall()
         times = _times(cursor)
-        most = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchnumpy()
-        places = paths.most(cursor, most, PLACES_SHOWN)
+        places = paths.most_in(cursor, "rejected", PLACES_SHOWN, key="number", file="object")
     return tuple(
         Rejections(
             client=client,
@@ -195,11 +194,4 @@ _BY_OPERATION = f"""
 _TIMES = """
     select number, stability, sum(share) from rejected join shares using (call)
     group by number, stability
-"""
-
-_PLACES = """
-    select number as key, object as file, count(*) as times from rejected
-    where object is not null
-    group by number, object
-    qualify rank() over (partition by number order by count(*) desc) <= $places
 """

@@ -23,7 +23,7 @@ from pcapnfs.analyses.forecasts import measuring as _measuring
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.verdict import client_verdict, measured_verdict
 from pcapnfs.analyses.servers import stalled_calls
-from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.call_times import KindOfStable, mostly_resent
 from pcapnfs.analyses.times.long_pauses import long_enough
@@ -358,9 +358,7 @@ def _rows(
     path, is in the first alone. Without those that were sent again, unless most of the row were.
     """
     mounts = traffic.mounts(trace)
-    told = shares.where(
-        f"srt is not null and not coalesce({among('status_name', NOT_READY)}, false)"
-    )
+    told = shares.where(f"srt is not null and not {TOLD_LATER}")
     still = "select null::ubigint as call, 0 as stall, 0 as inside where false"
     if tcp_stalls.register(trace):
         still = f"select call, stall, inside from {tcp_stalls.TABLE} where own and waited"

@@ -16,7 +16,7 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
 from pcapnfs.record import Record
@@ -169,7 +169,7 @@ _EARLY = f"""
                        and (program = {MOUNT} and {among("op", MOUNTING)}
                             or program = {PORTMAPPER} and {among("op", FINDING)}
                             or program = {NFS} and {among("op", LOGIN + CONTEXT)})
-                       and not coalesce({among("status_name", NOT_READY)}, false)
+                       and not {TOLD_LATER}
              ) as calls left join shares using (call)
              left join (
                  select operations.call, split_part(text, ' ', 1) as service

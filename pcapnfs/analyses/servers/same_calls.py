@@ -49,6 +49,9 @@ NOT_READY = (
 )
 """Answers that ask the client to come again later (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
 
+TOLD_LATER = f"coalesce({among('status_name', NOT_READY)}, false)"
+"""SQL: a condition on calls: they were answered so."""
+
 PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
 """Those of them that are about an object, and not about the whole server as in a grace period."""
 

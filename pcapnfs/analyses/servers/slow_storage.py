@@ -25,7 +25,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.servers import stored_calls
-from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -245,7 +245,7 @@ _ASKED = f"""
     went as (
         select call, mount, server, op, call_time, reply_time, srt::double as srt,
                {stored_calls.SIZE_CLASS} as size_class,
-               first_arrived and not coalesce({among("status_name", NOT_READY)}, false)
+               first_arrived and not {TOLD_LATER}
                    as shows,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)} as small,
                stability = 'stable' and {stored_calls.SIMILAR} as stored,

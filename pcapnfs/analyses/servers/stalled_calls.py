@@ -24,7 +24,7 @@ from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import clock_ticks
 from pcapnfs.analyses.captured.clock_ticks import clock
-from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path, tcp_stalls
 from pcapnfs.programs import NFS_PROGRAMS
@@ -276,7 +276,7 @@ def _moments(calls: list[_Call]) -> int:
 
 _SUSPECT = f"""
     not callback and srt >= {LEAST_NS} and first_arrived and program in {NFS_PROGRAMS}
-    and not coalesce({among("status_name", NOT_READY)}, false)
+    and not {TOLD_LATER}
     and not {among("op", ANY_AMOUNT)}
 """
 

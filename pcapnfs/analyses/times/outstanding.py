@@ -36,7 +36,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.asking.equal_shares import Intervals
-from pcapnfs.analyses.asking.texts import among, place
+from pcapnfs.analyses.asking.texts import place
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured import times_untold as _times_untold
 from pcapnfs.analyses.captured import traffic
@@ -44,7 +44,7 @@ from pcapnfs.analyses.captured.sealing import sealed_clients
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.data import offloads
 from pcapnfs.analyses.servers import same_calls, silent_calls
-from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.wire import lost_replies
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire import queued_replies as _queued_replies
@@ -395,4 +395,4 @@ def _later(trace: Trace, span: _Span, call: Calls, rows: str) -> tuple[Places, T
     return find(call, found["call"]), span.since_start(found["later"])
 
 
-_REFUSED = f"(reply_time is not null and coalesce({among('status_name', NOT_READY)}, false))"
+_REFUSED = f"(reply_time is not null and {TOLD_LATER})"

@@ -23,7 +23,7 @@ from pcapnfs.analyses.asking.texts import among, position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
-from pcapnfs.analyses.servers.same_calls import NOT_READY, PUT_OFF
+from pcapnfs.analyses.servers.same_calls import PUT_OFF, TOLD_LATER
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
 from pcapnfs.analyses.times.call_times import FROM_DISK
@@ -627,7 +627,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                {_KNOWN} and stability <> 'stable' and {among("op", FROM_DISK)} as from_disk,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                first_arrived as once,
-               coalesce({among("status_name", NOT_READY)}, false) as refused,
+               {TOLD_LATER} as refused,
                coalesce({among("status_name", PUT_OFF)}, false) as put_off
         from calls where {traffic.asked(trace)}
         """,

@@ -21,8 +21,7 @@ of the connection, if it is known and many calls are as long. The rows are those
 
 from __future__ import annotations
 
-from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.servers.same_calls import NOT_READY
+from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.wire.placed import PLACED
 
 LARGE_BYTES = 16384
@@ -58,7 +57,7 @@ NARROW = 0.25
 """What a timer may vary: windows that are wider, by this part of what they end with, hold all sorts
 of calls. A message of 1 MiB at 1 Gbit/s has its lost segment up to 8 ms before its end."""
 
-OWN = f"first_arrived and not coalesce({among('status_name', NOT_READY)}, false)"
+OWN = f"first_arrived and not {TOLD_LATER}"
 """SQL: a condition on calls: nothing else makes them long."""
 
 _ENDED = "greatest(coalesce(reply_time, call_time), call_time)"

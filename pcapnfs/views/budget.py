@@ -169,7 +169,7 @@ def remarks(
 
     Args:
         budget: The clock.
-        paths: The paths that were longer for a while.
+        paths: The paths that were longer for a while, or became so for good.
         locks: What of their own time clients waited for locks.
         still: What of the rows calls stood still until TCP or RDMA sent something again.
         unreached_s: What of their own time clients had no connection to a server for.
@@ -184,11 +184,8 @@ def remarks(
         if any(path.time_s.get(row) for path in paths)
     }
     if longer:
-        full = all(path.full_bytes_per_s for path in paths if any(path.time_s.values()))
-        why = "because a link was full" if full else "because the path was longer"
-        told.append(
-            _within(longer, "by which calls", "took longer", "came later", f"{why} for a while")
-        )
+        why = _why_longer([path for path in paths if any(path.time_s.values())])
+        told.append(_within(longer, "by which calls", "took longer", "came later", why))
     stood = {row: still[row] for row in TITLES if still and still.get(row)}
     if stood and sum(stood.values()) >= TOLD_SHARE * budget.wall_s:
         again = "until something was sent again"
@@ -225,6 +222,17 @@ def remarks(
             f"{which} were captured: if at the server, part of the client's time is the network's."
         )
     return told
+
+
+def _why_longer(paths: Sequence[SlowerPath]) -> str:
+    """What made calls take longer, in the words of the finding on that."""
+    if all(path.full_bytes_per_s for path in paths):
+        return "because a link was full for a while"
+    if all(path.stays for path in paths):
+        return "because the path became longer, and stayed so"
+    if any(path.stays for path in paths):
+        return "because paths were longer, not all of them for a while only"
+    return "because the path was longer for a while"
 
 
 def _outside(budget: Budget, phases: Sequence[Phase]) -> list[str]:

@@ -242,8 +242,9 @@ def _slower(path: SlowerPath, *, named: bool) -> str:
             f"{path.side} after {units.duration(path.rtt_s)} (median), where a round trip takes "
             f"{units.duration(path.usual_s)}{_full(path)}{whose}."
         )
+    stays = ", and to the end of the capture," if path.stays else ""
     return (
-        f"{_when(path)} a round trip to the {path.side} "
+        f"{_when(path)}{stays} a round trip to the {path.side} "
         f"{'took' if path.known else 'may have taken'} {units.duration(path.rtt_s)}, "
         f"instead of {units.duration(path.usual_s)}{_full(path)}{whose}."
     )

@@ -177,6 +177,11 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
         "4.00 s in stable, 1.00 s in unstable."
     )
     assert not any("path" in remark for remark in budget.remarks(samples.time_budget().total))
+    good = replace(path, stays=True)
+    (stayed, *_) = budget.remarks(samples.time_budget().total, [good])
+    assert "took longer because the path became longer, and stayed so: 2.00 s in" in stayed
+    (mixed, *_) = budget.remarks(samples.time_budget().total, [path, good])
+    assert "because paths were longer, not all of them for a while only: 4.00 s in" in mixed
     far = replace(path, time_s={"client": 1.5})
     assert budget.remarks(samples.time_budget().total, [far])[0] == (
         "This includes 1.50 s by which calls came later because the path was longer for a while: "

@@ -58,6 +58,10 @@ def test_replies_that_came_late_by_the_servers_clock_are_evidence() -> None:
         "120 small replies that came 30.0 ms later than others after the server "
         "had sent them, by its clock; certain." in text
     )
+    assert "to the end of the capture" not in text
+    stayed = replace(samples.network(), slower_paths=(replace(path, stays=True),))
+    (told, *_) = network.slower(stayed)
+    assert " UTC, and to the end of the capture, a round trip to the server took " in told
 
 
 def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:

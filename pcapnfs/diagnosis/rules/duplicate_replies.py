@@ -35,11 +35,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             if pair.resent_s is not None and pair.usual_s is not None
             else ""
         )
+        # Calls that were sent three times may have been answered three times.
+        often = "twice" if pair.duplicate_replies == pair.answered_twice else "more than once"
         yield Observed(
             severity="warning" if pair.resent > values[GRAVE.name] * pair.calls else "note",
             title="The client sends calls again that the server has already got",
             seen=f"{units.count(pair.answered_twice)} of {units.counted(pair.resent, 'call')} sent "
-            f"again {'was' if pair.answered_twice == 1 else 'were'} answered twice "
+            f"again {'was' if pair.answered_twice == 1 else 'were'} answered {often} "
             f"({units.counted(pair.duplicate_replies, 'reply', 'replies')} too many, "
             f"{units.counted(pair.calls, 'call')} in all).{slow}",
             why="Both transmissions arrived, so nothing was lost: the answer took longer than the "

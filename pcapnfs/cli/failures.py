@@ -23,7 +23,7 @@ into what `ulimit -v` allows."""
 NOT_ALLOCATED = "bad allocation"
 """What the database says where the system gave it no memory at all, as the C++ library has it."""
 
-OWN_LIMIT = " used)"
+OWN_LIMIT = re.compile(r"\(([^()/]+)/([^()/]+) used\)")
 """What DuckDB says of how much it has where that is its own limit, and not the system's."""
 
 
@@ -84,8 +84,10 @@ def of_database(message: str) -> str:
         return f"{what}; TMPDIR names another place for what does not fit into memory"
     if "Too many open files" in whole:
         return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
-    if OWN_LIMIT in whole:
-        return f"{what}; a larger --memory may do"
+    if OWN_LIMIT.search(whole):
+        # What it names is less than what was asked for: the process takes the rest.
+        of_it = OWN_LIMIT.sub(r"(\1 used of \2, its part of --memory)", what)
+        return f"{of_it}; a larger --memory may do"
     if "Out of Memory" in whole:
         return f"{what}; {_advice()}"
     if NOT_ALLOCATED in whole:

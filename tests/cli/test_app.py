@@ -617,9 +617,11 @@ def test_without_that_limit_memory_is_what_there_is(
         run(["summarize", "a.pcap"])
 
 
-def test_the_databases_own_limit_is_that_of_memory() -> None:
-    told = "TransactionContext Error: Failed to commit: failed to pin block (63.8 MiB/64 MiB used)"
-    assert failures.of_database(told) == f"{told}; a larger --memory may do"
+def test_the_databases_own_limit_is_its_part_of_memory() -> None:
+    said = "TransactionContext Error: Failed to commit: failed to pin block"
+    assert failures.of_database(f"{said} (63.8 MiB/64 MiB used)") == (
+        f"{said} (63.8 MiB used of 64 MiB, its part of --memory); a larger --memory may do"
+    )
 
 
 @pytest.mark.parametrize(

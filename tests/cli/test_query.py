@@ -271,6 +271,6 @@ def test_a_query_that_takes_more_than_there_is_is_not_wrong(
     assert run(words) == 1
     told = capsys.readouterr()
     assert told.err.startswith("pcapnfs: the database gave up: Out of Memory Error: ")
-    assert told.err.endswith("used); a larger --memory may do\n")
+    assert told.err.endswith(", its part of --memory); a larger --memory may do\n")
     assert told.err.count("\n") == 1
     assert run([*words[:2], "select nothing from calls", *words[3:]]) == 2

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pcapnfs
 from pcapnfs import digests, memory, meta, numbering, placement, schema, store, units, usage
-from pcapnfs.errors import CaptureError, UsageError, WriteError, said
+from pcapnfs.errors import CaptureError, UsageError, WriteError, not_written, said
 from pcapnfs.record import Record
 from pcapnfs.text import some
 from pcapnfs.usage import PathLike
@@ -137,7 +137,7 @@ def decode(
                 accept(parts)
             size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     except OSError as error:
-        raise WriteError(f"{target}: {said(error)}") from error
+        raise WriteError(not_written(target, error)) from error
     return _decoded(target, parts, size)
 
 

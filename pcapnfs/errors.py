@@ -52,6 +52,11 @@ class WriteError(PcapnfsError):
         super().__init__(message, 1)
 
 
+def not_written(path: object, error: OSError) -> str:
+    """The sentence on a result that the operating system did not take."""
+    return f"{path} cannot be written: {said(error)}"
+
+
 def said(error: OSError) -> str:
     """The message of the operating system without its number, or that of a library."""
     return error.strerror or str(error)

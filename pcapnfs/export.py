@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pcapnfs import decoding, memory, placement
-from pcapnfs.errors import UsageError, WriteError, said
+from pcapnfs.errors import UsageError, WriteError, not_written
 from pcapnfs.text import FORMULA
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def to_file(
                 with fresh.open("wb") as sink, closing(trace.cursor()) as cursor:
                     _copy(cursor, statement, form, f"/dev/fd/{sink.fileno()}")
     except OSError as error:
-        raise WriteError(f"{target}: {said(error)}") from error
+        raise WriteError(not_written(target, error)) from error
     except database.IOException as error:
         # It names the path that it was given, which says nothing to anybody.
         what = " ".join(str(error).split())
@@ -150,7 +150,7 @@ def decode_to_file(
                 accept(written.meta)
             os.replace(written.file(table), fresh)
     except OSError as error:
-        raise WriteError(f"{target}: {said(error)}") from error
+        raise WriteError(not_written(target, error)) from error
     return written.meta
 
 

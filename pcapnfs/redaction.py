@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pcapnfs import memory as limits
 from pcapnfs import meta, placement, rewriting, small_files, store, usage
-from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError, said
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError, not_written, said
 from pcapnfs.record import Record
 from pcapnfs.usage import PathLike
 
@@ -223,7 +223,7 @@ def _new_key(path: Path) -> bytes:
             path.unlink()  # Without its key it would be in the way of the next attempt.
             raise
     except OSError as error:
-        raise WriteError(f"{path}: {said(error)}") from error
+        raise WriteError(not_written(path, error)) from error
     return key
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pcapnfs import naming, placement, usage
-from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, not_written
 from pcapnfs.usage import PathLike
 
 
@@ -149,4 +149,4 @@ def writing(target: Path) -> Iterator[Path]:
     except _core.ReadError as error:
         raise CaptureError(str(error)) from error
     except OSError as error:
-        raise PcapnfsError(f"{target}: {said(error)}") from error
+        raise PcapnfsError(not_written(target, error)) from error

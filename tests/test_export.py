@@ -160,7 +160,7 @@ def test_what_the_database_could_not_write_is_told_of_the_file(
     target = tmp_path / "t.csv"
     with trace_of() as opened, pytest.raises(WriteError) as failed:
         export.to_file(opened, "calls", "csv", target)
-    assert str(failed.value) == f"{target}: No space left on device"
+    assert str(failed.value) == f"{target} cannot be written: No space left on device"
     assert list(tmp_path.iterdir()) == []
 
 

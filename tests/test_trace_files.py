@@ -241,7 +241,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_old(stored: Path) -> None:
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
-        with pytest.raises(WriteError, match=r"a\.nfstrace: File too large"):
+        with pytest.raises(WriteError, match=r"a\.nfstrace cannot be written: File too large"):
             pcapnfs.decode(CAPTURE, stored, force=True)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)

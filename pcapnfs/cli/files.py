@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pcapnfs import placement
-from pcapnfs.errors import UsageError, WriteError, said
+from pcapnfs.errors import UsageError, WriteError, not_written
 
 
 def refuse(path: Path, *, force: bool) -> None:
@@ -31,7 +31,7 @@ def refuse(path: Path, *, force: bool) -> None:
     try:
         directory = placement.behind_links(path).parent
     except OSError as error:
-        raise WriteError(f"{path} cannot be written: {said(error)}") from error
+        raise WriteError(not_written(path, error)) from error
     if not os.path.isdir(directory):
         raise WriteError(f"there is no directory {directory}")
     rewriting.demand_no_capture(path)
@@ -52,4 +52,4 @@ def replace(path: Path, pieces: Iterable[str], *, force: bool) -> None:
                 file.writelines(pieces)
             refuse(path, force=force)
     except OSError as error:
-        raise WriteError(f"{path} cannot be written: {said(error)}") from error
+        raise WriteError(not_written(path, error)) from error

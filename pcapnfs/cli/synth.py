@@ -12,7 +12,7 @@ import typer
 
 from pcapnfs import placement, units
 from pcapnfs.cli import options, output
-from pcapnfs.errors import UsageError, WriteError, said
+from pcapnfs.errors import UsageError, WriteError, not_written
 from pcapnfs.text import argument, escape
 
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
@@ -246,7 +246,7 @@ def _whole(path: Path) -> Iterator[Path]:
         with placement.placed_file(path) as fresh:
             yield fresh
     except OSError as error:
-        raise WriteError(f"{path}: {said(error)}") from error
+        raise WriteError(not_written(path, error)) from error
 
 
 def _nanoseconds(text: str) -> int:

@@ -179,7 +179,9 @@ def test_a_capture_that_cannot_be_looked_at_is_a_sentence(
     assert told.err.endswith(f"{what}\n")
 
 
-@pytest.mark.parametrize("command", ["report", "compare", "export", "redact", "annotate", "synth"])
+@pytest.mark.parametrize(
+    "command", ["report", "compare", "decode", "export", "redact", "annotate", "synth"]
+)
 @pytest.mark.parametrize("within", ["", f"{'a' * 300}.nfstrace/"])
 def test_so_is_a_target_whose_name_is_too_long(
     command: str, within: str, tmp_path: Path, capsys: Printed
@@ -194,7 +196,10 @@ def test_so_is_a_target_whose_name_is_too_long(
     }.get(command, [command, str(SAMPLE), "-o", target])
     assert run(words) in (1, 2)
     told = capsys.readouterr()
-    assert told.err.endswith("File name too long\n")
+    assert told.err.endswith(
+        f"{'a' * 20}.{ending}{'ng' * (command == 'annotate')} cannot be written: "
+        "File name too long\n"
+    )
 
 
 WRITING = ["report", "compare", "decode", "export", "redact", "annotate", "synth", "--key"]

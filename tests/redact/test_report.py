@@ -155,7 +155,7 @@ def test_where_there_is_no_room_for_the_redacted_capture_another_place_can_be_na
     # Whoever names a target needs no other directory.
     assert run(["redact", str(TAR), str(tmp_path / "out.pcap")]) == 1
     told = capsys.readouterr().err
-    assert told == f"pcapnfs: {tmp_path / 'out.pcap'}: No space left on device\n"
+    assert told == f"pcapnfs: {tmp_path / 'out.pcap'} cannot be written: No space left on device\n"
 
 
 def test_the_command_redacts_and_says_so(tmp_path: Path, capsys: Printed) -> None:

@@ -456,7 +456,10 @@ def test_capture_and_truth_are_there_whole_or_not_at_all(
     command = ["synth", "tar", "--files", "4", "-o", str(tmp_path / "tar.pcap"), "--force"]
     assert run(command) == 1
     told = capsys.readouterr()
-    assert (told.out, told.err) == ("", f"pcapnfs: {tmp_path / failing}: No space left on device\n")
+    assert (told.out, told.err) == (
+        "",
+        f"pcapnfs: {tmp_path / failing} cannot be written: No space left on device\n",
+    )
     assert failing == "tar.pcap" or (tmp_path / other).read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tar.json", "tar.pcap"]
 

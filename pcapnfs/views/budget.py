@@ -205,7 +205,10 @@ def remarks(
     known = budget.unknown_s <= budget.wall_s / 2
     if known and budget.concurrency is not None and budget.concurrency >= OVERLAP:
         calls = units.number(budget.concurrency)
-        told.append(f"While any call was outstanding, there were {calls} on average.")
+        # Of answered calls alone, as `network` counts them, it is another number.
+        waits_s = budget.waiting_s + budget.unknown_s
+        waits = WAITED_OUT if waits_s >= TOLD_SHARE * (budget.wall_s - budget.client_s) else ""
+        told.append(f"While any call was outstanding, there were {calls} on average{waits}.")
     if budget.added_s:
         added = units.duration(budget.added_s)
         told.append(
@@ -222,6 +225,10 @@ def remarks(
             f"{which} were captured: if at the server, part of the client's time is the network's."
         )
     return told
+
+
+WAITED_OUT = "; one that got no answer, or was to come again, counts until that wait was over"
+"""What makes calls outstanding that are not under way."""
 
 
 def _why_longer(paths: Sequence[SlowerPath]) -> str:

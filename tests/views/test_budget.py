@@ -198,6 +198,20 @@ def test_one_call_outstanding_on_average_is_not_worth_a_sentence() -> None:
         assert any("outstanding" in remark for remark in told) is is_told
 
 
+def test_calls_that_no_answer_ends_are_told_beside_how_many_there_were() -> None:
+    """Those under way, which `network` counts, were others."""
+    total = replace(samples.time_budget().total, waiting_s=0.0, unknown_s=0.0)
+    (told,) = (each for each in budget.remarks(total) if "outstanding" in each)
+    assert told == "While any call was outstanding, there were 1.25 on average."
+    for row in ("waiting_s", "unknown_s"):
+        for share, is_told in ((0.009, False), (0.011, True)):
+            waits: dict[str, Any] = {row: share * (total.wall_s - total.client_s)}
+            waited = replace(total, **waits)
+            (told,) = (each for each in budget.remarks(waited) if "outstanding" in each)
+            assert told.startswith("While any call was outstanding, there were 1.25 on average")
+            assert told.endswith("counts until that wait was over.") is is_told
+
+
 def test_time_without_a_connection_is_told_where_it_is_much() -> None:
     """The verdict has it as waiting for the server, which no call shows."""
     total = samples.time_budget().total

@@ -105,6 +105,15 @@ def test_the_title_agrees_with_a_cost_that_is_the_networks(network_s: float, tol
     assert seen.title.endswith("most of it not on the network") is told
 
 
+@pytest.mark.parametrize(("network_s", "told"), [(6.05, False), (6.07, True)])
+def test_a_cost_that_is_more_than_the_verdicts_share_says_so(network_s: float, told: bool) -> None:
+    """As where most calls overlap, and some that wait one by one hold up the clock."""
+    part = {**FAR, "network_s": (("unstable", network_s),)}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **part))
+    by_call = " That share goes by means; the cost is the network's part of each call by itself."
+    assert seen.seen.endswith(by_call if told else " Only the network's part counts as its cost.")
+
+
 def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     """The mean is that of calls that stood still for lost segments: the server is not slow."""
     lossy = {**FAR, "rtt_s": 0.017, "usual_s": 0.00525}

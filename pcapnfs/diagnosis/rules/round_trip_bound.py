@@ -63,6 +63,13 @@ NOT_THE_NETWORK = ", most of it not on the network"
 COSTS = " Only the network's part counts as its cost."
 """What the cost beside the verdict's share is."""
 
+BY_CALL = " That share goes by means; the cost is the network's part of each call by itself."
+"""The same where it is more than that share: most calls overlap, and those that do not wait longer
+than the mean overlap has it."""
+
+CLEARLY = 1.01
+"""So many times that share the cost is more than it: less is rounded away."""
+
 _IN_ONE_STREAM = Advice(
     "Send fewer calls: pcapnfs patterns shows what each file costs, and other findings name calls "
     "that can be spared; keep or move many small files as one archive (tar), or copy them to where "
@@ -207,7 +214,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         seen=f"{units.counted(found.calls, 'call')} at a round trip of "
         f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
         f"{bound.whose(material, found)}."
-        f"{_network(material, found)}{COSTS if claims else ''}",
+        f"{_network(material, found)}{_cost(cause, network_s)}",
         why=_MANY_WAIT if _many_at_once(material, found) else _EACH_WAITS,
         advice=_advice(material, values, found),
         confidence="certain"
@@ -219,6 +226,13 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
         client_share=bound.client_share(found, claims),
         about=found.about,
     )
+
+
+def _cost(cause: Cause, network_s: float) -> str:
+    """What is counted as the cost, where anything is."""
+    if not network_s:
+        return ""
+    return BY_CALL if network_s > CLEARLY * cause.time_s else COSTS
 
 
 def _undivided(material: Material, values: Values, found: Bottleneck, cause: Cause) -> Observed:

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 NOT_ENOUGH = "not enough data"
 """What stands instead of a number that would rest on too little."""
 
+WITHOUT_FIRST = (
+    "How long it would take without what is to do first: pcapnfs summarize tells, where findings "
+    "say what that is."
+)
+"""Where the forecast is that rests on findings: no rule is asked for this screen."""
+
 WITH_DOUBTS = "with what is not known"
 """What the interval of a forecast with given inputs holds: more than resampled files."""
 
@@ -92,6 +98,9 @@ def screen(model: Model) -> RenderableType:
     if model.what_if:
         parts += [heading("What if"), forecasts.what_if(forecasts.shown(model))]
         parts += [note(line) for line in forecasts.about_what_if(model)]
+        # Of several clients there is none.
+        if model.measured_s is not None and not (forecasts.given(model) or model.clients):
+            parts.append(note(WITHOUT_FIRST))
     if model.clients:
         parts += [heading("What if, by client"), forecasts.by_client(model)]
         parts += [note(line) for line in forecasts.more_clients(model)]

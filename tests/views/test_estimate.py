@@ -459,3 +459,12 @@ def test_a_change_that_brings_nothing_has_no_row(
     assert told == (
         [] if is_told else [f"Hardly any gain (1.02 × at most): {forecasts.change(other)}."]
     )
+
+
+def test_the_forecast_that_rests_on_findings_is_pointed_to() -> None:
+    whole = samples.model()
+    assert estimate.WITHOUT_FIRST in samples.render(estimate.screen(whole), 200)
+    given = tuple(replace(each, source="given") for each in whole.inputs)
+    others = ({"inputs": given}, {"measured_s": None}, {"what_if": ()})
+    for other in (replace(whole, **changes) for changes in others):
+        assert estimate.WITHOUT_FIRST not in samples.render(estimate.screen(other), 200)

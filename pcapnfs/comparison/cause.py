@@ -19,7 +19,8 @@ class Cause(Record):
     `pnfs` (whether data moves by layouts), `streams` (what programs do at the same time),
     `calls_at_once` (how many may be under way); `client_software`, `server_software` (what they say
     they are); `delegations` (what the server grants them for); `attribute_cache`, `name_cache`,
-    `rsize`, `wsize`, `readdirplus`, `acls`, `local_lock`, `sync`, `nocto` (mount options);
+    `rsize`, `wsize`, `readdirplus`, `acls`, `local_lock`, `timeo`, `sync`, `nocto` (mount
+    options);
     `stable_writes` (what the client asks of the server for data); `storage` (sync or async export,
     or how fast it is), `server_reads` (from its disks, or from its memory), `server_in_turn`
     (whether it works on one call at a time, or small calls wait for others), `server_service` (what

@@ -84,6 +84,7 @@ def causes(
         *changed_options.listings(before, after),
         *told(changed_options.acls),
         *told(changed_options.local_locks),
+        *told(changed_options.timer),
         *told(partial(changed_options.option, "sync")),
         *told(changed_transfers.written_through),
         *told(changed_transfers.pieces_committed),

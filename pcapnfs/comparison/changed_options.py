@@ -36,9 +36,6 @@ LOCKS, LOCKING = "nlm", ("LOCK", "UNLOCK")
 NOT_ASKED = "not asked of the server (nolock, local_lock)"
 """What a client does with locks that keeps them itself."""
 
-NOT_ASKED = "not asked of the server (nolock, local_lock)"
-"""What a client does with locks that keeps them itself."""
-
 
 def listings(before: Side, after: Side) -> Iterator[Cause]:
     """Whether directories are listed with attributes."""
@@ -135,6 +132,33 @@ def local_locks(before: Side, after: Side) -> Iterator[Cause]:
         f"{units.count(calls[1])} after, while most other calls stayed as they were; programs that "
         "do not lock, and a capture of port 2049 alone, show none either",
     )
+
+
+def timer(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether a client sends calls again that are answered late, or waits for longer.
+
+    The timer is shorter than what calls took that it sent again though nothing was lost, and longer
+    than what calls took that it sent once. What of the way lies beyond the capture comes to both;
+    the client's own part of it is added to the shorter one, as if all of it were.
+    """
+    for mine, other, first in ((before, after, True), (after, before, False)):
+        shorter_s, longer_s = mine.habits.again_s, other.habits.once_s
+        if shorter_s is None or longer_s is None:
+            continue
+        if longer_s <= shorter_s + (mine.way.rtt_s or 0.0):
+            continue
+        words = (f"shorter than {units.duration(shorter_s)}", f"{units.duration(longer_s)} or more")
+        here, there = ("before", "after") if first else ("after", "before")
+        again = units.counted(mine.habits.sent_again, "call")
+        yield Cause(
+            "timeo",
+            *(words if first else words[::-1]),
+            "likely",
+            f"{here}, {again} came again over TCP though nothing was lost, some after less than "
+            f"{units.duration(shorter_s)}; {there}, calls that took {units.duration(longer_s)} and "
+            "more were sent once",
+        )
+        return
 
 
 def option(name: str, before: Side, after: Side) -> Iterator[Cause]:

@@ -40,7 +40,7 @@ READS = columns.together(
     ALLOWED_READS,
     columns.of(
         calls="call client mount connection callback program protocol op status flavor directory "
-        "file call_first_time reply_time signature version",
+        "file call_first_time reply_time signature version transmissions first_arrived srt",
         operations="call op status requested cookie committed share_access delegation",
         connections="connection transport role",
     ),
@@ -92,6 +92,14 @@ that is given back in the background. It may have many of them under way for one
 GIVEN_BACK = "DELEGRETURN"
 """What makes any compound such a call: with a delegation that it gives back, a client that kept the
 times of a file itself sends them in a SETATTR before it (RFC 9754)."""
+
+
+RESENDING = (2, 3)
+"""Versions of NFS whose clients send a call again on a connection that stands, when their timer has
+run out. Those of NFSv4 must not (RFC 7530 section 3.1.1, RFC 8881 section 2.9.2)."""
+
+SEVERAL = 3
+"""Calls that must tell how long a client's timer is: one may have been held up in the client."""
 
 
 class Delegated(Record):
@@ -181,6 +189,15 @@ class Habits(Record):
     """What `writes_stable` brought, bytes."""
     unstable_bytes: int = 0
     """What `writes_unstable` brought, bytes."""
+    sent_again: int = 0
+    """Calls of NFSv2 and NFSv3 that were sent again over the same TCP connection though nothing was
+    lost: the client's timer (timeo) was shorter than the server took."""
+    again_s: float | None = None
+    """What three of them took at most, seconds: the timer is shorter. None where there are fewer.
+    """
+    once_s: float | None = None
+    """What three calls of these versions over TCP that were sent once took at least, seconds: the
+    timer is longer. None where there are fewer."""
 
 
 Kinds = tuple[dict[str, int], dict[str, int], dict[str, int]]
@@ -195,7 +212,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
     work, delegated, layouts = _work(trace), _delegated(trace), _layouts(trace, alone)
-    begun, limits = _begun(trace, alone), _limits(trace)
+    begun, limits, timers = _begun(trace, alone), _limits(trace), _timers(trace, alone)
     return {
         client: _habits(
             kinds.get(client),
@@ -207,6 +224,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
             delegated.get(client, {}),
             begun.get(client, (0, None)),
             _only(limits.get(client, ())),
+            timers.get(client, NO_TIMER),
         )
         for client in sorted(kinds.keys() | transfers.keys() | names.keys())
     }
@@ -236,6 +254,9 @@ def together(each: Collection[Habits]) -> Habits:
         max_read_bytes=_only({one.max_read_bytes for one in each}),
         stable_bytes=sum(one.stable_bytes for one in each),
         unstable_bytes=sum(one.unstable_bytes for one in each),
+        sent_again=sum(one.sent_again for one in each),
+        again_s=max((one.again_s for one in each if one.again_s is not None), default=None),
+        once_s=min((one.once_s for one in each if one.once_s is not None), default=None),
     )
 
 
@@ -281,6 +302,7 @@ def _habits(
     delegated: Mapping[str, Delegated],
     begun: tuple[int, int | None],
     limit: int | None,
+    timer: tuple[int, float | None, float | None],
 ) -> Habits:
     """What calls of one client have in common."""
     versions, transports, flavors = kinds or ({}, {}, {})
@@ -308,6 +330,9 @@ def _habits(
         max_read_bytes=limit,
         stable_bytes=integer(brought[0]),
         unstable_bytes=integer(brought[1]),
+        sent_again=timer[0],
+        again_s=timer[1],
+        once_s=timer[2],
     )
 
 
@@ -454,6 +479,36 @@ def _limits(trace: Trace) -> dict[str, set[int | None]]:
     for each in allowed(trace):
         found.setdefault(mounts[each.mount][0], set()).add(each.read_bytes)
     return found
+
+
+NO_TIMER = (0, None, None)
+
+
+def _timers(trace: Trace, alone: str | None) -> dict[str, tuple[int, float | None, float | None]]:
+    """Of each client the calls that its timer did not wait for, and what tells how long it is."""
+    rows = trace.rows(
+        f"""
+        select coalesce($alone, calls.client), count(*) filter (transmissions > 1),
+               min(srt, $several) filter (transmissions > 1),
+               max(srt, $several) filter (transmissions = 1)
+        from calls join connections using (connection)
+        where program = {NFS} and version in {RESENDING} and not calls.callback
+              and transport = 'TCP' and first_arrived and srt is not null
+        group by all order by all
+        """,
+        {"alone": alone, "several": SEVERAL},
+    )
+    return {
+        str(client): (integer(again), _last_s(quickest), _last_s(slowest))
+        for client, again, quickest, slowest in rows
+    }
+
+
+def _last_s(times: object) -> float | None:
+    """The last of several times, seconds; None where they are fewer."""
+    if not isinstance(times, list) or len(times) < SEVERAL:
+        return None
+    return integer(times[-1]) / NANOSECONDS
 
 
 def _names(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:

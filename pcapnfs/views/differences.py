@@ -78,6 +78,7 @@ SUBJECTS = {
     "readdirplus": "directory listings",
     "acls": "ACLs",
     "local_lock": "locks",
+    "timeo": "timer for replies (timeo)",
     "sync": "sync",
     "nocto": "nocto",
     "stable_writes": "WRITEs",

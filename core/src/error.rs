@@ -141,6 +141,8 @@ impl ReadError {
             Self::Damaged { what, offset, unpacked, packet, resumed, .. } => {
                 let first = damage(what, *offset, *unpacked, *packet);
                 match resumed {
+                    // There was nothing before it.
+                    None if *packet == 0 => first,
                     None => format!("{first}; everything before that was read"),
                     Some(resumed) => format!("{first}; {resumed}"),
                 }
@@ -216,7 +218,8 @@ impl fmt::Display for Resumed {
 /// What is wrong with a file, and where.
 fn damage(what: &str, offset: u64, unpacked: bool, packet: u64) -> String {
     let of_what = if unpacked { " of what the file unpacks to" } else { "" };
-    format!("{what} at byte {offset}{of_what}, after packet {packet}")
+    let before = if packet == 0 { "before any packet".to_owned() } else { format!("after packet {packet}") };
+    format!("{what} at byte {offset}{of_what}, {before}")
 }
 
 /// What the operating system said, without its error number.

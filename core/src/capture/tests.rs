@@ -487,6 +487,10 @@ fn a_file_cut_anywhere_gives_the_packets_before_the_cut() {
             assert!(few.starts_with(&found), "cut at {length}");
             assert!(found.len() >= most && found.len() < few.len(), "cut at {length}");
             most = found.len();
+            if let Some(error) = &error {
+                let rest_read = error.what().ends_with("everything before that was read");
+                assert_eq!(rest_read, !found.is_empty(), "cut at {length}");
+            }
             match error {
                 Some(ReadError::Damaged { offset, .. }) => assert!(offset <= length as u64),
                 // The cut fell between two packets or blocks, which cannot be seen.

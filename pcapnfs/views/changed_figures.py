@@ -48,4 +48,6 @@ def error(part: float | None) -> str:
         return units.share(0.0)
     # Beyond once as much again, a tenth of a per cent is no news.
     told = units.share(abs(part)) if abs(part) < 1 else f"{units.count(round(abs(part) * 100))} %"
+    if told.startswith("<"):
+        return told  # Less than what is shown, either way.
     return f"{'+' if part > 0 else '-'}{told}"

@@ -23,6 +23,9 @@ NO_CALLS = "Neither capture holds a call for files"
 ASIDE = ("pauses_s", "waiting_s")
 """Factors that are no matter of the work: run times are told without them as well."""
 
+ONCE = 1.005
+"""Less times as long reads as 1.00 times."""
+
 
 def in_a_sentence(result: Comparison) -> str:
     """How the run time changed, or whose is not known."""
@@ -58,14 +61,17 @@ def in_a_sentence(result: Comparison) -> str:
     told = f"{before} became {after}: {units.duration(abs(result.change_s))} "
     told += "less" if less else "more"
     if result.factor and not of_other_files and _of_equal_work(result):
-        told += f", {_times(result.factor)}"
+        told += _times(", ", result.factor)
     return f"{told}{files}.{_without(result)}{for_each}"
 
 
-def _times(factor: float) -> str:
-    """How many times as long, or as fast."""
+def _times(before: str, factor: float) -> str:
+    """How many times as long, or as fast, behind a mark; nothing where that reads as once."""
     less = factor < 1
-    return f"{units.number(1 / factor if less else factor)} times as {'fast' if less else 'long'}"
+    times = 1 / factor if less else factor
+    if times < ONCE:
+        return ""
+    return f"{before}{units.number(times)} times as {'fast' if less else 'long'}"
 
 
 def _of_equal_work(result: Comparison) -> bool:
@@ -104,7 +110,7 @@ def _for_each(result: Comparison) -> str:
     before, after = (units.duration(time_s) for time_s in each)
     if before == after:
         return f" That is {after} for each file on both sides."
-    ratio = f": {_times(each[1] / each[0])}" if each[0] > 0 and each[1] > 0 else ""
+    ratio = _times(": ", each[1] / each[0]) if each[0] > 0 and each[1] > 0 else ""
     return f" For each file, {before} became {after}{ratio}."
 
 

@@ -66,6 +66,8 @@ def test_what_is_from_a_capture_cannot_reach_the_terminal() -> None:
         (-27.0, 0.1, 3.0, "30.0 s became 3.00 s: 27.0 s less, 10 times as fast."),
         (30.0, 2.0, 60.0, "30.0 s became 60 s: 30.0 s more, 2 times as long."),
         (0.0, 1.0, 30.0, "Both runs took 30.0 s."),
+        (0.1, 1.0033, 30.1, "30.0 s became 30.1 s: 100 ms more."),
+        (-0.1, 0.9966, 29.9, "30.0 s became 29.9 s: 100 ms less."),
     ],
 )
 def test_the_difference_in_a_sentence(
@@ -441,6 +443,8 @@ def test_why_nothing_is_foretold_of_several_clients() -> None:
         (0.0, "0 %"),
         (0.172, "+17.2 %"),
         (-0.0057, "-0.6 %"),
+        (0.0004, "<0.1 %"),
+        (-0.0004, "<0.1 %"),
         (-1.0, "-100 %"),
         (1.184, "+118 %"),
         (35.565, "+3\u2009556 %"),

@@ -296,7 +296,7 @@ def _matched(trust: Trust) -> str:
 
 
 def _orphans(trust: Trust) -> str:
-    if not trust.orphan_replies or trust.one_way == "calls":
+    if trust.orphan_replies == trust.answers_alone or trust.one_way == "calls":
         return ""
     sentence = f"{units.counted(trust.orphan_replies, 'reply', 'replies')} without call"
     if trust.orphan_replies_at_start:

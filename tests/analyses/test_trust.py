@@ -217,6 +217,25 @@ def test_replies_on_connections_without_calls_have_one_direction() -> None:
         assert (trust(trace).replies_alone, trust(trace).one_way) == (5, None)
 
 
+def test_callbacks_do_not_make_a_second_direction() -> None:
+    """What servers ask goes over the same connection, the other way (RFC 8881 section 2.10.3.1)."""
+    calls = [call(number, "GETATTR", None, connection=0) for number in range(1, 7)]
+    answer = note("reply_without_call", 4, connection=0)
+    with trace_of(calls=calls, notes=[answer], connections=[alone(0)]) as trace:
+        result = trust(trace)
+    assert (result.answers_alone, result.orphan_replies, result.one_way) == (1, 1, "replies")
+    assert result.lacking_share == 0
+    recall = call(1, "CB_RECALL", None, connection=7, callback=True)
+    notes = [note("reply_without_call", number, connection=7) for number in range(5)]
+    server = {"connection": 7, "server_segments": 6}
+    with trace_of(calls=[recall], notes=notes, connections=[server]) as trace:
+        result = trust(trace)
+    assert (result.callbacks_alone, result.replies_alone, result.one_way) == (1, 5, "calls")
+    recalls = [recall, call(2, "CB_RECALL", 1, connection=7, callback=True)]
+    with trace_of(calls=recalls, notes=notes, connections=[server]) as trace:
+        assert trust(trace).one_way is None
+
+
 def test_what_is_kept_of_a_segment_that_was_cut() -> None:
     connections = [
         {"connection": 0, "client_segments": 3, "server_segments": 1, "client_bytes": 1000,

@@ -110,6 +110,15 @@ def test_a_direction_that_some_connections_lack_is_told_beside_losses() -> None:
     assert lost.seen == "Replies without their call: 6 of 100."
 
 
+def test_what_clients_answered_to_callbacks_that_were_not_captured_is_no_loss() -> None:
+    found = lossy(
+        rpc_calls=900, rpc_replies=3, unanswered=900, calls_alone=900, orphan_replies=3,
+        answers_alone=3,
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, found)
+    assert seen.title == "Only what clients sent was captured"
+
+
 def test_replies_that_are_too_early_for_their_calls_are_no_loss() -> None:
     found = nothing()
     told = replace(

@@ -272,6 +272,8 @@ def test_a_direction_that_is_missing_is_told_instead_of_a_loss() -> None:
     told = f"Only what clients sent was captured, and no reply of a server. {both}"
     assert trust_sentences(calls, samples.capture()) == [told]
     assert warning(calls) == f"Trust: o{told[1:]}"
+    answered = replace(calls, rpc_replies=2, orphan_replies=2, answers_alone=2)
+    assert trust_sentences(answered, samples.capture()) == [told]
     replies = replace(
         samples.trust(), matched=0, rpc_calls=0, orphan_replies=10000, replies_alone=10000,
         matched_share=None, complete=False,

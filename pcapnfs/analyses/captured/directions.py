@@ -56,6 +56,10 @@ class Directions(Record):
     """Calls in the capture, these among them."""
     pairs: frozenset[tuple[str, str]] = frozenset()
     """Clients and servers of these calls: what the server sent there is not in the capture."""
+    answers: int = 0
+    """Replies of clients to callbacks on the connections of these calls."""
+    callbacks: int = 0
+    """Callbacks without a reply on the connections of these replies."""
 
     @property
     def mostly(self) -> bool:
@@ -72,14 +76,17 @@ def mostly(alone: int, calls: int) -> bool:
 def directions(trace: Trace) -> Directions:
     """Count what stands alone."""
     ((all_calls,),) = trace.rows("select count(*) from calls")
-    calls = of_calls = replies = of_replies = 0
+    calls = of_calls = answers = replies = of_replies = callbacks = 0
     pairs: frozenset[tuple[str, str]] = frozenset()
     if any_called(trace):
-        rows = trace.rows(_WITHOUT_REPLIES, {"least": LEAST_REPLY})
-        calls, of_calls = (sum(integer(row[column]) for row in rows) for column in (2, 3))
-        pairs = frozenset((client, server) for client, server, _, _ in rows)
+        rows = trace.rows(_WITHOUT_REPLIES, {"least": LEAST_REPLY, "orphan": ORPHAN_REPLY})
+        calls, of_calls, answers = (
+            sum(integer(row[column]) for row in rows) for column in (2, 3, 4)
+        )
+        pairs = frozenset((client, server) for client, server, *_ in rows)
     if any_orphan(trace):
-        replies, of_replies = map(integer, trace.rows(_WITHOUT_CALLS, {"orphan": ORPHAN_REPLY})[0])
+        ((*counted,),) = trace.rows(_WITHOUT_CALLS, {"orphan": ORPHAN_REPLY})
+        replies, of_replies, callbacks = map(integer, counted)
     if any(file.truncated_packets for file in trace.meta.files):
         replies = 0
     return Directions(
@@ -88,6 +95,8 @@ def directions(trace: Trace) -> Directions:
         missing_bytes=of_calls * bool(_many(calls)) + of_replies * bool(_many(replies)),
         all_calls=all_calls,
         pairs=pairs if _many(calls) else frozenset(),
+        answers=answers * bool(_many(calls)),
+        callbacks=callbacks * bool(_many(replies)),
     )
 
 
@@ -118,11 +127,15 @@ _CALLED = """
 
 # A client whose server is down sends its segments, or over UDP its calls, again and again; one
 # whose server's segments were merely not captured does not. Nor does one acknowledge what a server
-# has not sent, however often a timer that is too short has it send calls again.
+# has not sent, however often a timer that is too short has it send calls again. What it answers
+# there are callbacks.
 _WITHOUT_REPLIES = f"""
-    with {_CALLED}
-    select client, server, sum(calls), sum(missing_bytes)
-    from called join connections using (connection)
+    with {_CALLED},
+    answering as (
+        select connection, count(*) as answers from notes where reason = $orphan group by connection
+    )
+    select client, server, sum(calls), sum(missing_bytes), sum(answers)
+    from called join connections using (connection) left join answering using (connection)
     where server_segments = 0 and server_acks = 0 and syn_ack_time is null
           and (again * 2 <= calls and client_resent * 2 <= client_segments
                or missing_bytes >= $least * calls)
@@ -135,7 +148,11 @@ _WITHOUT_CALLS = """
         where reason = $orphan
               and connection not in (select connection from calls where not callback)
         group by connection
+    ),
+    asking as (
+        select connection, count(*) as callbacks from calls
+        where callback and reply_frame is null group by connection
     )
-    select sum(replies), sum(missing_bytes)
-    from answering left join connections using (connection)
+    select sum(replies), sum(missing_bytes), sum(callbacks)
+    from answering left join connections using (connection) left join asking using (connection)
 """

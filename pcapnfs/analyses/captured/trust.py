@@ -113,6 +113,11 @@ class Trust(Record):
     replies_alone: int
     """Part of orphan_replies: on connections without any call. 0 where they are fewer than five, or
     where packets were cut, since a call takes more of a packet than a reply to be known."""
+    callbacks_alone: int
+    """Part of unanswered: what servers asked clients on the connections of replies_alone."""
+    answers_alone: int
+    """Part of orphan_replies: what clients answered to servers on the connections of
+    calls_alone."""
     retransmitted_calls: int
     """Calls that were sent more than once, before or after their reply."""
     duplicate_replies: int
@@ -224,7 +229,7 @@ class Trust(Record):
             return None
         if self.calls_alone and self.calls_alone == self.unanswered:
             return "replies"
-        if self.replies_alone and not self.rpc_calls:
+        if self.replies_alone and self.rpc_calls == self.callbacks_alone:
             return "calls"
         return None
 
@@ -294,7 +299,7 @@ def trust(trace: Trace) -> Trust:
     alone, apart, first = directions(trace), clocks_apart(trace), put_behind(trace)
     if apart.least_s is not None or first is not None:
         # Both directions are there, far from one another.
-        alone = replace(alone, calls=0, replies=0)
+        alone = replace(alone, calls=0, replies=0, callbacks=0, answers=0)
     files, pause = trace.meta.files, _untold_pause(trace)
     dropped = [file.dropped_packets for file in files if file.dropped_packets is not None]
     untimed = sum(file.untimed_packets for file in files)
@@ -307,7 +312,7 @@ def trust(trace: Trace) -> Trust:
     silence_s = longest.untold_pause_ns / NANOSECONDS if longest and not several else 0.0
     orphans = noted.messages.get(ORPHAN_REPLY, 0)
     lost_bytes = payload.missing_bytes - alone.missing_bytes
-    without_call = orphans - orphans_at_start - alone.replies
+    without_call = orphans - orphans_at_start - alone.replies - alone.answers
     return Trust(
         rpc_calls=calls.all,
         rpc_replies=calls.matched + orphans,
@@ -319,6 +324,8 @@ def trust(trace: Trace) -> Trust:
         orphan_replies_at_start=orphans_at_start,
         calls_alone=alone.calls,
         replies_alone=alone.replies,
+        callbacks_alone=alone.callbacks,
+        answers_alone=alone.answers,
         retransmitted_calls=calls.retransmitted,
         duplicate_replies=noted.messages.get(DUPLICATE_REPLY, 0),
         assumed_outcomes=calls.assumed,

@@ -91,12 +91,14 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
     """Packets that the capture lost.
 
     A reply whose call is missing counts only where nothing was cut: a cut packet hides the calls
-    behind it. Nor does it where no call of its connection was captured.
+    behind it. Nor does it where no call of its connection was captured, or it answers a callback
+    of a server of which nothing was.
     """
     trust, capture = material.trust, material.capture
     orphans = 0 if trust.truncated_bytes else trust.orphans_within
     # Those at the start may be on connections of one direction, too.
-    orphans = max(0, min(orphans, trust.orphan_replies - trust.replies_alone))
+    alone = trust.replies_alone + trust.answers_alone
+    orphans = max(0, min(orphans, trust.orphan_replies - alone))
     if trust.out_of_step:
         # Of a reply that is too early for its call both are there, and alone.
         orphans = max(0, orphans - trust.unanswered)

@@ -87,6 +87,8 @@ def trust() -> Trust:
         orphan_replies_at_start=0,
         calls_alone=0,
         replies_alone=0,
+        callbacks_alone=0,
+        answers_alone=0,
         retransmitted_calls=0,
         duplicate_replies=0,
         assumed_outcomes=0,

@@ -260,6 +260,35 @@ def test_a_mount_that_is_all_there_is() -> None:
     assert (met.asked, met.statuses) == (("MNT mount1",), ("SUCCESS",))
 
 
+@pytest.mark.parametrize("flavors", ["AUTH_SYS", "KRB5"])
+@pytest.mark.parametrize(
+    ("server", "sealed", "answered", "told"),
+    [
+        ("10.0.0.1", 0, (5,), False),
+        ("10.0.0.1", 100, (), False),
+        ("10.0.0.1", 0, (), True),
+        ("10.0.0.9", 100, (5,), True),
+        # Connections without any call are not in the table.
+        ("10.0.0.9", 0, (6,), False),
+    ],
+)
+def test_a_mount_is_not_all_where_calls_were_not_captured(
+    flavors: str, server: str, sealed: int, answered: tuple[int, ...], *, told: bool
+) -> None:
+    connection = {"connection": 5, "client": "10.0.0.2", "server": server, "sealed_bytes": sealed}
+    with trace_of(
+        calls=[granted(1)],
+        operations=[operation(1, "MNT", text="/srv", flavors=flavors)],
+        files=FILES,
+        connections=[connection],
+        notes=[
+            {"reason": "reply_without_call", "layer": "rpc", "connection": each}
+            for each in answered
+        ],
+    ) as trace:
+        assert bool(mount_outcomes(trace)) is told
+
+
 def mounted(flavors: str | None, *later: Row) -> list[tuple[str, tuple[str, ...]]]:
     """What is told of a mount that was granted for some flavours, and of what followed."""
     of_calls = [operation(int(str(each["call"])), str(each["op"])) for each in later]

@@ -18,6 +18,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among, kind
+from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.captured.untold import UNPLACED
 from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
@@ -35,6 +36,8 @@ READS = columns.together(
         "rpc_status flavor signature call_frame call_time reply_time file directory undecoded",
         operations="call op text flavors",
         files="file path",
+        connections="connection client server sealed_bytes",
+        notes="reason connection",
     ),
 )
 """The columns that the queries here read."""
@@ -102,7 +105,7 @@ class MountOutcome(Record):
     `invalid` (`KINDS`), `path` (an NFSv4 mount ended at a name: `ENDS`); where MNT granted it,
     `unused` (for flavours with which the client made no call of NFS, nor reached a file otherwise),
     or `alone`: no call of NFS is there nor was cut, and the flavours, if they are told, hold
-    AUTH_SYS."""
+    AUTH_SYS. Neither where the client made calls that are not in the capture, or under TLS."""
     calls: int
     """Calls that were answered so."""
     asked: tuple[str, ...]
@@ -202,6 +205,14 @@ _REFUSED = f"""
              ) as wanted using (call)
         where split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}') and text not like '% port %'
     ),
+    -- Connections without any call are not known: such replies may be to whom a mount was granted.
+    unseen as (
+        select client, server from connections where sealed_bytes > 0
+        union
+        select client, server
+        from (select notes.connection from notes where reason = '{ORPHAN_REPLY}') as answered
+             left join connections using (connection)
+    ),
     mounted as materialized (
         select call, client, server, 'alone' as kind,
                coalesce(status_name, rpc_status) as answer,
@@ -211,6 +222,11 @@ _REFUSED = f"""
                  select operations.call, flavors from operations where flavors is not null
              ) as told using (call)
         where {{any_mounted}} and program = {MOUNT} and op = 'MNT' and status = 0 and not callback
+              and not exists (
+                  from unseen
+                  where unseen.client is null
+                        or unseen.client = calls.client and unseen.server = calls.server
+              )
     ),
     used as (
         select client, server,

@@ -28,8 +28,8 @@ pub struct File {
     pub addressed: bool,
     /// An operation on it succeeded: it is more than a name that was looked for.
     pub existed: bool,
-    /// Of a name: the last reply about it, none of which was lost since, did not find or make it.
-    pub missed: bool,
+    /// Of a name: what the last reply about it says, if none was lost since.
+    pub sought: Sought,
     /// It was removed, or replaced by a rename.
     pub removed: bool,
     /// The server answered last that its handle leads nowhere.
@@ -46,6 +46,17 @@ pub struct File {
     pub fileid: Option<u64>,
     /// Size when last seen.
     pub size: Option<u64>,
+}
+
+/// What replies say of a name that no operation succeeded on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// Nothing.
+    Untold,
+    /// It was not found, or not made.
+    Absent,
+    /// It is in the way: something has that name.
+    There,
 }
 
 const _: () = assert!(size_of::<File>() == 64, "an object takes one line of the cache");

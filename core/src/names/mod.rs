@@ -42,7 +42,7 @@ use foldhash::{fast, quality};
 use hashbrown::{HashMap, HashTable};
 
 pub use crate::names::file::File;
-use crate::names::file::{DIRECTORY, FileSystems, MANY_LINKS};
+use crate::names::file::{DIRECTORY, FileSystems, MANY_LINKS, Sought};
 use crate::names::history::History;
 use crate::names::index::{Index, Print};
 use crate::names::layouts::Layouts;
@@ -280,7 +280,7 @@ impl Names {
             has_handle: false,
             addressed: false,
             existed: false,
-            missed: false,
+            sought: Sought::Untold,
             removed: false,
             stale: false,
             kind: None,

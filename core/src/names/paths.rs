@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::iter;
 
 use crate::names::checksum;
+use crate::names::file::Sought;
 use crate::names::{File, FileId, Names};
 use crate::nfs::types::FileType;
 
@@ -286,8 +287,11 @@ impl<'n> Tree<'n> {
             Some(FileType::DIR) => Role::Directory,
             Some(_) => Role::Other,
             None if file.existed || file.has_handle => Role::Unknown,
-            None if file.missed => Role::Absent,
-            None => Role::Untold,
+            None => match file.sought {
+                Sought::There => Role::Unknown,
+                Sought::Absent => Role::Absent,
+                Sought::Untold => Role::Untold,
+            },
         }
     }
 }

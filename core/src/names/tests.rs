@@ -123,6 +123,29 @@ fn a_name_of_which_no_reply_tells_is_not_one_that_was_not_found() {
 }
 
 #[test]
+fn a_name_that_is_in_the_way_is_not_one_that_was_not_found() {
+    const IN_THE_WAY: [u32; 5] = [17, 21, 66, 10015, 10046];
+    const PUT_OFF: [u32; 2] = [10008, 10013];
+    let mut names = Names::default();
+    let mut role = |operation| {
+        let file = one(&mut names, operation).file;
+        path(&names, file).2
+    };
+    for status in IN_THE_WAY {
+        assert_eq!(role(by_name("LOOKUP", b"dir", b"f", NOENT)), Role::Absent);
+        assert_eq!(role(by_name("CREATE", b"dir", b"f", status)), Role::Unknown, "{status}");
+    }
+    for status in PUT_OFF {
+        assert_eq!(role(by_name("LOOKUP", b"dir", b"g", status)), Role::Untold, "{status}");
+    }
+    assert_eq!(role(by_name("LOOKUP", b"dir", b"g", NOENT)), Role::Absent);
+    assert_eq!(role(by_name("LOOKUP", b"dir", b"g", PUT_OFF[0])), Role::Absent);
+    // It may be the new name that is in the way.
+    assert_eq!(role(by_name("RENAME", b"dir", b"h", IN_THE_WAY[0])), Role::Untold);
+    assert_eq!(role(by_name("RENAME", b"dir", b"h", NOENT)), Role::Absent);
+}
+
+#[test]
 fn a_name_looked_for_in_vain_is_that_of_the_file_that_is_given_it() {
     let mut names = Names::default();
     let file = one(&mut names, create(b"root", b"made", Some(b"file"))).file.unwrap();

@@ -2,6 +2,7 @@
 //!
 //! Follows the current and the saved handle of a compound (RFC 8881 section 16.2.3.1).
 
+use crate::names::file::Sought;
 use crate::names::{FileId, Handle, Named, Names, Place, Placed, ServerId};
 use crate::nfs::Done;
 use crate::nfs::facts::{Entry, Facts};
@@ -10,6 +11,13 @@ use crate::nfs::types::FileType;
 
 /// NFS3ERR_NOENT and NFS4ERR_NOENT.
 const NOENT: u32 = 2;
+
+/// EXIST, ISDIR and NOTEMPTY (RFC 1813 section 2.6), and of NFSv4 SHARE_DENIED and FILE_OPEN (RFC 8881
+/// section 15.1): a server refuses an operation on a name, since there is something of that name.
+const IN_THE_WAY: [u32; 5] = [17, 21, 66, 10015, 10046];
+
+/// JUKEBOX or DELAY, and GRACE: the client is to come again, and is told nothing.
+const PUT_OFF: [u32; 2] = [10008, 10013];
 
 /// NFS3ERR_STALE and NFS4ERR_STALE: the object of the handle is gone.
 const STALE: u32 = 70;
@@ -225,13 +233,17 @@ impl Walker<'_> {
     /// An operation on a name failed, or no reply tells what came of it.
     fn missed(&mut self, done: &Done<'_>, id: FileId) {
         let Done { operation, facts, .. } = done;
-        let answered = facts.status.is_some();
         let may_have_made = operation.stability != Stability::Unstable
             && operation.subject != Subject::Removed
             && facts.create != Some(false);
-        if answered || may_have_made {
-            self.names.update(id, |file| file.missed = answered);
-        }
+        let sought = match facts.status {
+            Some(status) if PUT_OFF.contains(&status) => return,
+            Some(status) if IN_THE_WAY.contains(&status) => Sought::There,
+            Some(_) => Sought::Absent,
+            None if may_have_made => Sought::Untold,
+            None => return,
+        };
+        self.names.update(id, |file| file.sought = sought);
     }
 
     /// A name was looked for in vain. If it denoted something before, that is gone.
@@ -277,8 +289,9 @@ impl Walker<'_> {
         };
         let named = self.names.named(from, name);
         let file = self.names.denoted(named).unwrap_or_else(|| self.names.placeholder(named));
-        if facts.status.is_some_and(|status| status != 0) {
-            self.names.update(file, |file| file.missed = true);
+        // What else it may fail for is as well about the new name.
+        if facts.status == Some(NOENT) {
+            self.names.update(file, |file| file.sought = Sought::Absent);
         }
         if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.rare().new_name) {
             let renamed = self.names.named(to, new_name);

@@ -285,6 +285,20 @@ fn an_nfsv4_export_begins_where_the_file_system_changes() {
 }
 
 #[test]
+fn lookupp_tells_the_handle_of_a_directory_that_was_only_passed_through() {
+    let mut names = Names::default();
+    let ok = || Facts { status: Some(OK), ..Facts::default() };
+    let lookup = |name| done(NFS4, "LOOKUP", Facts { name: Some(name), ..ok() });
+    let getfh = |handle| done(NFS4, "GETFH", Facts { new_handle: Some(handle), ..ok() });
+    let root = done(NFS4, "PUTROOTFH", ok());
+    place(&mut names, &[root, lookup(b"above"), lookup(b"below"), getfh(b"lower")]);
+    let put = done(NFS4, "PUTFH", Facts { handle: Some(b"lower"), ..ok() });
+    let (places, _) = place(&mut names, &[put, done(NFS4, "LOOKUPP", ok()), getfh(b"upper")]);
+    assert_eq!(path(&names, names.find(0, b"upper")).0, "above");
+    assert_eq!(places[1].file, names.find(0, b"upper"));
+}
+
+#[test]
 fn paths_below_two_nfsv4_exports_begin_with_theirs() {
     let mut names = Names::default();
     descend(&mut names, &[(b"srv", b"srv", 7), (b"x", b"x", 9), (b"d00", b"dir", 9)]);

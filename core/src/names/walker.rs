@@ -355,8 +355,8 @@ impl Walker<'_> {
     /// LOOKUPP: the parent, by what GETFH says of it or by what is known.
     fn ascend(&mut self, rest: &[Done<'_>]) -> Place {
         let child = self.current;
-        let by_handle = self.by_handle_ahead(rest);
         let known = child.and_then(|child| self.names.file(child)).and_then(|file| file.parent);
+        let by_handle = handle_ahead(rest).map(|handle| self.above(handle, known));
         self.current = by_handle.or(known);
         if let (Some(child), Some(parent)) = (child, by_handle) {
             self.names.update(child, |file| {
@@ -364,6 +364,19 @@ impl Walker<'_> {
             });
         }
         Place { file: self.current, ..Place::default() }
+    }
+
+    /// The directory above that has this handle: the one that is known, if its handle was not.
+    fn above(&mut self, handle: &[u8], known: Option<FileId>) -> FileId {
+        let handle = self.names.printed(self.server, handle);
+        match (self.names.find_print(handle.print), known) {
+            (Some(id), _) => id,
+            (None, Some(parent)) if self.names.lacks_handle(parent) => {
+                self.names.give_handle(parent, handle);
+                parent
+            }
+            (None, _) => self.names.by_new_handle(handle),
+        }
     }
 
     /// Gives the root its handle when a GETFH tells it.

@@ -63,6 +63,14 @@ def test_parts_add_up(run: Costs[float]) -> None:
     assert run.forecast_s == pytest.approx(waited / run.concurrency + run.client_time_s)
 
 
+def test_calls_that_were_faster_than_the_round_trip_take_no_time_back() -> None:
+    faster = replace(PLAIN, other_s=-0.02)
+    assert faster.forecast_s == pytest.approx((26 - 20) / 2 + 3 + 7)
+    without = Change(rtt_added_s=-0.0005, persist_s=0.0).of(faster)
+    assert (without.round_trips_s, without.beyond_s) == (3 / 2, -3 / 2)
+    assert without.forecast_s == 3 + 7
+
+
 @given(costs(), st.integers(1, 1000))
 def test_twice_the_files_take_twice_as_long_but_for_pauses(run: Costs[float], times: int) -> None:
     more = replace(run, files=run.files * times)

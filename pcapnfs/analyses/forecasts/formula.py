@@ -125,11 +125,13 @@ class Costs(Record, Generic[Number]):
 
     @property
     def beyond_s(self) -> Number:
-        """What calls take of the forecast beyond both."""
+        """What calls take of the forecast beyond both; no less than leaves them no time at all."""
         # Of calls that were more of the clock than the overlap of all says, this had a part.
         over = positive(-self._rpcs_s) + positive(-self._syncops_s)
         over = over - positive(over - positive(self.other_s))  # No more than there is.
-        return self.files * (self.other_s - over) / self.concurrency
+        beyond = self.files * (self.other_s - over) / self.concurrency
+        # Calls that were faster than a round trip as it was spare none of one that is shorter.
+        return beyond + positive(-(self.round_trips_s + self.persistence_s + beyond))
 
     @property
     def client_time_s(self) -> Number:

@@ -80,4 +80,37 @@ def test_mounts_that_are_apart_are_not_added_up() -> None:
     with trace_of(calls=calls) as trace:
         (mount,) = preliminaries(trace)
     assert sum(mount.time_s.values()) == pytest.approx(0.006)
-    assert mount.at_once_s == pytest.approx(0.004)
+    assert mount.at_once_s == pytest.approx(0.002)
+
+
+def test_one_that_is_tried_again_soon_is_added_up() -> None:
+    refused = {"status": 13, "status_name": "MNT3ERR_ACCES"}
+    calls = [
+        call(number, "MNT", 2, program=100005, stability="state", **(refused if again else {}))
+        for number, again in ((1, True), (50, True), (90, False), (300, True))
+    ]
+    with trace_of(calls=calls) as trace:
+        (mount,) = preliminaries(trace)
+    assert mount.at_once_s == pytest.approx(0.006)
+
+
+def test_nor_are_mounts_that_follow_one_another() -> None:
+    """As a script makes them, or a machine that starts: each takes 3 + 2 + 4 ms."""
+    calls = [
+        call(3 * number + at, op, ms, program=100000 if op == "GETPORT" else 100005)
+        for number in range(20)
+        for at, op, ms in ((1, "GETPORT", 3), (2, "MNT", 2), (3, "NULL", 4))
+    ]
+    with trace_of(calls=calls) as trace:
+        (mount,) = preliminaries(trace)
+    assert sum(mount.time_s.values()) == pytest.approx(20 * 0.009)
+    # What stands between two MNTs may be of either.
+    assert mount.at_once_s == pytest.approx(0.003 + 0.004 + 0.002 + 0.003 + 0.004)
+
+
+def test_mounts_that_wait_side_by_side_take_as_long_as_each_of_them() -> None:
+    calls = [call(number, "MNT", 500, program=100005, stability="state") for number in range(1, 6)]
+    with trace_of(calls=calls) as trace:
+        (mount,) = preliminaries(trace)
+    assert sum(mount.time_s.values()) == pytest.approx(0.54)
+    assert mount.at_once_s == pytest.approx(0.5)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.service_time import FAILED, integer, seconds
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.times import shares
@@ -101,7 +101,8 @@ class Preliminaries(Record):
     """What they took of the clock, seconds by row of the time budget."""
     at_once_s: float
     """The most that those of one mount, login or context took, seconds: no second passed between
-    them."""
+    them, and a mount goes from the MNT that succeeded before its own to the one behind it. Of
+    mounts that wait side by side no less than the longest call."""
     frames: tuple[int, ...]
     """Frames of the longest."""
 
@@ -160,7 +161,7 @@ def _added_up(
 _EARLY = f"""
     with early as (
         select client, server, op, srt, transmissions, stability, call_frame, call, call_time,
-               reply_time, coalesce(share, 0) as share,
+               reply_time, coalesce(share, 0) as share, op = 'MNT' and not {FAILED} as mounts,
                case when program in ({MOUNT}, {PORTMAPPER}) then 'mount'
                     when {among("op", LOGIN)} then 'login' else '{CONTEXTS}' end as kind
         from (
@@ -191,11 +192,27 @@ _EARLY = f"""
                   ) as number
         from begun
     ),
+    mounted as (
+        select *, count(*) filter (mounts) over (
+                      partition by client, server, kind, number order by call_time, call
+                      rows unbounded preceding
+                  ) as mount
+        from numbered
+    ),
+    -- Of each MNT and what follows it, and of what came between the one before it and it.
+    apart as (
+        select client, server, kind, number, sum(share) as taken, max(srt) as longest,
+               lag(coalesce(sum(share) filter (not mounts), 0), 1, 0) over (
+                   partition by client, server, kind, number order by mount
+               ) as ahead
+        from mounted group by client, server, kind, number, mount
+    ),
     at_once as (
-        select client, server, kind, max(taken) as most
+        select client, server, kind, max(least(whole, greatest(one, longest))) as most
         from (
-            select client, server, kind, number, sum(share) as taken
-            from numbered group by client, server, kind, number
+            select client, server, kind, number, sum(taken) as whole, max(taken + ahead) as one,
+                   max(longest) as longest
+            from apart group by client, server, kind, number
         ) group by client, server, kind
     )
     select client, server, kind, op, stability, count(*), max(srt),

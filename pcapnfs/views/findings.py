@@ -24,6 +24,7 @@ from pcapnfs.views.prose import Prose
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pcapnfs.analyses.forecasts.model import Model
     from pcapnfs.analyses.mounts.software import Software
     from pcapnfs.diagnosis.finding import Advice, Finding
     from pcapnfs.diagnosis.judging import Findings, Judged
@@ -72,14 +73,25 @@ def screen(
     )
 
 
+def judged_s(model: Model) -> float | None:
+    """How long the run took that a verdict names causes of, seconds; None without one."""
+    named = model.verdict is not None and model.verdict.named
+    return model.measured_s if named else None
+
+
 def in_short(
-    findings: Sequence[Finding], judged: Judged, *, unread: bool = False
+    findings: Sequence[Finding],
+    judged: Judged,
+    *,
+    run_s: float | None = None,
+    unread: bool = False,
 ) -> list[RenderableType]:
     """The block of the summary: a line for each of the gravest.
 
     Args:
         findings: The findings, gravest first.
         judged: What was decided of them.
+        run_s: How long the run took that the verdict is about, seconds; None without one.
         unread: Most of the traffic could not be read.
     """
     if not findings:
@@ -96,10 +108,30 @@ def in_short(
     more = f"{units.counted(rest, 'more finding')}; " if rest else ""
     return [
         FittedTable(columns, rows),
-        *(note(line) for line in about_shares(shown)),
+        *(note(line) for line in (*about_base(shown, judged, run_s), *about_shares(shown))),
         *(note(line) for line in first_to_do(findings, judged)),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
     ]
+
+
+BASES_DIFFER = 0.9
+"""Part of the time budget, less of which the run must be for shares of both to be told apart."""
+
+
+def about_base(findings: Sequence[Finding], judged: Judged, run_s: float | None) -> list[str]:
+    """What costs are shares of, where the verdict beside them has shares of far less.
+
+    Args:
+        findings: The findings whose costs are told.
+        judged: What was decided of them.
+        run_s: How long the run took that the verdict is about, seconds; None without one.
+    """
+    told = any(found.cost_share and not found.all_shared for found in findings)
+    # Of several clients the verdict is about each by itself.
+    if not told or judged.clients > 1 or not run_s or run_s >= BASES_DIFFER * judged.budget_s:
+        return []
+    whole = units.duration(judged.budget_s)
+    return [f"Costs are shares of all {whole} of the capture; the verdict's are of the run alone."]
 
 
 def about_shares(findings: Sequence[Finding]) -> list[str]:

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.times.stability import Stability
     from pcapnfs.analyses.wire.network import Network
     from pcapnfs.diagnosis.finding import Finding
-    from pcapnfs.diagnosis.judging import Judged
     from pcapnfs.summary import Summary
 
 NAMED = 4
@@ -90,7 +89,7 @@ def summary(result: Summary) -> RenderableType:
     return Group(
         _capture(result.capture, result.trust, result.software),
         *_verdict(result.model, result.trust, result.findings),
-        *_findings(result.findings, result.judged, result.trust),
+        *_findings(result),
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
@@ -125,8 +124,13 @@ def summary(result: Summary) -> RenderableType:
     )
 
 
-def _findings(found: Sequence[Finding], judged: Judged, trust: Trust) -> tuple[RenderableType, ...]:
-    short = findings.in_short(found, judged, unread=trust.mostly_unread)
+def _findings(result: Summary) -> tuple[RenderableType, ...]:
+    short = findings.in_short(
+        result.findings,
+        result.judged,
+        run_s=findings.judged_s(result.model),
+        unread=result.trust.mostly_unread,
+    )
     return (_heading("Findings"), *short)
 
 

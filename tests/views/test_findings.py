@@ -165,6 +165,31 @@ def test_words_behind_costs_are_explained(mostly: bool, wholly: bool, told: str 
     assert findings.about_shares(shown) == ([] if told is None else [told])
 
 
+def test_what_costs_are_shares_of_is_told_where_the_verdict_has_far_less() -> None:
+    """As of a run of two seconds in a capture of nine."""
+    found = replace(samples.findings().findings[0], cost_s=1.0, cost_share=0.1, saving_s=1.0)
+    judged = replace(samples.findings().judged, budget_s=10.0, clients=1)
+    (told,) = findings.about_base((found,), judged, 8.9)
+    assert told == (
+        "Costs are shares of all 10.0 s of the capture; the verdict's are of the run alone."
+    )
+    assert told in samples.render(Group(*findings.in_short((found,), judged, run_s=8.9)), 140)
+    assert findings.about_base((found,), judged, 9.0) == []
+    assert findings.about_base((found,), judged, None) == []
+    assert findings.about_base((found,), replace(judged, clients=2), 8.9) == []
+    free = replace(found, cost_s=None, cost_share=None, saving_s=None)
+    assert findings.about_base((free,), judged, 8.9) == []
+
+
+def test_without_a_verdict_there_is_nothing_to_hold_costs_against() -> None:
+    model = samples.model()
+    assert model.verdict is not None
+    assert findings.judged_s(model) == model.measured_s
+    unnamed = replace(model, verdict=replace(model.verdict, named=()))
+    assert findings.judged_s(unnamed) is None
+    assert findings.judged_s(replace(model, verdict=None)) is None
+
+
 @pytest.mark.parametrize(
     ("rule", "severity", "is_told"),
     [

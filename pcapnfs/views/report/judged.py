@@ -61,7 +61,9 @@ def in_short(report: Report) -> Table | None:
     ]
     hidden = len(found) - len(rows)
     notes = [f"{units.counted(hidden, 'more finding')} below."] if hidden else []
-    notes += view.about_shares(found[: view.IN_SHORT])
+    shown, summary = found[: view.IN_SHORT], report.summary
+    notes += view.about_base(shown, summary.judged, view.judged_s(summary.model))
+    notes += view.about_shares(shown)
     return table("What was found", columns, rows, more=" ".join(notes))
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.cli.app import run
 from pcapnfs.synth.builder import Capture as Built
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
 from pcapnfs.synth.builder.damage import snap
@@ -277,6 +278,19 @@ def test_a_server_without_tls_goes_on_in_the_clear(tmp_path: Path) -> None:
     trace = _only(talk.capture(), tmp_path)
     assert trace.sql("select op from calls order by call").fetchall() == [("STARTTLS",), ("NULL",)]
     assert trace.sql("select tls, sealed_bytes from connections").fetchall() == [(False, 0)]
+
+
+@pytest.mark.parametrize("command", ["findings", "summarize"])
+def test_that_nothing_was_found_says_little_of_what_is_sealed(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talk = _tls(_STARTTLS)
+    talk.send("client", 3 * _MS, _TLS_RECORD * 40).send("server", 4 * _MS, _TLS_RECORD * 40)
+    path = tmp_path / "sealed.pcap"
+    talk.capture().write(path)
+    assert run([command, str(path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "rules, most of which need what could not be read." in told
 
 
 def test_calls_inside_of_tls_bytes_are_not_believed(tmp_path: Path) -> None:

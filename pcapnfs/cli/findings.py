@@ -27,6 +27,10 @@ def findings(
         result = judging.findings(trace, values=values)
         lost, said = trusting.trust(trace), software(trace)
         streams = trace.meta.streams
+    unread = lost.mostly_unread
     output.answer(
-        result, lambda: views.findings.screen(result, said, streams), json=json, trust=lost
+        result,
+        lambda: views.findings.screen(result, said, streams, unread=unread),
+        json=json,
+        trust=lost,
     )

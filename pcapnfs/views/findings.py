@@ -53,7 +53,11 @@ IN_SHORT = 6
 
 
 def screen(
-    result: Findings, said: Software | None = None, streams: Sequence[Stream] = ()
+    result: Findings,
+    said: Software | None = None,
+    streams: Sequence[Stream] = (),
+    *,
+    unread: bool = False,
 ) -> RenderableType:
     """The screen of `findings`.
 
@@ -61,12 +65,13 @@ def screen(
         result: What was found.
         said: What software clients and servers say that they are, where it is known.
         streams: The streams of packets, where it is to be told how their frames are numbered.
+        unread: Most of the traffic could not be read.
     """
     told = None if said is None or not result.findings else software.remark(said)
     by_number = any(found.frames for found in result.findings)
     counted = numbered.unless_plain(streams) if by_number else ""
     return Group(
-        Prose(in_a_sentence(result.findings, result.judged)),
+        Prose(in_a_sentence(result.findings, result.judged, unread=unread)),
         *(() if told is None else (Prose(told),)),
         *(part for found in result.findings for part in _finding(found, streams)),
         *((Text(""), Prose(counted, style="dim")) if counted else ()),

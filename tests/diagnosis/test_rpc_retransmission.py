@@ -35,8 +35,8 @@ FEW = ResentCalls(
 def test_answers_that_never_reached_the_client_are_told() -> None:
     (seen,) = seen_by(RULE, nothing(resent_calls=(replace(FEW, lost=2, lost_s=18.5),)))
     assert (
-        "Answered twice: 1. 2 came again up to 18.5 s after the answer, which was lost behind the "
-        "capture point, on its way to the client." in seen.seen
+        "Answered more than once: 1. 2 came again up to 18.5 s after the answer, which was lost "
+        "behind the capture point, on its way to the client." in seen.seen
     )
     assert "from the capture point to the client" in seen.advice[0].action
 
@@ -66,8 +66,8 @@ def test_calls_that_were_given_up_mean_that_programs_failed() -> None:
 def test_over_tcp_any_is_told() -> None:
     (seen,) = seen_by(RULE, nothing(resent_calls=(FEW,)))
     assert seen.seen == (
-        "3 of 1\u2009000 calls (0.3 %) went more than once, over TCP. Answered twice: 1. Their "
-        "median service time is 1 m 0 s, that of the others 1.00 ms."
+        "3 of 1\u2009000 calls (0.3 %) went more than once, over TCP. Answered more than once: 1. "
+        "The median service time of those sent again is 1 m 0 s, that of the others 1.00 ms."
     )
     assert seen.claims == (Claim("stable", 2.0), Claim("unstable", 0.5))
     assert seen.about == ("10.0.0.2", "10.0.0.1")

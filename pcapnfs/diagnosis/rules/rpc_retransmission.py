@@ -134,7 +134,7 @@ def _seen(pair: ResentCalls) -> str:
             "though else it never had two under way."
         )
     if pair.answered_twice:
-        text += f" Answered twice: {units.count(pair.answered_twice)}."
+        text += f" Answered more than once: {units.count(pair.answered_twice)}."
     if pair.lost:
         text += (
             f" {units.count(pair.lost)} came again up to {units.duration(pair.lost_s or 0.0)} "
@@ -154,8 +154,8 @@ def _seen(pair: ResentCalls) -> str:
         if pair.usual_s is not None:
             median = " in the median" if one else ""
             others = f", that of the others {units.duration(pair.usual_s)}{median}"
-        whose = "Its" if one else "Their median"
-        text += f" {whose} service time is {units.duration(pair.resent_s)}{others}."
+        whose = "Its service time" if one else "The median service time of those sent again"
+        text += f" {whose} is {units.duration(pair.resent_s)}{others}."
     return text
 
 

@@ -175,12 +175,14 @@ def about_foretold(result: Comparison) -> list[str]:
         before, after = step.before, step.after
         if step.factor == "pauses_s":
             before, after = before - away["BEFORE"], after - away["AFTER"]
-        if max(before, after) >= NOTICEABLE * longest_s:
-            told.append(
-                f"Each forecast holds BEFORE's {HELD[step.factor]}, {units.duration(before)}; "
-                f"AFTER had {units.duration(after)} of "
-                f"{'them' if step.factor == 'pauses_s' else 'it'}."
-            )
+        if max(before, after) < NOTICEABLE * longest_s:
+            continue
+        what, those = HELD[step.factor], "them" if step.factor == "pauses_s" else "it"
+        first, second = (units.duration(time_s) if time_s > 0 else "" for time_s in (before, after))
+        held = f"Each forecast holds BEFORE's {what}, {first}"
+        if not first:
+            held = f"No forecast holds any {what}, since BEFORE had none"
+        told.append(f"{held}; AFTER had {f'{second} of {those}' if second else 'none'}.")
     return told
 
 

@@ -105,6 +105,23 @@ def test_long_pauses_are_in_no_forecast() -> None:
     assert differences.about_foretold(more) == [alone, held]
 
 
+@pytest.mark.parametrize(
+    ("before_s", "after_s", "told"),
+    [
+        (
+            0.0,
+            5.0,
+            "No forecast holds any pauses, since BEFORE had none; AFTER had 5.00 s of them.",
+        ),
+        (5.0, 0.0, "Each forecast holds BEFORE's pauses, 5.00 s; AFTER had none."),
+    ],
+)
+def test_pauses_of_one_run_alone_are_told_so(before_s: float, after_s: float, told: str) -> None:
+    step = Step("pauses_s", before_s, after_s, after_s - before_s, None, None, True)
+    result = replace(samples.comparison(), steps=(step,))
+    assert differences.about_foretold(result) == [told]
+
+
 def test_the_wait_for_a_server_is_told_beside_run_times() -> None:
     whole = samples.comparison()
     wait = Step("waiting_s", 20.0, 1.0, -19.0, None, None, True)

@@ -31,6 +31,13 @@ def test_half_of_them_answered_twice_is_a_slow_server() -> None:
     assert "were answered twice (30 replies too many" in twice.seen
 
 
+def test_of_one_call_there_is_no_median() -> None:
+    one = replace(SLOW, resent=1, answered_twice=1, answered_late=1, duplicate_replies=1)
+    (seen,) = seen_by(RULE, nothing(resent_calls=(one,)))
+    assert seen.seen.startswith("1 of 1 call sent again was answered twice (1 reply too many, ")
+    assert seen.seen.endswith(" It took 300 ms from the first transmission, the others 1.00 ms.")
+
+
 def test_fewer_may_have_been_lost() -> None:
     assert seen_by(RULE, nothing(resent_calls=(replace(SLOW, answered_late=29),))) == []
     assert seen_by(RULE, nothing(resent_calls=(replace(SLOW, resent=0, answered_late=0),))) == []

@@ -29,9 +29,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.resent_calls:
         if not pair.answered_late or pair.answered_late < values[SHARE.name] * pair.resent:
             continue
+        took = ("It took {}", "") if pair.resent == 1 else ("They took {}", " (median)")
         slow = (
-            f" They took {units.duration(pair.resent_s)} from the first transmission (median), "
-            f"the others {units.duration(pair.usual_s)}."
+            f" {took[0].format(units.duration(pair.resent_s))} from the first transmission"
+            f"{took[1]}, the others {units.duration(pair.usual_s)}."
             if pair.resent_s is not None and pair.usual_s is not None
             else ""
         )

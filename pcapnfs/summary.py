@@ -21,6 +21,7 @@ from pcapnfs.analyses.forecasts import model as _model
 from pcapnfs.analyses.forecasts import verdict as _verdict
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
+from pcapnfs.analyses.mounts import first_use as _first_use
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.namespace import readdir as _readdir
 from pcapnfs.analyses.servers import exports as _exports
@@ -105,6 +106,9 @@ class Summary(Record):
     unreached_s: float
     """What of the row `client` clients had no connection to a server for, as in `budget`,
     seconds."""
+    mount_idle: _first_use.MountIdle
+    """What of that row lies between the only client's mount and its first use, and between its last
+    use and unmount, as in `budget`."""
     phases: tuple[_phases.Phase, ...]
     """What each of these clients did one after the other."""
     exports: _exports.Exports
@@ -183,6 +187,7 @@ def summarize(trace: Trace, *, values: Values | None = None) -> Summary:
             lock_gaps=clocks.lock_gaps,
             stood_still_s=clocks.stood_still_s,
             unreached_s=clocks.unreached_s,
+            mount_idle=clocks.mount_idle,
             phases=clocks.phases,
             exports=material.exports,
             files=files(),

@@ -56,7 +56,8 @@ class ClientRun(Record):
     """What it names itself by in all of EXCHANGE_ID and SETCLIENTID, without the version of NFS
     that Linux begins it with; not escaped. None likewise."""
     run_s: float
-    """From its first call to its last reply, mounting included, seconds."""
+    """From its first call to its last reply, mounting included, but not what lies between mount and
+    first use, or last use and unmount, seconds."""
     waited_s: float
     """Time of it in which any of its calls was outstanding, seconds."""
     calls: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.asking import order
 from pcapnfs.analyses.captured.trust import Trust
 from pcapnfs.analyses.forecasts.verdict_evidence import MOUNTING_S
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.borne_out import borne_out
 from pcapnfs.comparison.callers import pairs
@@ -52,7 +53,8 @@ class Run(Record):
     start: str | None
     """When the first packet was captured, ISO 8601 in UTC; None where no packet has a time."""
     run_s: float
-    """From the first call to the last reply that can be seen, seconds; see `known`."""
+    """From the first call to the last reply that can be seen, without `mount_idle`, seconds; see
+    `known`."""
     known: bool
     """`run_s` is how long the run took. Not where no call has its reply, most of the traffic is
     under TLS or of one direction, or packets have no times."""
@@ -85,6 +87,8 @@ class Run(Record):
     away_s: float = 0.0
     """What of `run_s` are pauses of 30 s or more of the only client, in which it is not known to
     have waited for anything, seconds: in no forecast."""
+    mount_idle: MountIdle = MountIdle()
+    """What lies between mount and first use, and last use and unmount."""
 
     @property
     def of_files(self) -> bool:
@@ -263,4 +267,5 @@ def _run(side: Side) -> Run:
         rtt_source=measured.rtt_source,
         mounting_s=measured.apart_s,
         away_s=measured.away_s,
+        mount_idle=measured.mount_idle,
     )

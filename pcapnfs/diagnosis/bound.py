@@ -176,10 +176,13 @@ def full(material: Material) -> set[tuple[str, str]]:
 def active_s(material: Material, found: Bottleneck) -> float:
     """The time by which it is grave, seconds.
 
-    That is the whole time budget; of one of several clients the time in which it was active, since
-    others may have run for longer, and of the only one as well where it made long pauses.
+    That is the whole time budget without what lies between mount and first use, and last use and
+    unmount; of one of several clients the time in which it was active, since others may have run
+    for longer, and of the only one as well where it made long pauses.
     """
-    return sum(material.budget_rows().values()) if found.active_s is None else found.active_s
+    if found.active_s is not None:
+        return found.active_s
+    return max(0.0, sum(material.budget_rows().values()) - found.mount_idle_s)
 
 
 def worked_s(material: Material, found: Bottleneck) -> float:

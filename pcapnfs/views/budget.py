@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, joined
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.prose import Prose
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pcapnfs.analyses.locks.lock_gaps import LockGaps
+    from pcapnfs.analyses.mounts.first_use import MountIdle
     from pcapnfs.analyses.times.budget import Budget
     from pcapnfs.analyses.times.phases import Phase
     from pcapnfs.analyses.times.time_budget import TimeBudget
@@ -74,8 +75,8 @@ for the rows to be told to hold it."""
 
 
 OUTSIDE_SHARE = 0.05
-"""Of the clock so much must lie before the first call and after the last reply for the client's
-time to be told to hold it: a verdict is of the run between these."""
+"""Of the clock so much must lie before the first call and after the last reply, and between mount
+and first use, for the client's time to be told to hold it: a verdict is of the run without it."""
 
 
 def screen(result: TimeBudget) -> RenderableType:
@@ -88,6 +89,7 @@ def screen(result: TimeBudget) -> RenderableType:
             result.stood_still_s,
             result.unreached_s,
             result.phases,
+            result.mount_idle,
         )
     ]
     if result.total.clients > 1:
@@ -107,9 +109,12 @@ def block(
     locks: Sequence[LockGaps] = (),
     still: Mapping[str, float] | None = None,
     unreached_s: float = 0.0,
+    mount_idle: MountIdle | None = None,
 ) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total, paths, locks, still, unreached_s, phases)]
+    parts: list[RenderableType] = [
+        _clock(total, paths, locks, still, unreached_s, phases, mount_idle)
+    ]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -136,6 +141,7 @@ def _clock(
     still: Mapping[str, float] | None,
     unreached_s: float,
     phases: Sequence[Phase],
+    mount_idle: MountIdle | None,
 ) -> RenderableType:
     rows = [
         [title(row, budget), units.duration(time_s), units.share(share), _bar(share)]
@@ -146,10 +152,8 @@ def _clock(
     whose = "wall clock" if budget.clients == 1 else added
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
-    return Group(
-        table,
-        *(note(remark) for remark in remarks(budget, paths, locks, still, unreached_s, phases)),
-    )
+    told = remarks(budget, paths, locks, still, unreached_s, phases, mount_idle)
+    return Group(table, *(note(remark) for remark in told))
 
 
 def title(row: str, budget: Budget) -> str:
@@ -164,6 +168,7 @@ def remarks(
     still: Mapping[str, float] | None = None,
     unreached_s: float = 0.0,
     phases: Sequence[Phase] = (),
+    mount_idle: MountIdle | None = None,
 ) -> list[str]:
     """What the rows of a clock leave open, in sentences.
 
@@ -174,6 +179,7 @@ def remarks(
         still: What of the rows calls stood still until TCP or RDMA sent something again.
         unreached_s: What of their own time clients had no connection to a server for.
         phases: What the only client did, in order of time.
+        mount_idle: For how long it did not use what it had mounted.
     """
     if budget.untold:
         return ["The capture's clocks do not tell when calls were outstanding."]
@@ -200,7 +206,7 @@ def remarks(
             f"The client's time includes {units.duration(unreached_s)} without a connection to the "
             "server."
         )
-    told += _outside(budget, phases)
+    told += _outside(budget, phases, mount_idle)
     # A call whose reply is not there counts as outstanding to the end of the capture.
     known = budget.unknown_s <= budget.wall_s / 2
     if known and budget.concurrency is not None and budget.concurrency >= OVERLAP:
@@ -242,13 +248,15 @@ def _why_longer(paths: Sequence[SlowerPath]) -> str:
     return "because the path was longer for a while"
 
 
-def _outside(budget: Budget, phases: Sequence[Phase]) -> list[str]:
-    """What of the only client's time lies before its first call, and after its last reply."""
+def _outside(budget: Budget, phases: Sequence[Phase], mount_idle: MountIdle | None) -> list[str]:
+    """What of the only client's time is no part of its run: before its first call, and so on."""
     if budget.clients != 1 or not phases or not budget.wall_s:
         return []
     last = phases[-1]
+    idle = ((0.0, ""), (0.0, "")) if mount_idle is None else mount_idle.parts
     parts = [
         (phases[0].start_s, "before the first call"),
+        *idle,
         (budget.wall_s - last.start_s - last.budget.wall_s, "after the last reply"),
     ]
     outside_s = sum(time_s for time_s, _ in parts)
@@ -261,7 +269,7 @@ def _outside(budget: Budget, phases: Sequence[Phase]) -> list[str]:
         for time_s, when in parts
         if time_s >= TOLD_SHARE * budget.wall_s
     ]
-    return [f"{whose} includes {' and '.join(each)}."]
+    return [f"{whose} includes {joined(each)}."]
 
 
 def _within(times: Mapping[str, float], which: str, under_way: str, between: str, why: str) -> str:

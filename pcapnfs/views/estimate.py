@@ -11,7 +11,7 @@ from rich.console import Group
 
 from pcapnfs import units
 from pcapnfs.analyses.times import long_pauses
-from pcapnfs.text import escape, sentence
+from pcapnfs.text import escape, joined, sentence
 from pcapnfs.views import forecasts
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
@@ -140,7 +140,9 @@ def lines(model: Model) -> list[str]:
     rest = f"with overlap{own} {whole}; "
     if first == whole or not model.formula_holds:
         rest = ""
-    away = f", without {long_pauses.told(model.away_s)}" if model.away_s else ""
+    left = [*model.mount_idle.noticed(model.measured_s)]
+    left += [long_pauses.told(model.away_s)] if model.away_s else []
+    away = f", without {joined(left)}" if left else ""
     told = [f"{formula(model)} = {first}; {rest}measured {units.duration(model.measured_s)}{away}."]
     told += _left_out(model)
     told += _faster(model, *forecasts.BY_STORAGE, "streams")
@@ -233,10 +235,15 @@ def _left_out(model: Model) -> list[str]:
 
 
 def _away(model: Model) -> list[str]:
-    """That long pauses are in no figure."""
-    if not model.away_s:
-        return []
-    return [f"No figure holds the {long_pauses.told(model.away_s)}: perhaps nothing was run then."]
+    """That long pauses, and what lies between mount and first use, are in no figure."""
+    told = []
+    if idle := model.mount_idle.noticed(model.measured_s):
+        told.append(f"No figure holds the {joined(idle)}.")
+    if model.away_s:
+        told.append(
+            f"No figure holds the {long_pauses.told(model.away_s)}: perhaps nothing was run then."
+        )
+    return told
 
 
 def _inputs(model: Model) -> RenderableType:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.comparison.side import SERVERS
 from pcapnfs.diagnosis.first import tells_of_failure
-from pcapnfs.text import sentence, some
+from pcapnfs.text import joined, sentence, some
 from pcapnfs.views import counts
 from pcapnfs.views.clients_compared import NAMED, whose_runs
 from pcapnfs.views.run_time_changed import ran
@@ -24,6 +24,10 @@ OTHER_WORK = (
     "The runs hardly have a file or a pattern of calls in common: what each took is of other work."
 )
 """Where they have less."""
+
+
+IDLE_SHARE = 0.05
+"""Share of a run from which on it is told that its time is without what nobody used a mount."""
 
 
 def remarks(result: Comparison) -> list[str]:
@@ -53,7 +57,8 @@ def remarks(result: Comparison) -> list[str]:
     if result.in_common is not None and result.in_common < counts.COMMON:
         told.append(OTHER_WORK)
     told += _failing(result)
-    told += _order(result) + _mounting(result) + _servers(result) + whose_runs(result)
+    told += _order(result) + _mounting(result) + _not_used(result)
+    told += _servers(result) + whose_runs(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
@@ -115,3 +120,14 @@ def _mounting(result: Comparison) -> list[str]:
     told = f"Mounting took {told}{''.join(lacking)}"
     some = result.before.of_files or result.after.of_files
     return [f"{told}; it is no part of the run times." if some else f"{told}."]
+
+
+def _not_used(result: Comparison) -> list[str]:
+    """For how long nobody used what was mounted, where that is much of a run."""
+    sides = ((result.before, "BEFORE"), (result.after, "AFTER"))
+    told = [
+        f"{joined(run.mount_idle.told)} of {title}"
+        for run, title in sides
+        if run.known and run.mount_idle.whole_s >= IDLE_SHARE * run.run_s > 0
+    ]
+    return [f"The run times are without {'; '.join(told)}."] if told and ran(result) else []

@@ -103,6 +103,7 @@ def summary(result: Summary) -> RenderableType:
             result.lock_gaps,
             result.stood_still_s,
             result.unreached_s,
+            result.mount_idle,
         ),
         _heading("Operations"),
         _operations(result.operations),

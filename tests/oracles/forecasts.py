@@ -25,8 +25,9 @@ from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.trace import Trace
 from tests.oracles.corpus import Capture, lab_captures
 
-MEDIAN_ERROR = 0.10
-"""What tests hold the median error of forecasts from one `tar -x` to another to."""
+MEDIAN_ERROR = 0.11
+"""What tests hold the median error of forecasts from one `tar -x` to another to. None of the runs
+holds what lies between its mount and its use, which would make all of them alike."""
 
 WORST_ERROR = 0.25
 """And each of them."""

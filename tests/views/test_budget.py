@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.analyses.times.budget import ROWS
 from pcapnfs.analyses.times.phases import PhaseOperation
 from pcapnfs.analyses.times.time_budget import TimeBudget
@@ -298,3 +299,28 @@ def test_what_lies_outside_of_the_run_is_told_of_the_clients_time(
     assert not any(
         "first call" in line for line in budget.remarks(replace(total, clients=2), phases=(one,))
     )
+
+
+@pytest.mark.parametrize(
+    ("before_s", "after_s", "told"),
+    [
+        (4.9, 0.0, None),
+        (5.0, 0.0, "5.00 s between mount and first use."),
+        (4.0, 2.0, "4.00 s between mount and first use and 2.00 s between last use and unmount."),
+    ],
+)
+def test_where_nobody_used_a_mount_is_told_beside_what_lies_outside(
+    before_s: float, after_s: float, told: str | None
+) -> None:
+    result = samples.time_budget("10.0.0.2")
+    total = replace(result.total, clients=1, wall_s=100.0, client_s=99.0)
+    phase = result.phases[0]
+    one = replace(phase, start_s=0.0, budget=replace(phase.budget, wall_s=100.0))
+    idle = MountIdle(before_s, after_s)
+    found = [
+        line for line in budget.remarks(total, phases=(one,), mount_idle=idle) if "use" in line
+    ]
+    assert found == ([] if told is None else [f"The client's time includes {told}"])
+    whole = replace(result, total=total, clients=(total,), phases=(one,), mount_idle=idle)
+    text = " ".join(samples.render(budget.screen(whole), 80).split())
+    assert ("between mount and first use" in text) is (told is not None)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from pcapnfs.analyses.mounts.first_use import MountIdle
+from pcapnfs.comparison.comparing import Comparison
 from pcapnfs.comparison.matching import FindingChange, Where
 from pcapnfs.comparison.waterfall import Step
 from pcapnfs.record import replace
@@ -364,6 +366,26 @@ def test_names_stay_text_on_the_page() -> None:
     assert "<script>alert" not in text
     assert "\x1b" not in text
     assert text.count("&lt;script&gt;alert") >= 6
+
+
+def test_what_run_times_are_without_is_told_from_a_twentieth_on() -> None:
+    result = samples.comparison()
+    before = replace(result.before, run_s=20.0, mount_idle=MountIdle(before_s=1.0))
+    after = replace(result.after, run_s=20.0, mount_idle=MountIdle(before_s=0.5, after_s=0.49))
+    (line,) = _about_use(replace(result, before=before, after=after))
+    assert line == "The run times are without 1.00 s between mount and first use of BEFORE."
+    shorter = replace(after, run_s=10.0)
+    (both,) = _about_use(replace(result, before=before, after=shorter))
+    assert both == (
+        "The run times are without 1.00 s between mount and first use of BEFORE; 500 ms between "
+        "mount and first use and 490 ms between last use and unmount of AFTER."
+    )
+    assert _about_use(result) == []
+
+
+def _about_use(result: Comparison) -> list[str]:
+    """What is said of it."""
+    return [line for line in remarks(result) if "first use" in line]
 
 
 def test_what_mounting_took_is_told_where_users_notice_it() -> None:

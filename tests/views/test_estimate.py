@@ -16,6 +16,7 @@ from pcapnfs.analyses.forecasts.left_out import LeftOut
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.what_if import Scenario
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.record import replace
 from pcapnfs.views import estimate, forecasts
 from tests.views import samples
@@ -98,6 +99,23 @@ def test_that_long_pauses_are_in_no_figure_is_told() -> None:
     assert estimate.lines(paused)[0].endswith(f"measured 15.4 s, without {told}.")
     assert f"No figure holds the {told}: perhaps nothing was run then." in estimate.remarks(paused)
     assert not any("pauses of 30 s" in line for line in estimate.remarks(whole))
+
+
+def test_what_lies_between_mount_and_first_use_is_in_no_figure() -> None:
+    whole = samples.model()
+    late = replace(whole, mount_idle=MountIdle(2.0, 0.5))
+    told = "2.00 s between mount and first use and 500 ms between last use and unmount"
+    assert estimate.lines(late)[0].endswith(f"measured 15.4 s, without {told}.")
+    assert f"No figure holds the {told}." in estimate.remarks(late)
+    little = replace(late, mount_idle=MountIdle(0.15))
+    for told_of in (whole, little):
+        lines = (*estimate.lines(told_of), *estimate.remarks(told_of))
+        assert not any("first use" in line for line in lines)
+    both = estimate.lines(replace(late, away_s=60.0))[0]
+    assert both.endswith(
+        "without 2.00 s between mount and first use, 500 ms between last use and unmount and "
+        "1 m 0 s in pauses of 30 s or more."
+    )
 
 
 def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:

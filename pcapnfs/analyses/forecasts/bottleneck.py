@@ -110,7 +110,8 @@ class Bottleneck(Record):
     all clients."""
     active_s: float | None = None
     """The time in which the client was active, seconds: from its first call to its last reply
-    without `away_s`, and what it asked for a connection in vain after that; None for all clients,
+    without `away_s` and `mount_idle_s`, and what it asked for a connection in vain after that; None
+    for all clients,
     and for the only one unless it is less than the capture by a pause of 30 s or more."""
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
@@ -128,6 +129,8 @@ class Bottleneck(Record):
     for anything, seconds; 0 for all of several clients."""
     rest_s: float = 0.0
     """Shorter ones, of a second or more, if they are few, likewise: they are in `active_s`."""
+    mount_idle_s: float = 0.0
+    """What lies between mount and first use, and last use and unmount, seconds: in no verdict."""
     stable: StableCalls = StableCalls()
     """What stable calls hold, and whether they waited for others."""
     stable_writes: int = 0
@@ -183,6 +186,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         active_s=_active_s(measured),
         away_s=measured.away_s,
         rest_s=measured.rest_s,
+        mount_idle_s=measured.mount_idle.whole_s,
         stable=measured.stable,
         stable_writes=sum(each.writes for each in written.values()),
         stable_files=sum(each.files for each in written.values()),
@@ -247,6 +251,7 @@ def _by_client(
             queue_s=clock.queue_s,
             away_s=clock.away_s,
             rest_s=clock.rest_s,
+            mount_idle_s=clock.mount_idle.whole_s,
             stable=clock.stable,
             stable_writes=stored.writes,
             stable_files=stored.files,

@@ -58,8 +58,9 @@ class ClientForecast(Record):
     concurrency: float
     """Its calls under way while any of them was."""
     measured_s: float
-    """From its first call to its last reply, mounting included, without pauses of 30 s or more in
-    which it is not known to have waited for anything (`long_pauses`), seconds."""
+    """From its first call to its last reply, mounting included, without what lies between mount and
+    first use, or last use and unmount, and without pauses of 30 s or more in which it is not known
+    to have waited for anything (`long_pauses`), seconds."""
     what_if: tuple[Scenario, ...]
     """Its forecasts with one thing changed; those about storage only where `persist_s` tells."""
 

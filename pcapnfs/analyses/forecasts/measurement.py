@@ -13,6 +13,7 @@ import numpy as np
 from pcapnfs.analyses.captured.sealing import MOST
 from pcapnfs.analyses.captured.untold import known
 from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.call_times import (
     BOUND,
@@ -194,6 +195,9 @@ class Measurement(Record):
     """The capture's clocks do not tell what calls took."""
     unanswered_last: bool = False
     """A call without a reply is the last of the only client's that was outstanding."""
+    mount_idle: MountIdle = MountIdle()
+    """What lies between mount and first use, and last use and unmount, of all clients as one: in
+    none of the other times."""
     untold_pause_s: float | None = None
     """A pause of the capture of which nothing tells whether its clock was set forward (trust),
     seconds; None without any."""
@@ -276,7 +280,7 @@ class Measurement(Record):
 
     @property
     def worked_s(self) -> float:
-        """From the first call to the last reply without these pauses, seconds."""
+        """From the first call to the last reply without these pauses, and `mount_idle`, seconds."""
         return self.busy_s + self.client_s + self.paused_s
 
     @property
@@ -290,7 +294,7 @@ class Measurement(Record):
 
     @property
     def span_s(self) -> float:
-        """From the first call to the last reply, seconds."""
+        """From the first call to the last reply without `mount_idle`, seconds."""
         return self.busy_s + self.client_s + self.pauses_s
 
     @property

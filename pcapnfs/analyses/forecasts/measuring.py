@@ -26,7 +26,9 @@ from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
+from pcapnfs.analyses.mounts import first_use as _first_use
 from pcapnfs.analyses.mounts import logins as _logins
+from pcapnfs.analyses.mounts.first_use import closed_up, uses
 from pcapnfs.analyses.mounts.logins import Logins, logins
 from pcapnfs.analyses.servers import server_queue as _server_queue
 from pcapnfs.analyses.servers import slow_storage as _slow_storage
@@ -72,6 +74,7 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.mounts.first_use import Use
     from pcapnfs.analyses.times.budget import Booked
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
@@ -95,6 +98,7 @@ READS = columns.together(
     _loss_rate.READS,
     _unreached.READS,
     _logins.READS,
+    _first_use.READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
@@ -124,7 +128,9 @@ def measure(
     trace.demand_memory()
     network = network or network_path(trace)
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
-    calls = timeline(trace, network.added_ns, found)
+    used = uses(trace, found)
+    use = used.of_all() if used is not None else None
+    calls = timeline(trace, network.added_ns, found, use)
     files, counted = _files(trace)
     # Times that nobody took are all alike, and their difference shows nothing.
     apart = times_untold(trace)
@@ -150,6 +156,7 @@ def measure(
             calls,
             booked,
             _also_by_client(trace, calls, known),
+            used,
             rtt_s=rtt,
             queue_s=queue,
             lacking=trust(trace).lacks_much,
@@ -198,8 +205,9 @@ def measure(
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
-        long_pauses_s=0.0 if several else _long_pauses_s(found, calls),
-        few_pauses_s=0.0 if several else _few_pauses_s(found, calls),
+        long_pauses_s=0.0 if several else _long_pauses_s(found, calls, use),
+        few_pauses_s=0.0 if several else _few_pauses_s(found, calls, use),
+        mount_idle=calls.mount_idle,
         apart_s=float(calls.apart_s.sum()),
         unanswered_last=not several and bool(calls.unanswered_last.any()),
         sums=sums,
@@ -268,18 +276,17 @@ def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
     )
 
 
-def _long_pauses_s(found: Outstanding, calls: Timeline) -> float:
+def _long_pauses_s(found: Outstanding, calls: Timeline, use: Use | None) -> float:
     """The long pauses of the only client, seconds: not what lies between its mount and its work."""
-    intervals = found.intervals
     between_s = float(calls.idle_s[calls.idle_s >= _pauses.LONG_PAUSE_S].sum())
-    return min(_pauses.long_pauses_s(intervals.begin, intervals.end), between_s)
+    return min(_pauses.long_pauses_s(*closed_up(found.intervals, use)), between_s)
 
 
-def _few_pauses_s(found: Outstanding, calls: Timeline) -> float:
+def _few_pauses_s(found: Outstanding, calls: Timeline, use: Use | None) -> float:
     """Its shorter pauses, if they are few, likewise."""
-    intervals, idle_s = found.intervals, calls.idle_s
+    idle_s = calls.idle_s
     between_s = float(idle_s[(idle_s >= _pauses.PAUSE_S) & (idle_s < _pauses.LONG_PAUSE_S)].sum())
-    return min(_pauses.few_pauses_s(intervals.begin, intervals.end), between_s)
+    return min(_pauses.few_pauses_s(*closed_up(found.intervals, use)), between_s)
 
 
 def _at_once(found: Outstanding, calls: Timeline) -> int:

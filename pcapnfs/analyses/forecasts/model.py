@@ -40,6 +40,7 @@ from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, too_fe
 from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
 from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
 from pcapnfs.analyses.forecasts.what_if import Scenario
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
@@ -117,7 +118,8 @@ class Model(Record):
     forecast_high_s: float | None
     """Upper end of it, seconds; None likewise."""
     measured_s: float | None
-    """From the first call to the last reply, without `away_s`, seconds; None without a trace."""
+    """From the first call to the last reply, without `away_s` and `mount_idle`, seconds; None
+    without a trace."""
     holdout_error: float | None
     """How wrong half of the files foretells what the other half took: mean of both directions, 0…;
     None with fewer than 10 files, or too little data."""
@@ -206,6 +208,9 @@ class Model(Record):
     waited for anything, together, seconds: they lie between two commands, or two runs of a job, and
     are in none of these figures. 0 of several clients, where the capture lacks much, and where what
     lies between them is no work but a look at the mount now and then."""
+    mount_idle: MountIdle = MountIdle()
+    """What lies between mount and first use, and last use and unmount: in none of these figures; of
+    several clients, while none of them used what it had mounted."""
     unanswered_last: bool = False
     """`measured_s` ends with the last sign of a call of the only client's that had no reply."""
     locked_s: float = 0.0
@@ -400,6 +405,7 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         persist_s=measured.persist_s if given.persist_s is None else given.persist_s,
         measured_s=measured.worked_s,
         away_s=measured.away_s,
+        mount_idle=measured.mount_idle,
         unanswered_last=measured.unanswered_last,
         counted=measured.counted if given.files is None else "given",
         calls=measured.calls,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pcapnfs.analyses.forecasts.measurement import Measurement
+    from pcapnfs.analyses.mounts.first_use import MountIdle
     from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 
 ACTIVE_SHARE = 0.9
@@ -74,7 +75,8 @@ class ClientVerdict(Record):
     waited_s: float
     """Time in which any of its calls was outstanding, seconds."""
     active_s: float
-    """From the begin of its first call to the end of its last, seconds."""
+    """From the begin of its first call to the end of its last, seconds, without what lies between
+    mount and first use, or last use and unmount."""
     sentence: str
     """Its verdict with the numbers, in English: of its clock, or, where it gives another time, of
     that."""
@@ -90,8 +92,9 @@ class ClientVerdict(Record):
     a connection is in `waiting`; the others divide the rest of it."""
     active_causes: tuple[Cause, ...]
     """The same of the time in which it was active, largest first: from its first call to its last
-    reply without pauses of 30 s or more in which it waited for nothing known, with what it asked
-    for a connection after that, and without mounting where the sentence tells that."""
+    reply without what lies between mount and first use, or last use and unmount, and without pauses
+    of 30 s or more in which it waited for nothing known, with what it asked for a connection after
+    that, and without mounting where the sentence tells that."""
 
 
 class Verdict(Record):
@@ -113,8 +116,9 @@ class Verdict(Record):
     `mixed` (most quick, and storage far slower for some), `mostly` (as from memory, but some took
     as long as a disk does, for a reason that is not known); None where no call is stable."""
     causes: tuple[Cause, ...]
-    """All parts, largest first; of the only client's run without pauses of 30 s or more in which it
-    waited for nothing known."""
+    """All parts, largest first; of the only client's run without what lies between mount and first
+    use, or last use and unmount, and without pauses of 30 s or more in which it waited for nothing
+    known."""
     client: str | None = None
     """Address of the client whose clock this is; None where there is only one, and of a
     forecast, which takes all clients as one."""
@@ -284,16 +288,25 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     apart, away, sentence = measured.apart_s, measured.away_s, found.sentence
     worked = measured.worked_s
     mounting = noticed(apart, apart + worked)
-    brief = worked + measured.vain_s < SPAN_SHARE * measured.capture_s and not mounting
-    if found.named and (away or brief):
+    present = worked + measured.mount_idle.whole_s + measured.vain_s
+    brief = present < SPAN_SHARE * measured.capture_s and not mounting
+    without = _left_out(measured.mount_idle, away, worked)
+    if found.named and (without or brief):
         begin = f"{units.duration(worked)} from the first call to {_last(measured)}"
-        begin = f"Without {long_pauses.told(away)}, the {begin}" if away else f"The {begin}"
+        begin = f"Without {without}, the {begin}" if without else f"The {begin}"
         if measured.vain_s >= (1.0 - SPAN_SHARE) * worked:
             begin += f", and {_asking(measured.vain_s)},"
         sentence = begin + sentence.removeprefix("The time")
     if mounting:
         sentence = f"{_mounting(apart, looked_up=measured.asked_in_vain)}. {sentence}"
     return replace(found, sentence=sentence)
+
+
+def _left_out(idle: MountIdle, away_s: float, worked_s: float) -> str:
+    """What a verdict is not of, in words: long pauses, and what nobody used a mount, if much."""
+    told = [*idle.noticed(worked_s)]
+    told += [long_pauses.told(away_s)] if away_s else []
+    return joined(told) if told else ""
 
 
 UNANSWERED = "the last sign of a call without a reply"
@@ -433,9 +446,10 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     away = clock.away_s
     unused = max(0.0, clock.active_s - clock.waited_s - known - away)
     wall = clock.budget.wall_s
-    other, whose = bool(away) or clock.active_s < ACTIVE_SHARE * wall, "its"
+    without = _left_out(clock.mount_idle, away, clock.active_s - away)
+    other, whose = bool(without) or clock.active_s < ACTIVE_SHARE * wall, "its"
     if other:
-        told += f" ({_active(clock)})"
+        told += f" ({_active(clock, without)})"
         whose = "that"
     if mounting := noticed(clock.apart_s, clock.active_s - away):
         parts = _without_mounting(clock, parts)
@@ -462,13 +476,13 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     )
 
 
-def _active(clock: ClientClock) -> str:
+def _active(clock: ClientClock, without: str) -> str:
     """The time in which it was active, in words: what shares are of where that is not its clock."""
     worked = clock.active_s - clock.away_s
     last = UNANSWERED if clock.unanswered_last else "its last reply"
     told = f"{units.duration(worked)} from its first call to {last}"
-    if clock.away_s:
-        told = f"without {long_pauses.told(clock.away_s)}, {told}"
+    if without:
+        told = f"without {without}, {told}"
     if vain_s := clock.idle.vain_s:
         told += f", and {_asking(vain_s)}"
     return told

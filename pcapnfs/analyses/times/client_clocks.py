@@ -15,6 +15,7 @@ import numpy as np
 
 from pcapnfs.analyses.asking.arrays import by_group, pieces
 from pcapnfs.analyses.captured.traffic import OTHERS
+from pcapnfs.analyses.mounts.first_use import MountIdle, closed_up
 from pcapnfs.analyses.mounts.logins import Logins
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
@@ -48,6 +49,7 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.mounts.first_use import Uses
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.analyses.times.timeline import Timeline
 
@@ -68,8 +70,8 @@ class ClientClock(Record):
     waited_s: float
     """Time in which any of its calls was outstanding, seconds."""
     active_s: float
-    """From the begin of its first call to the end of its last, seconds; what lies outside is time
-    in which nobody knows whether the mount was in use."""
+    """From the begin of its first call to the end of its last without `mount_idle`, seconds; what
+    lies outside is time in which nobody knows whether the mount was in use."""
     means_s: tuple[float, ...]
     """For each of `KINDS`, what a call was outstanding on average, without transfer and waiting,
     seconds; 0 without calls."""
@@ -146,6 +148,8 @@ class ClientClock(Record):
     the capture was taken, seconds."""
     unanswered_last: bool = False
     """A call without a reply is the last of its calls that was outstanding."""
+    mount_idle: MountIdle = MountIdle()
+    """What lies between mount and first use, and last use and unmount: in its clock alone."""
     turns: float = 0.0
     """Its calls, each by its share of the time for which it was outstanding: 1 where it was alone,
     a half beside another."""
@@ -376,6 +380,7 @@ def client_clocks(
     line: Timeline,
     booked: Booked,
     known: ByClient,
+    used: Uses | None = None,
     *,
     rtt_s: float | None,
     queue_s: float,
@@ -389,6 +394,7 @@ def client_clocks(
         line: The calls of all clients on one line of time.
         booked: The calls added up.
         known: What else is known of each client.
+        used: When each used what it had mounted; None: all the time.
         rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
         queue_s: What of it a call waited until its server was done with others, seconds.
         lacking: The capture lacks so much that calls may have been under way where none is.
@@ -411,6 +417,9 @@ def client_clocks(
             continue
         place = number[client]
         mine = members[place]
+        use = used.of_client(place, own_calls[place]) if used is not None else None
+        idle = use.idle if use is not None else MountIdle()
+        own_times = closed_up(calls.intervals, use, own_calls[place])
         small, timed = mine[line.own_small[mine]], mine[line.own_timed[mine]]
         way = known.ways.get(client, NOTHING)
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
@@ -430,7 +439,8 @@ def client_clocks(
                 client=client,
                 budget=budget,
                 waited_s=float(waited[place]),
-                active_s=float(active[place]) / NANOSECONDS,
+                active_s=max(0.0, float(active[place]) / NANOSECONDS - idle.whole_s),
+                mount_idle=idle,
                 means_s=tuple((means[place] / NANOSECONDS).tolist()),
                 calls=counted,
                 lock_calls=len(mine) - counted,
@@ -462,12 +472,8 @@ def client_clocks(
                 lacking=lacking,
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
-                long_pauses_s=long_pauses_s(
-                    calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
-                ),
-                few_pauses_s=few_pauses_s(
-                    calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
-                ),
+                long_pauses_s=long_pauses_s(*own_times),
+                few_pauses_s=few_pauses_s(*own_times),
                 turns=float(booked.turns[place].sum()),
                 stable_turns=float(booked.turns[place, ROWS.index("stable")]),
                 loss_rates=known.loss_rates.get(client, ()),

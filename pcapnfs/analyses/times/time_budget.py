@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.locks.lock_gaps import LockGaps, lock_gaps
+from pcapnfs.analyses.mounts import first_use as _first_use
+from pcapnfs.analyses.mounts.first_use import MountIdle, uses
 from pcapnfs.analyses.times import phases as _phases
 from pcapnfs.analyses.times.budget import Booked, Budget, budgets
 from pcapnfs.analyses.times.idle_time import added_up
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _first_use.READS,
     _lock_gaps.READS,
     _phases.READS,
     _slower_path.READS,
@@ -63,6 +66,9 @@ class TimeBudget(Record):
     way is not there until then."""
     unreached_s: float = 0.0
     """What of the row `client` clients had no connection to a server for, all together, seconds."""
+    mount_idle: MountIdle = MountIdle()
+    """What of that row lies between the only client's mount and its first use, and between its last
+    use and unmount."""
 
 
 def time_budget(
@@ -100,4 +106,12 @@ def time_budget(
         lock_gaps=locks,
         stood_still_s=added_up(*tcp_stalls.lost_by_client(trace).values()),
         unreached_s=min(sum(added_up(*connecting).values()), total.client_s),
+        mount_idle=_mount_idle(trace, found),
     )
+
+
+def _mount_idle(trace: Trace, calls: Outstanding) -> MountIdle:
+    """For how long the only client did not use what it had mounted; nothing of several."""
+    used = uses(trace, calls) if len(calls.clients) == 1 else None
+    use = used.of_all() if used is not None else None
+    return use.idle if use is not None else MountIdle()

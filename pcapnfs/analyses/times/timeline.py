@@ -3,7 +3,8 @@
 Takes a trace and what the client waited beyond it; gives NumPy arrays with one element for each
 call, in order of its first byte. Every instant at which calls are under way is shared equally among
 them, whichever client they are of; an instant without any belongs to the clients, and is booked to
-the call that ends it. Both together are the time from the first call to the last reply, exactly.
+the call that ends it. Both together are the time from the first call to the last reply, exactly,
+but for the gaps in which nobody used a mount (first_use.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pcapnfs.analyses.asking.texts import among, position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.analyses.servers.same_calls import PUT_OFF, TOLD_LATER
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.asking.equal_shares import Intervals
     from pcapnfs.analyses.asking.objects import Objects
     from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.mounts.first_use import Use
     from pcapnfs.analyses.servers.stalled_calls import StoodStill
     from pcapnfs.analyses.times.outstanding import Added, Outstanding
     from pcapnfs.trace import Trace
@@ -183,7 +186,7 @@ class Timeline(Record):
     reply. Without what the call stood still until TCP sent again what was lost, and what it took
     longer because the path was longer for a while."""
     idle_s: Floats
-    """The time right before it in which none was, seconds."""
+    """The time right before it in which none was, seconds; without `mount_idle`."""
     alone: Flags
     """No other call was outstanding while it was, nor right before."""
     waited_s: float
@@ -228,6 +231,10 @@ class Timeline(Record):
     unmoved_s: Floats
     """By client, how long its calls were outstanding without transfer and postponement, added up,
     seconds."""
+    mount_idle: MountIdle = MountIdle()
+    """What of the time between calls nobody used a mount."""
+    behind_idle: tuple[int, ...] = ()
+    """Places of the calls right behind that."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -237,10 +244,13 @@ class Timeline(Record):
         """Whether another call was under way when each came."""
         behind = self.idle_s <= 0
         behind[:1] = False
+        behind[list(self.behind_idle)] = False
         return behind
 
 
-def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) -> Timeline:
+def timeline(
+    trace: Trace, added_ns: Added, calls: Outstanding | None = None, use: Use | None = None
+) -> Timeline:
     """Put the calls in order, and share the time among them.
 
     Args:
@@ -248,6 +258,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         added_ns: By client and server, how much longer than the capture shows the client waited,
             ns.
         calls: When calls were outstanding, with what was added, where it is known already.
+        use: When any client used what it had mounted; None: all the time.
     """
     calls = calls or outstanding(trace, added_ns=added_ns)
     operations, known, facts = _facts(trace)
@@ -284,11 +295,12 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     unseen = _unseen(trace, intervals.begin, order, idle_s)
     waited_for = _lock_gaps.stretches(trace, calls)
     locked = _locked(waited_for, intervals.begin, order, idle_s)
-    del intervals
     if still is not None:
         lost = replace(lost, idle_s=taken_out.late_s(still, calls, order, idle_s))
     between_s = taken_out.between_s(trace, calls, order, idle_s)
     longer_path = replace(longer_path, idle_s=between_s)
+    mount_idle, behind_idle = _left_out(use, intervals.begin, order, idle_s)
+    del intervals
     service_s = sums.in_seconds(service, order)
     del service
     whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
@@ -336,6 +348,8 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         unanswered_last=unanswered_last,
         apart_s=whole.apart_s,
         unmoved_s=whole.unmoved_s,
+        mount_idle=mount_idle,
+        behind_idle=behind_idle,
     )
 
 
@@ -564,6 +578,30 @@ def _locked(
     pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
     length = (last - first) / NANOSECONDS
     return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
+
+
+def _left_out(
+    use: Use | None, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
+) -> tuple[MountIdle, tuple[int, ...]]:
+    """Take from the gaps before calls in order, seconds, what of them nobody used a mount.
+
+    How much that is, and the places of these calls. What lies before the first call of all, or
+    behind the last, is in no gap.
+    """
+    before_s, after_s, places = 0.0, 0.0, list[int]()
+    for gap in () if use is None else use.gaps:
+        place = int((begin[order] < gap.next_ns).sum())
+        if not 0 < place < len(order):
+            continue
+        whole_ns = round(float(idle_s[place]) * NANOSECONDS)
+        taken_ns = min(gap.time_ns, whole_ns)
+        idle_s[place] = (whole_ns - taken_ns) / NANOSECONDS
+        places.append(place)
+        if gap.before:
+            before_s += taken_ns / NANOSECONDS
+        else:
+            after_s += taken_ns / NANOSECONDS
+    return MountIdle(before_s, after_s), tuple(places)
 
 
 def _unseen(

@@ -39,7 +39,13 @@ def section(report: Report) -> Section:
     else:
         parts.append(Paragraph(NO_TIME))
     remarks = budget_view.remarks(
-        total, paths, locks, summary.stood_still_s, summary.unreached_s, summary.phases
+        total,
+        paths,
+        locks,
+        summary.stood_still_s,
+        summary.unreached_s,
+        summary.phases,
+        summary.mount_idle,
     )
     parts += [Paragraph(line, "note") for line in remarks]
     if total.clients > 1:

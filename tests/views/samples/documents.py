@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pcapnfs.analyses.by_file.files import Distribution, Files
+from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.analyses.servers.exports import Exports, ExportTimes, StableKind
 from pcapnfs.analyses.times.course import Course, Part
 from pcapnfs.analyses.times.distributions import OperationSpread, Spreads
@@ -50,6 +51,7 @@ def summary() -> Summary:
         lock_gaps=lock_gaps(),
         stood_still_s={},
         unreached_s=0.0,
+        mount_idle=MountIdle(),
         phases=(phase(), phase("REMOVE", 45.0)),
         exports=exports(),
         files=Files(1000, 10, 1, 3, 2, 0, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),

@@ -1,0 +1,414 @@
+"""When a mount was there and nobody used it: from mounting to first use, from last use to unmount.
+
+Takes when a client's calls were outstanding; gives the gaps between the calls that mount and the
+first that is for anything else, and those behind the last such call. Whoever mounts by hand types
+the next command then, and whoever captures stops the capture: no program waits, and how long that
+takes is no matter of the run. A program that thinks does so amid its calls, and its pauses stay.
+
+- *Mounting* begins with a call that only a mount makes: MNT, FSINFO, a question for the root of a
+  server (PUTROOTFH), a login. A capture that begins amid work has none, and so no such gap. It is
+  over as soon as the root's attributes are known; a pause before that is the mount's own.
+- *First use* is the first call behind a gap that does not mount, nor renews a lease; or before any
+  gap the first that is neither that nor a question about directories, by which clients of NFSv4
+  walk down to what they mount.
+- *Last use* is the last call that does not unmount, renew a lease, or return what a client was
+  given (DELEGRETURN).
+- What the client is known to have waited for before a call (a connection, a lost segment, a longer
+  path) is no part of the gap before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns, units
+from pcapnfs.analyses.asking import population
+from pcapnfs.analyses.asking.arrays import find
+from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured import times_untold as _times_untold
+from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured import trust as _trust
+from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.mounts.preliminaries import CONTEXT, FINDING, LOGIN
+from pcapnfs.analyses.wire import slower_gaps as _slower_gaps
+from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.wire import unreached as _unreached
+from pcapnfs.analyses.wire.slower_gaps import Gaps
+from pcapnfs.analyses.wire.slower_gaps import gaps as longer_gaps
+from pcapnfs.analyses.wire.tcp_stalls import stalled
+from pcapnfs.analyses.wire.unreached import unreached_s
+from pcapnfs.programs import MOUNT, NFS_PROGRAMS, PORTMAPPER
+from pcapnfs.record import Record
+from pcapnfs.units import NANOSECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.asking.equal_shares import Intervals
+    from pcapnfs.analyses.times.outstanding import Outstanding
+    from pcapnfs.trace import Trace
+
+    Times = NDArray[np.int64]
+    Places = NDArray[np.int64]
+
+LEAST_NS = 20_000_000
+"""A gap that is shorter is the time that a client takes from one call to the next; to begin a
+program takes longer."""
+
+NOTICED = 0.01
+"""Of a run so much must be left out of it for that to be told."""
+
+BEGINNING = ("MNT", "EXCHANGE_ID", "SETCLIENTID", "CREATE_SESSION")
+"""Calls by which a mount begins: of it nothing is known yet …"""
+
+ROOT = ("FSINFO",)
+"""… and those by which it is done, as is a GETATTR with PUTROOTFH: clients send FSINFO once for
+each mount (RFC 1813 section 3.3.19)."""
+
+BESIDE = (
+    "NULL", "PATHCONF", "SECINFO", "SECINFO_NO_NAME", "RPCSEC_GSS_DESTROY", "SEQUENCE", "RENEW",
+    "DESTROY_SESSION", "DESTROY_CLIENTID", "BACKCHANNEL_CTL", *LOGIN, *CONTEXT, *FINDING, "UMNT",
+    "UMNTALL", "EXPORT", "DUMP",
+)  # fmt: skip
+"""Calls for no file: they look for a service, mount, unmount, or renew a lease."""
+
+ASKING = ("GETATTR", "FSSTAT", "STATFS")
+"""Questions by which clients learn what they mount; as use they come behind a gap."""
+
+WALKING = ("ACCESS", "LOOKUP")
+"""The same of NFSv4, which has no MNT to find a directory by its path."""
+
+RETURNING = ("DELEGRETURN", "RELEASE_LOCKOWNER")
+"""Calls that unmounting makes of what it finds."""
+
+ASKED_BESIDE = population.Calls(ops=(*BEGINNING, *ROOT, *BESIDE, *RETURNING))
+"""Without a call of these …"""
+
+ROOT_ASKED = population.Operations(ops=("PUTROOTFH",))
+"""… or such an operation everything is use."""
+
+MOST = 10_000
+"""Calls of a client before its first use, or behind its last: who makes as many, a monitor, uses
+the mount by them."""
+
+_BEGINNING, _ROOT, _BESIDE, _ASKING, _RETURNING, _USING = range(6)
+"""What a call is for."""
+
+READS = columns.together(
+    population.CALLS_READS,
+    population.OPERATIONS_READS,
+    traffic.READS,
+    _slower_gaps.READS,
+    _tcp_stalls.STALLED_READS,
+    _times_untold.READS,
+    _trust.READS,
+    _unreached.READS,
+    columns.of(
+        calls="call mount callback client program version op signature file call_first_time",
+        files="file role",
+    ),
+)
+"""The columns that this reads."""
+
+
+class MountIdle(Record):
+    """For how long nobody used what a client had mounted, seconds: in no run."""
+
+    before_s: float = 0.0
+    """Between mount and first use."""
+    after_s: float = 0.0
+    """Between last use and unmount, or the last call that renewed a lease."""
+
+    @property
+    def whole_s(self) -> float:
+        """Both."""
+        return self.before_s + self.after_s
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Each that there is, in words."""
+        return tuple(f"{units.duration(time_s)} {when}" for time_s, when in self.parts if time_s)
+
+    def noticed(self, run_s: float | None) -> tuple[str, ...]:
+        """The same, if together they are much beside a run of so many seconds."""
+        return self.told if self.whole_s > NOTICED * (run_s or 0.0) else ()
+
+    @property
+    def parts(self) -> tuple[tuple[float, str], ...]:
+        """Each, and what it is called."""
+        return (self.before_s, BEFORE), (self.after_s, AFTER)
+
+
+BEFORE = "between mount and first use"
+"""What the one is called …"""
+
+AFTER = "between last use and unmount"
+"""… and the other."""
+
+
+class Gap(Record):
+    """A gap in which nobody used a mount."""
+
+    next_ns: int
+    """When the call behind it began, ns since the capture's start."""
+    time_ns: int
+    """How long it was, without what the client is known to have waited for."""
+    before: bool
+    """It is before the first use."""
+
+
+class Use(Record):
+    """When a client used what it mounted: all the time but for some gaps."""
+
+    gaps: tuple[Gap, ...]
+    """The gaps in which it did not, in order of time."""
+
+    @property
+    def idle(self) -> MountIdle:
+        """The gaps, added up."""
+        before, after = (
+            sum(gap.time_ns for gap in self.gaps if gap.before == side) / NANOSECONDS
+            for side in (True, False)
+        )
+        return MountIdle(before, after)
+
+
+class Uses(Record):
+    """The calls of each client before its first use and behind its last, in order of time."""
+
+    calls: Outstanding
+    """When calls were outstanding."""
+    leading: Places
+    """Where those up to the first use are, the first use included."""
+    kind: NDArray[np.uint8]
+    """What each of these is for."""
+    trailing: Places
+    """Where those behind the last use are."""
+    waited_ns: Mapping[int, int]
+    """By number of a call, what its client waited for before it, ns: a lost segment, or a path that
+    was longer for a while."""
+    unreached_s: Mapping[str, float]
+    """By client, what it waited for connections, seconds."""
+
+    def of_client(self, number: int, own: NDArray[np.signedinteger[Any]]) -> Use | None:
+        """When a client used what it mounted; None where there is no such gap.
+
+        Args:
+            number: Its place in `calls.clients`.
+            own: Where its calls are.
+        """
+        group = self.calls.intervals.group
+        leads, trails = group[self.leading] == number, group[self.trailing] == number
+        return self._use(
+            self.leading[leads],
+            self.kind[leads],
+            self.trailing[trails],
+            own,
+            self.unreached_s.get(self.calls.clients[number], 0.0),
+        )
+
+    def of_all(self) -> Use | None:
+        """When any of the clients did, taken as one."""
+        return self._use(
+            self.leading, self.kind, self.trailing, None, sum(self.unreached_s.values())
+        )
+
+    def _use(
+        self,
+        leading: Places,
+        kind: NDArray[np.uint8],
+        trailing: Places,
+        own: NDArray[np.signedinteger[Any]] | None,
+        unreached_s: float,
+    ) -> Use | None:
+        """When those did whose calls these are."""
+        begin, end = self.calls.intervals.begin, self.calls.intervals.end
+        before = _before(begin[leading], end[leading], kind)
+        behind: list[tuple[int, int]] = []
+        if len(trailing):
+            last, reached = (_latest(times, trailing, own) for times in (begin, end))
+            trailing = trailing[begin[trailing] > last]
+            behind = _behind(begin[trailing], end[trailing], reached)
+        left_ns, gaps = round(unreached_s * NANOSECONDS), []
+        for places, side, found in ((leading, True, before), (trailing, False, behind)):
+            for place, gap_ns in found:
+                next_one = places[place]
+                idle_ns = gap_ns - self.waited_ns.get(int(self.calls.call[next_one]), 0)
+                elsewhere_ns = max(0, min(idle_ns, left_ns))
+                left_ns -= elsewhere_ns
+                if idle_ns - elsewhere_ns >= LEAST_NS:
+                    gaps.append(Gap(int(begin[next_one]), idle_ns - elsewhere_ns, side))
+        return Use(tuple(gaps)) if gaps else None
+
+
+def uses(trace: Trace, calls: Outstanding) -> Uses | None:
+    """Find the calls beside the use of mounts.
+
+    None where there are none, and where the capture does not tell whether anything was under way
+    between those that it has.
+
+    Args:
+        trace: The trace.
+        calls: When its calls were outstanding.
+    """
+    if calls.untold or trust(trace).lacks_much:
+        return None
+    rows = _beside_use(trace)
+    place = find(calls.call, rows["call"])
+    order = np.argsort(calls.intervals.begin[place], kind="stable")
+    place, kind, leads = place[order], rows["kind"][order], rows["leads"][order]
+    if not len(place):
+        return None
+    return Uses(
+        calls=calls,
+        leading=place[leads],
+        kind=kind[leads],
+        trailing=place[~leads],
+        waited_ns=_waited_ns(trace, rows["call"]),
+        unreached_s=unreached_s(trace),
+    )
+
+
+@once
+def _beside_use(trace: Trace) -> dict[str, NDArray[Any]]:
+    """Each client's calls up to its first use, and behind its last: which, what for, which side."""
+    if not ASKED_BESIDE.met(trace) and not ROOT_ASKED.met(trace):
+        return {name: np.zeros(0, what) for name, what in _COLUMNS.items()}
+    return trace.arrays(_BESIDE_USE.format(asked=traffic.asked(trace)))
+
+
+def closed_up(
+    intervals: Intervals, use: Use | None, own: NDArray[np.signedinteger[Any]] | None = None
+) -> tuple[Times, Times]:
+    """When calls began and ended, ns, as if there had been none of the gaps.
+
+    Args:
+        intervals: When calls were outstanding.
+        use: The gaps; None without any.
+        own: Where these calls are; None: all are meant.
+    """
+    begin, end = intervals.begin, intervals.end
+    if own is not None:
+        begin, end = begin[own], end[own]
+    if use is None:
+        return begin, end
+    begin, end = begin.copy(), end.copy()
+    # What is closed up behind a gap stays behind it.
+    for gap in reversed(use.gaps):
+        later = begin >= gap.next_ns
+        for times in (begin, end):
+            np.subtract(times, gap.time_ns, out=times, where=later)
+    return begin, end
+
+
+def _before(begin: Times, end: Times, kind: NDArray[np.uint8]) -> list[tuple[int, int]]:
+    """The gaps before the first use: the place of the call behind each, and how long it is, ns.
+
+    Args:
+        begin: When calls up to the first use of each client began, in this order.
+        end: When they ended.
+        kind: What they are for.
+    """
+    found: list[tuple[int, int]] = []
+    begun = mounted = False
+    reached = 0
+    for place, (at, until, what) in enumerate(
+        zip(begin.tolist(), end.tolist(), kind.tolist(), strict=True)
+    ):
+        gap_ns = at - reached if mounted else 0
+        if gap_ns >= LEAST_NS:
+            found.append((place, gap_ns))
+        if what in (_RETURNING, _USING) or (what == _ASKING and gap_ns >= LEAST_NS):
+            return found
+        if what in (_BEGINNING, _ROOT):
+            begun, mounted = True, False
+        mounted = mounted or what == _ROOT or (begun and what == _ASKING)
+        reached = max(reached, until)
+    return []  # Nobody ever used it.
+
+
+def _behind(begin: Times, end: Times, reached: int) -> list[tuple[int, int]]:
+    """The gaps behind the last use, likewise.
+
+    Args:
+        begin: When calls behind it began, in this order.
+        end: When they ended.
+        reached: When the last of all others ended.
+    """
+    found: list[tuple[int, int]] = []
+    for place, (at, until) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+        if at - reached >= LEAST_NS:
+            found.append((place, at - reached))
+        reached = max(reached, until)
+    return found
+
+
+def _latest(times: Times, beside: Places, own: NDArray[np.signedinteger[Any]] | None) -> int:
+    """The latest of some times, or of all, but for those at these places; 0 without any."""
+    if own is not None:
+        return int(times[own[~np.isin(own, beside)]].max(initial=0))
+    # Of all calls there may be millions.
+    counted = np.ones(len(times), np.bool_)
+    counted[beside] = False
+    return int(times.max(initial=0, where=counted))
+
+
+def _waited_ns(trace: Trace, calls: NDArray[Any]) -> dict[int, int]:
+    """What clients waited for before some calls, by number, ns."""
+    found: Counter[int] = Counter()
+    for late in (stalled(trace), longer_gaps(trace)):
+        if late is not None:
+            waited_ns = late.path_ns if isinstance(late, Gaps) else late.late_ns
+            theirs = np.isin(late.call, calls) & (waited_ns > 0)
+            found.update(
+                dict(zip(late.call[theirs].tolist(), waited_ns[theirs].tolist(), strict=True))
+            )
+    return found
+
+
+_COLUMNS = {"call": "u8", "leads": "?", "kind": "u1"}
+"""What `_BESIDE_USE` gives."""
+
+PROGRAMS = (*NFS_PROGRAMS, MOUNT, PORTMAPPER)
+"""Those that have such calls; who locks something uses it."""
+
+_KIND = f"""
+    case when program not in {PROGRAMS} or op is null then {_USING}
+         when {among("op", BEGINNING)} then {_BEGINNING}
+         when {among("op", ROOT)}
+              or op = 'GETATTR' and contains(signature, 'PUTROOTFH') then {_ROOT}
+         when {among("op", BESIDE)} then {_BESIDE}
+         when {among("op", ASKING)} or version = 4 and {among("op", WALKING)} then {_ASKING}
+         when {among("op", RETURNING)} then {_RETURNING}
+         else {_USING} end
+"""
+
+_BESIDE_USE = f"""
+    with asked as materialized (
+        select call, client, file, call_first_time as begun, ({_KIND})::utinyint as kind
+        from calls where call_first_time is not null and {{asked}}
+    ),
+    ends as (
+        select client, min(begun) filter (kind in ({_RETURNING}, {_USING})) as first_use,
+               max(begun) filter (kind not in ({_BESIDE}, {_RETURNING})) as last_use
+        from asked group by client
+    ),
+    beside as (
+        select call, client, file, kind, coalesce(begun <= first_use, true) as leads,
+               row_number() over (partition by client, leads order by begun, call) as number
+        from asked join ends using (client)
+        where coalesce(begun <= first_use, true) or begun > last_use
+        qualify number <= {MOST}
+    )
+    select call, leads,
+           (case when kind = {_ASKING} and role = 'file' or leads and number = {MOST}
+                 then {_USING} else kind end)::utinyint as kind
+    from beside left join (select file, role from files) as files using (file)
+"""

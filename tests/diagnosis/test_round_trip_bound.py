@@ -10,17 +10,21 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
 from pcapnfs.analyses.times.call_times import KindOfStable
 from pcapnfs.analyses.wire.caps import Caps, Pair
+from pcapnfs.analyses.wire.full_links import Data
 from pcapnfs.analyses.wire.own_ways import OwnWay
 from pcapnfs.analyses.wire.round_trip import Vantage
+from pcapnfs.analyses.wire.slower_path import SlowerPath
 from pcapnfs.analyses.wire.turns import Turns
 from pcapnfs.diagnosis.finding import Claim, Observed
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
 from pcapnfs.record import replace
+from pcapnfs.units import NANOSECONDS
 from tests.diagnosis.bottlenecks import bound_beside, bound_by, bound_each, of_client
 from tests.diagnosis.limits import PAIR
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_captured_at_server import THERE
+from tests.diagnosis.test_slower_path import LONGER
 
 FAR: dict[str, Any] = {
     "rtt_s": 0.006,
@@ -236,6 +240,16 @@ def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
     assert ("each of which waits for the one before" in seen.advice[0].action) is told
 
 
+def advised(size: int, mean: float, *paths: SlowerPath, **told: object) -> list[str]:
+    """What is advised where all calls are READs of this size."""
+    runs = replace(MOVED, reads=Runs(900, 900, size, 65536, spared.NONE, 0.0, 0))
+    pair = Pair(runs.client, runs.server, 900, 5.0, mean, 64, 0.0, 1, True, False)
+    material = bound_by("round_trips", **{**FAR, **told})
+    caps = Caps(pairs=(pair,), slots=())
+    (seen,) = seen_by(RULE, replace(material, transfer_runs=(runs,), caps=caps, slower_paths=paths))
+    return [advice.action for advice in seen.advice]
+
+
 def reading(size: int, *, even: int = 900, mean: float = 1.0, option: str = "") -> str:
     """What is advised first where all calls are READs of this size, of 64 KiB that are allowed."""
     reads = Runs(900, 900, size, 65536, spared.NONE, 0.0, even)
@@ -267,11 +281,48 @@ def test_reads_that_are_under_way_together_do_not_wait_for_one_another() -> None
     action = reading(8192, mean=17.6, option="rsize=8192")
     assert "READs of files in order, 18 under way at a time. Have the client read" in action
     assert "waits for the one before" not in action
-    # 256 KiB, twice as far as by default.
-    assert "further ahead brings little" not in reading(65536, mean=4.0)
-    assert "4.01 under way at a time: reading further ahead brings little" in reading(
-        65536, mean=4.01
+
+
+@pytest.mark.parametrize(("size", "mean"), [(65536, 8.0), (262144, 2.0), (1048576, 2.0)])
+def test_reads_as_far_ahead_as_by_default_can_be_read_further_ahead(size: int, mean: float) -> None:
+    """512 KiB, or two READs, are what Linux has under way by itself where a program announces it.
+
+    More than that says nothing of the link or the server: no proof that it is enough.
+    """
+    assert "Have the client read further ahead" in reading(size, mean=mean)
+    beyond = reading(size, mean=mean + 0.01)
+    assert f"{mean + 0.01:.3g} under way at a time, more than Linux reads ahead" in beyond
+    assert "brings little" not in beyond
+    assert ("Larger READs" in beyond) is False
+
+
+def test_larger_reads_are_advised_where_the_server_may_allow_them() -> None:
+    assert "Larger READs (rsize" in reading(32768, mean=16.01, even=0)
+    assert "Larger READs (rsize" not in reading(65536, mean=8.01)
+
+
+def test_reading_further_ahead_brings_little_where_the_server_takes_the_time() -> None:
+    """Who waits for it one by one may still ask for more at once."""
+    slow = {"network_rtt_s": 0.002, "network_s": (("unstable", 2.0),)}
+    served = "and the server takes most of what each waits for: reading further ahead brings little"
+    assert served in "".join(advised(65536, 8.01, **slow))
+    assert "Have the client read further ahead" in "".join(advised(65536, 8.0, **slow))
+
+
+@pytest.mark.parametrize(
+    ("full_of", "lasted_s", "told"),
+    [("replies", 5.0, True), ("replies", 4.9, False), ("calls", 5.0, False)],
+)
+def test_reading_further_ahead_brings_little_over_a_full_link(
+    full_of: Data, lasted_s: float, *, told: bool
+) -> None:
+    """For half of the 10 s of the run."""
+    full = replace(
+        LONGER, full_of=full_of, from_ns=0, until_ns=round(lasted_s * NANOSECONDS), side="client"
     )
+    (first, *_) = advised(65536, 4.0, full)
+    assert ("replies filled the link to the client most of the time" in first) is told
+    assert ("Have the client read further ahead" in first) is not told
 
 
 @pytest.mark.parametrize(("stable_calls", "looks"), [(0, True), (89, True), (90, False)])

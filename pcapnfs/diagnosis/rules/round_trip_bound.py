@@ -13,7 +13,7 @@ from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, SKEWED
 from pcapnfs.analyses.mounts.mount_sizes import SMALL_READ_BYTES
 from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.analyses.wire.half import FEW_ACKS
-from pcapnfs.diagnosis import bound, wording
+from pcapnfs.diagnosis import bound, read_ahead, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules import concurrency_cap
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -21,7 +21,7 @@ from pcapnfs.record import replace
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.data.transfer_runs import TransferRuns
+    from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.analyses.forecasts.verdict import Cause
     from pcapnfs.diagnosis.material import Material
@@ -138,9 +138,6 @@ _MANY_WAIT = (
     "after the other, and waits for a round trip each, however fast disks and links are."
 )
 
-AHEAD_BYTES = 131072
-"""As far as Linux reads ahead since 5.4, unless it is told to read further (read_ahead_kb)."""
-
 SEVERAL = 1.5
 """Calls under way on average from which on READs do not wait for one another."""
 
@@ -162,17 +159,25 @@ _WINDOW_FIRST = (
 )
 
 _ENOUGH_AHEAD = (
-    "Most calls are READs of files in order, {calls} under way at a time: reading further ahead "
-    "brings little. Larger READs (rsize, and what the server allows) need fewer calls."
+    "Most calls are READs of files in order, {calls} under way at a time, and {full}: reading "
+    "further ahead brings little.{larger}"
 )
 
-_AHEAD = (
-    "Most calls are READs of files in order, {calls}. Have the client read further ahead: since "
-    "Linux 5.4 it does so by 128 KiB only, however large rsize is "
-    "(/sys/class/bdi/0:NN/read_ahead_kb, NN from mountpoint -d; for good with nfsrahead in "
-    "/etc/nfs.conf). Before, it read 15 times rsize ahead. A program that reads past the cache "
-    "(O_DIRECT) gains nothing by it: let it read larger pieces."
+_LINK = "replies filled the link to the client most of the time"
+"""What READs wait for where the link is full."""
+
+_SERVER = "the server takes most of what each waits for"
+"""What they wait for where it is not the network."""
+
+_LARGER = " Larger READs (rsize, and what the server allows) need fewer calls."
+
+_STILL_FURTHER = (
+    "Most calls are READs of files in order, {calls} under way at a time, more than Linux reads "
+    "ahead of one file by itself. Reading still further ahead (read_ahead_kb) helps until the link "
+    "or the server is full, which nothing shows here.{larger}"
 )
+
+_AHEAD = f"Most calls are READs of files in order, {{calls}}. {read_ahead.FURTHER}"
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -312,9 +317,20 @@ def _served_mostly(found: Bottleneck) -> bool:
     """
     if found.network_rtt_s is not None or found.network_most_s is None:
         return False
+    return found.network_most_s < _median_s(found) / 2
+
+
+def _by_server(found: Bottleneck) -> bool:
+    """Whether the server is known to have more than half of what a call usually takes."""
+    if found.network_rtt_s is None:
+        return _served_mostly(found)
+    return found.network_rtt_s < _median_s(found) / 2
+
+
+def _median_s(found: Bottleneck) -> float:
+    """What a call usually takes, seconds: of the median where some slow calls make the mean."""
     usual = _usual_s(found)
-    median = usual if found.usual_s is None else min(usual, found.usual_s)
-    return found.network_most_s < median / 2
+    return usual if found.usual_s is None else min(usual, found.usual_s)
 
 
 def _part(material: Material, found: Bottleneck, rtt_s: float, network_rtt_s: float) -> str:
@@ -395,16 +411,32 @@ def _on_reads(material: Material, found: Bottleneck) -> Advice | None:
     under_way = _under_way(material, found)
     if window := _full_window(material, found):
         return Advice(_WINDOW_FIRST.format(calls=f"{under_way:.2g}", window=window))
-    if under_way * max(each.largest_bytes for _, each in reads) > 2 * AHEAD_BYTES:
-        return Advice(_ENOUGH_AHEAD.format(calls=f"{under_way:.3g}"))
+    largest = max(each.largest_bytes for _, each in reads)
+    beyond = read_ahead.beyond_default(under_way, largest)
+    full = ""
+    if read_ahead.full_link(material, found.about, bound.worked_s(material, found)):
+        full = _LINK
+    elif beyond and _by_server(found):
+        full = _SERVER
+    calls = f"{under_way:.3g}"
+    larger = _LARGER if any(_larger_allowed(each) for _, each in reads) else ""
+    if full:
+        return Advice(_ENOUGH_AHEAD.format(calls=calls, full=full, larger=larger))
+    if beyond:
+        return Advice(_STILL_FURTHER.format(calls=calls, larger=larger), read_ahead.RISK)
     return Advice(
         _AHEAD.format(
             calls=f"{under_way:.2g} under way at a time"
             if under_way >= SEVERAL
             else "each of which waits for the one before"
         ),
-        "programs that read here and there fetch more than they use.",
+        read_ahead.RISK,
     )
+
+
+def _larger_allowed(reads: Runs) -> bool:
+    """Whether the server is not known to allow no larger READs."""
+    return reads.allowed_bytes is None or reads.largest_bytes < reads.allowed_bytes
 
 
 def _past_cache(material: Material, pair: TransferRuns) -> bool:
@@ -483,13 +515,10 @@ def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advi
         "waiting or slow calls tells, pcapnfs report shows when it was, perfile what they were "
         "about."
     )
-    network, usual = found.network_rtt_s, _usual_s(found)
-    first = (slow,) if (found.rtt_s or 0.0) > SKEWED * usual else ()
-    # Of the median, too, where some slow calls make the mean: it is what most calls wait for.
-    median = usual if found.usual_s is None else min(usual, found.usual_s)
-    if network is None:
+    first = (slow,) if (found.rtt_s or 0.0) > SKEWED * _usual_s(found) else ()
+    if found.network_rtt_s is None:
         return (*first, served if _served_mostly(found) else _WHOSE, *fewer)
-    if network < median / 2:
+    if _by_server(found):
         return (*first, served, *fewer)
     return (*first, *way, *fewer, nearer)
 

@@ -1,6 +1,7 @@
-"""How far clients read ahead of programs, and what makes them read further ahead.
+"""READs of files in order, and how far clients read ahead of programs.
 
-Takes what the analyses know of READs and of links; gives what rules say by it.
+Takes what the analyses know of READs and of links; gives what rules share: whose READs are in
+order, and what makes a client read further ahead.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.data.transfer_runs import Runs
     from pcapnfs.diagnosis.material import Material
 
 MOST = 0.5
-"""The part of the time at work from which on a link was full."""
+"""The part from which on calls are mostly READs of files in order, or these sent ahead."""
 
 WINDOW_BYTES = 262144
 """As far as Linux reads ahead since 5.4 (read_ahead_kb is 128) where a program says that it reads
@@ -43,6 +45,23 @@ def beyond_default(under_way: float, largest_bytes: int) -> bool:
         largest_bytes: The most that one of them brought.
     """
     return under_way * largest_bytes > 2 * max(WINDOW_BYTES, largest_bytes)
+
+
+def sent_ahead(material: Material, about: tuple[str, str], calls: int) -> Runs | None:
+    """READs that make most of these calls, and are under way with others of their file.
+
+    A program's threads that read a file each have one under way in each.
+
+    Args:
+        material: What is known.
+        about: Addresses of client and server.
+        calls: Their calls.
+    """
+    reads = [pair.reads for pair in material.transfer_runs if (pair.client, pair.server) == about]
+    in_runs = sum(each.in_runs for each in reads)
+    if in_runs < MOST * calls or sum(each.ahead for each in reads) < MOST * in_runs:
+        return None
+    return max(reads, key=lambda each: each.in_runs, default=None)
 
 
 def full_link(material: Material, about: tuple[str, ...], worked_s: float) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis import read_ahead
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -33,6 +34,9 @@ Of diff, four at a time, it was half; of eight programs for two calls less than 
 MANY = 128
 """Calls at once from which on some servers slow down (SUSE, document 7023238)."""
 
+_AHEAD = "how far the client reads ahead, "
+"""What else may be the limit, of READs."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
@@ -48,14 +52,16 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         if pair.at_peak_s < values[SHARE.name] * pair.busy_s:
             continue
+        ahead = tuple(_reads_ahead(material, pair))
         yield Observed(
             severity="note",
             title="The calls at once stay at one number",
             seen=_flat(pair),
-            why="Load of its own varies. A flat top is a limit: the threads of the application, "
-            "the slots of the client's transport, or the queue of its block layer. What is beyond "
-            "it waits in the client, where no capture sees it.",
+            why=f"Load of its own varies. A flat top is a limit: {_AHEAD if ahead else ''}the "
+            "threads of the application, the slots of the client's transport, or the queue of its "
+            "block layer. What is beyond it waits in the client, where no capture sees it.",
             advice=(
+                *ahead,
                 Advice(
                     "See whether the application has that many threads or requests in flight; "
                     "then it is its own limit."
@@ -70,6 +76,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             confidence="possible",
             data=units.counted(pair.calls, "call"),
             about=(pair.client, pair.server),
+        )
+
+
+def _reads_ahead(material: Material, pair: Pair) -> Iterator[Advice]:
+    """What to do first where most calls are READs that a client seems to read ahead."""
+    reads = read_ahead.sent_ahead(material, (pair.client, pair.server), pair.calls)
+    if reads is not None:
+        yield Advice(
+            "Most are READs of files in order, several of a file at once: the limit may be how far "
+            f"the client reads ahead ({units.count(pair.peak)} times "
+            f"{units.size(reads.largest_bytes)}). {read_ahead.FURTHER}",
+            read_ahead.RISK,
         )
 
 

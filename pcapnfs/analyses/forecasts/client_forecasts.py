@@ -178,4 +178,6 @@ def _what_if(
     if told and not (undivided and costs.round_trips_s >= noticed_s):
         remote = part_of_other(clock.remote_s * costs.concurrency, costs)
         spared = (clock.network_rtt_s or 0.0) if undivided else network
-        yield on_top("local", None, local(asked, spared, remote))
+        idle_s = clock.idle.connecting_s
+        part = min(1.0, idle_s / costs.pauses_s) if costs.pauses_s else 0.0
+        yield on_top("local", None, local(asked, spared, remote).then(Change(pauses_saved=part)))

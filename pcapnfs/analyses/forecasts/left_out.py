@@ -12,6 +12,7 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.formula import Costs
+    from pcapnfs.analyses.forecasts.measurement import Unreached
     from pcapnfs.analyses.times.timeline import Locked
 
 LEFT_OUT = 0.05
@@ -34,7 +35,12 @@ class LeftOut(Record):
 
 
 def left_out(
-    costs: Costs[float], *, transfer_s: float, waiting_s: float, locked: Locked
+    costs: Costs[float],
+    *,
+    transfer_s: float,
+    waiting_s: float,
+    locked: Locked,
+    unreached: Unreached,
 ) -> tuple[LeftOut, ...]:
     """The parts of a forecast, largest first.
 
@@ -43,6 +49,7 @@ def left_out(
         transfer_s: What of the clock bytes were on their way.
         waiting_s: What of it calls waited for a server that was not ready or not reached.
         locked: What of the client's own time it waited for locks.
+        unreached: What of it it waited for a connection.
     """
     trips_s, pauses_s = costs.round_trips_s, costs.pauses_s
     of_locks = costs.locks_per_file / costs.all_rpcs_per_file if costs.all_rpcs_per_file else 0.0
@@ -55,11 +62,11 @@ def left_out(
         # So few at a time spare too little to be told: the calls were other than the mean.
         other_s, overlap_s = other_s + overlap_s, 0.0
     parts = (
-        LeftOut("pauses", pauses_s - locked.pauses_s),
-        LeftOut("client", costs.client_time_s - pauses_s - locked.gaps_s),
+        LeftOut("pauses", pauses_s - locked.pauses_s - unreached.pauses_s),
+        LeftOut("client", costs.client_time_s - pauses_s - locked.gaps_s - unreached.gaps_s),
         LeftOut("locked", locked.whole_s),
         LeftOut("transfer", moving_s),
-        LeftOut("waiting", held_s),
+        LeftOut("waiting", held_s + unreached.whole_s),
         LeftOut("locks", trips_s * of_locks),
         LeftOut("other", other_s),
         LeftOut("overlap", overlap_s),

@@ -91,6 +91,20 @@ class Sums(Record):
     round trip, seconds."""
 
 
+class Unreached(Record):
+    """The time between calls in which a client waited for a connection, seconds."""
+
+    gaps_s: float = 0.0
+    """In gaps that are no pauses."""
+    pauses_s: float = 0.0
+    """In pauses."""
+
+    @property
+    def whole_s(self) -> float:
+        """All of it."""
+        return self.gaps_s + self.pauses_s
+
+
 class Measurement(Record):
     """The model's inputs, as measured."""
 
@@ -272,6 +286,19 @@ class Measurement(Record):
     def _known_s(self) -> float:
         """What of the time between calls the client is known to have waited for, seconds."""
         return self.lost.idle_s + self.longer.idle_s + self.unreached_s + self.locked.pauses_s
+
+    @property
+    def unreached(self) -> Unreached:
+        """What of the only client's time between calls it waited for a connection.
+
+        Nothing of it that it is known to have waited for something else.
+        """
+        known_s = self.lost.idle_s + self.longer.idle_s + self.locked.whole_s
+        left_s = max(0.0, self.client_s + self.paused_s - known_s)
+        whole_s = min(self.unreached_s, left_s)
+        # It takes a second or more, mostly, and what is left then is no more than the gaps.
+        pauses_s = min(whole_s, max(0.0, self.paused_s - self.locked.pauses_s))
+        return Unreached(gaps_s=min(whole_s - pauses_s, self.client_s), pauses_s=pauses_s)
 
     @property
     def paused_s(self) -> float:

@@ -31,7 +31,7 @@ from pcapnfs.analyses.forecasts.inputs import (
     still_foretold,
 )
 from pcapnfs.analyses.forecasts.left_out import LEFT_OUT, LeftOut, left_out
-from pcapnfs.analyses.forecasts.measurement import Measurement
+from pcapnfs.analyses.forecasts.measurement import Measurement, Unreached
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, holdout_error, single_s
@@ -446,13 +446,17 @@ def _left_out(
 ) -> tuple[LeftOut, ...]:
     """What the plain formula leaves out of the forecast with these costs."""
     if measured is None:
-        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=locked)
+        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=locked, unreached=Unreached())
     by, clocked = costs.files / (measured.files or 1), measured.clocked
+    own = measured.unreached
+    # Of time that was given for the client nobody knows what it waits for.
+    unreached = Unreached() if given.client_s is not None else replace(own, gaps_s=own.gaps_s * by)
     return left_out(
         _booked(measured, given, costs),
         transfer_s=clocked.transfer_s * by,
         waiting_s=clocked.waiting_s * by,
         locked=locked,
+        unreached=unreached,
     )
 
 

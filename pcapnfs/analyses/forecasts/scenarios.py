@@ -17,6 +17,7 @@ from pcapnfs.analyses.forecasts.inputs import (
     parts_of,
     storage_untold,
 )
+from pcapnfs.analyses.forecasts.measurement import Unreached
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
@@ -112,13 +113,21 @@ def scenarios(
             yield on_top(name, value, change)
     if measured is None:
         return
-    waited_s = measured.clocked.waiting_s
+    calls_s = measured.clocked.waiting_s
+    # Of time that was given for the client nobody knows what it waits for.
+    unreached = measured.unreached if given.client_s is None else Unreached()
+    reached = Change(
+        client_saved=_part(unreached.gaps_s, measured.client_s),
+        pauses_saved=_part(unreached.pauses_s, measured.paused_s),
+    )
+    waited_s = calls_s + unreached.whole_s
     if waited_s < NOTICED * measured.worked_s:
         waited_s = 0.0
 
     if waited_s:
-        waited, held_s = by_file(measured, waited_s), by_file(measured, measured.clocked.held_s)
-        yield on_top("ready", None, ready(asked, part_of_other(waited, base.costs), held_s))
+        waited, held_s = by_file(measured, calls_s), by_file(measured, measured.clocked.held_s)
+        always = ready(asked, part_of_other(waited, base.costs), held_s)
+        yield on_top("ready", None, always.then(reached))
     locked = measured.locked
     if given.client_s is None and locked.whole_s >= NOTICED * measured.worked_s > 0:
         own = Change(
@@ -134,7 +143,7 @@ def scenarios(
         if measured.mostly_moving and given.rtt_s is None and measured.usual_s is not None:
             # What they take beyond that they wait behind data on the link.
             spared += max(0.0, costs.rtt_s - measured.usual_s)
-        yield on_top("local", waited_s or None, local(asked, spared, remote))
+        yield on_top("local", waited_s or None, local(asked, spared, remote).then(reached))
 
 
 def _part(some_s: float, of_s: float) -> float:

@@ -214,6 +214,54 @@ def test_without_waits_for_the_server_the_rest_is_as_it_was(
     assert "waits for the server" in forecasts.change(found["local"])
 
 
+def reconnecting(asked_ms: int) -> Trace:
+    """40 files, after the first 20 of which 4 s pass; a connection is asked for so long after."""
+    before, pause_ms = run()[:60], 4_000
+    after: list[Row] = []
+    for row in run()[60:]:
+        times = {key: int(str(row[key])) + pause_ms * MILLISECOND for key in TIMES}
+        after.append({**row, **times, "connection": 1})
+    last = int(str(before[-1]["reply_time"]))
+    late: Row = {
+        **connection(0.8, 0.001),
+        "connection": 1,
+        "first_frame": 61,
+        "syns": 3,
+        "syn_acks": 1,
+        "syn_time": last + asked_ms * MILLISECOND,
+        "syn_ack_time": int(str(after[0]["call_time"])) - MILLISECOND,
+    }
+    connections = [{**connection(0.8, 0.001), "first_time": START_NS}, late]
+    return trace_of(files=objects(), calls=before + after, connections=connections)
+
+
+def test_what_a_client_waited_for_a_connection_is_a_wait_for_the_server() -> None:
+    """As the verdict has it: the server was away, and no call was under way meanwhile."""
+    with reconnecting(asked_ms=1_000) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(client_s=0.002))
+    changed = {each.change: each for each in found.what_if}
+    whole = changed["measured"].forecast_s
+    assert changed["ready"].forecast_s == pytest.approx(whole - 3, abs=0.01)
+    assert changed["local"].value == pytest.approx(3, abs=0.01)
+    assert changed["async"].forecast_s > 4
+    # Calls of 0.2 ms, the client's own time, and the second before it asked for a connection.
+    assert changed["local"].forecast_s == pytest.approx(120 * 0.0022 + 1, rel=0.02)
+    parts = {each.part: each.time_s for each in found.left_out}
+    assert parts["waiting"] == pytest.approx(3, abs=0.01)
+    assert parts["pauses"] == pytest.approx(1, abs=0.01)
+    # What the client takes instead is given, and holds no wait.
+    assert "ready" not in {each.change for each in given.what_if}
+    assert "waiting" not in {each.part for each in given.left_out}
+
+
+def test_a_client_that_asks_for_a_connection_late_has_not_waited_for_the_server() -> None:
+    with reconnecting(asked_ms=3_990) as trace:
+        found = model(trace)
+    assert "ready" not in {each.change for each in found.what_if}
+    assert {each.part: each.time_s for each in found.left_out}["pauses"] > 3.9
+
+
 def test_where_hardly_any_call_waited_nothing_is_forecast_without(trace: Trace) -> None:
     found = {each.change: each for each in model(trace).what_if}
     assert "ready" not in found

@@ -329,7 +329,8 @@ def trip_source(half: Half) -> str:
     """What a half of the round trip rests on."""
     match half.source:
         case "handshake":
-            return units.counted(half.handshakes, "handshake")
+            slow = (half.handshake_s or 0.0) > (half.rtt_s or 0.0)
+            return units.counted(half.handshakes, "handshake") + (", quicker answers" * slow)
         case "acks":
             return units.counted(half.acks, "ACK")
         case "gaps":

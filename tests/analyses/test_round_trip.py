@@ -287,6 +287,31 @@ def test_an_ack_that_was_delayed_is_no_round_trip(least: int, told: tuple[float,
     assert says(pair.server_side) == told
 
 
+@pytest.mark.parametrize(
+    ("took_ms", "columns", "told"),
+    [
+        # Of a single handshake, and of as few ACKs, most answers show that it was a slow one.
+        (5.2, {"syn_rtt": 6_300}, (5_200, "handshake")),
+        (5.2, {"syn_rtt": 7_300, **acks("server", 6_200, 6_200, 1)}, (5_200, "acks")),
+        # Several ACKs are no chance, and a server takes longer than the path.
+        (5.2, {"syn_rtt": 7_300, **acks("server", 6_200, 6_200, 3)}, (6_200, "acks")),
+        (9.0, {"syn_rtt": 6_300}, (6_300, "handshake")),
+    ],
+)
+def test_no_round_trip_takes_longer_than_most_answers(
+    took_ms: float, columns: dict[str, int], told: tuple[float, str]
+) -> None:
+    def half(times_ms: list[float], count: int = 30) -> Half:
+        at_client = tcp(1, ack_rtt=50, **acks("client", 5, 9), **columns)
+        return pair_of(at_client, calls=small("READ", 1, times_ms, count)).server_side
+
+    assert says(half([took_ms - 0.1, *[took_ms] * 9])) == told
+    # Where they are few, or the path scatters, they say nothing of it.
+    alone = 6_300 if "server_acks" not in columns else 6_200
+    assert says(half([took_ms], 29))[0] == alone
+    assert says(half([3.0, *[took_ms] * 9]))[0] == alone
+
+
 def small(op: str, first: int, times_ms: list[float], count: int = 30) -> list[Row]:
     """Small calls that take these times in turn."""
     return [call(first + place, op, times_ms[place % len(times_ms)]) for place in range(count)]

@@ -89,6 +89,13 @@ def test_what_bounds_a_round_trip_is_called_what_it_is() -> None:
     assert network.trip_source(replace(half, rtt_s=1e-3)) == "72 ACKs with data"
 
 
+def test_a_slow_handshake_is_named_with_the_answers_that_show_it() -> None:
+    half = samples.network().paths[1].round_trip.client_side
+    half = replace(half, source="handshake", handshakes=1, handshake_s=6e-3, rtt_s=6e-3)
+    assert network.trip_source(half) == "1 handshake"
+    assert network.trip_source(replace(half, rtt_s=5e-3)) == "1 handshake, quicker answers"
+
+
 def test_of_several_clients_it_is_said_whose_evidence_it_is() -> None:
     one = samples.network()
     alone = replace(one, paths=one.paths[:1])

@@ -7,11 +7,12 @@ A half is the lower quartile of the handshakes, or of the ACKs that came alone a
 whichever is less, unless ACKs and turns show that a single handshake was a lucky one. Where any of
 the connections that were timed carried NFS, the handshakes of others, which were opened to ask the
 portmapper, say nothing. ACKs that came with data took longer by what the end did meanwhile:
-their 5th percentile is an upper bound. Where there is nothing else, the median gap between a reply
-and the client's next call is one, too (docs/definitions.md), and what the quickest calls took,
-unless small calls vary: then nothing tells the server's part from the network's. Where the
-capture's clock was set, or times are damaged, what lay across that took no time, so that the
-quickest tells nothing there.
+their 5th percentile is an upper bound. One or two handshakes may have been slow: of the server's
+half they tell no more than the lower quartile of many answers. Where there is nothing else, the
+median gap between a reply and the client's next call is one, too (docs/definitions.md), and what
+the quickest calls took, unless small calls vary: then nothing tells the server's part from the
+network's. Where the capture's clock was set, or times are damaged, what lay across that took no
+time, so that the quickest tells nothing there.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ but hardly as late as one another. So many ACKs without data tell that a handsha
 lucky one, where they took `1 / CLEARLY` times as long, and `LONGER_NS` longer (lower quartile), and
 the turns (5th percentile) as long as they, to a factor of `SCATTERED`. What took `DELAY_NS` longer
 may have been delayed."""
+
+MANY_ANSWERS = 30
+"""Answers of the server from which on no more than their lower quartile is believed of one or two
+handshakes, or of as few ACKs: each took a round trip and more. Not where the 5th percentile of them
+shows a path that scatters: there their quartile is no usual round trip."""
 
 FEW_ACKS = 2
 """So many ACKs without data tell no path that varies from one that does not: where there is no
@@ -204,6 +210,7 @@ class HalfTimes:
         """
         handshakes = [each for each in self.handshakes if each.of_nfs] or self.handshakes
         handshake = _lower_quartile([each.took for each in handshakes])
+        acks = sum(number for _, number in self.acks)
         ack = weighted_median(self.acks)
         prompt = weighted_median(self.prompt)
         turn = weighted_median(self.turns)
@@ -222,6 +229,9 @@ class HalfTimes:
             bound = answer
         if bound is not None and (rtt is None or bound < CLEARLY * rtt):
             rtt, source = bound, "gaps"
+        weak = few if source == "handshake" else source == "acks" and acks <= FEW_ACKS
+        if weak and self.steady and gaps >= MANY_ANSWERS and _near(quickest, answer):
+            rtt = min(rtt or 0, answer or 0)
         if varying is not None:
             rtt, source = max(varying, rtt or 0), "gaps"
         least = min(self.least, default=None)
@@ -233,7 +243,7 @@ class HalfTimes:
             least_s=seconds(least),
             handshakes=len(self.handshakes),
             handshake_s=seconds(handshake),
-            acks=sum(number for _, number in self.acks),
+            acks=acks,
             ack_s=seconds(ack),
             turns=sum(number for _, number in self.turns),
             turn_s=seconds(turn),
@@ -277,6 +287,13 @@ def _overtook(handshake: int, values: Sequence[int | None]) -> bool:
 def _delayed(ack_min: int, turn_min: int | None) -> bool:
     """Whether even the quickest ACK was delayed, as the quickest turn shows."""
     return turn_min is not None and ack_min >= turn_min + DELAY_NS
+
+
+def _near(quickest: int | None, answer: int | None) -> bool:
+    """Whether answers mostly take as long as the quickest: the path does not scatter."""
+    if quickest is None or answer is None:
+        return False
+    return answer < SCATTERED * quickest or answer - quickest < SCATTER_NS
 
 
 def _lower_quartile(values: Sequence[int]) -> int | None:

@@ -161,6 +161,17 @@ def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
     assert not any(each.action.startswith("Run the job nearer") for each in seen.advice)
 
 
+@pytest.mark.parametrize("named", ["round_trips", "network_or_server"])
+def test_a_handshake_is_asked_for_where_there_is_none(named: str) -> None:
+    """One that is there was too slow to tell anything."""
+    found = bound_by(named, network_rtt_s=None, network_s=())
+    (seen,) = seen_by(RULE, found)
+    assert "have the capture begin before the mount, since a handsh" in seen.advice[0].action
+    (seen,) = seen_by(RULE, replace(found, round_trips=THERE))
+    assert "ping the server" in seen.advice[0].action
+    assert "handshake" not in seen.advice[0].action
+
+
 @pytest.mark.parametrize(("most_s", "told"), [(0.00049, True), (0.0005, False), (None, False)])
 def test_what_the_quickest_calls_took_bounds_the_network(most_s: float | None, told: bool) -> None:
     unknown: dict[str, Any] = {"rtt_s": 0.001, "usual_s": 0.001, "network_rtt_s": None}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.data.transfer_runs import Runs, TransferRuns
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.analyses.forecasts.verdict import Cause
+    from pcapnfs.analyses.wire.round_trip import RoundTrip
     from pcapnfs.diagnosis.material import Material
 
 NETWORK = Threshold(
@@ -96,20 +97,21 @@ _NOT_YET = Advice(
     "on that says, and more programs make nothing faster until then."
 )
 
-_WHOSE = Advice(
+_HAVE_HANDSHAKE = ", or have the capture begin before the mount, since a handshake of TCP shows it"
+"""What else tells the network, where the capture has no handshake."""
+
+_WHOSE = (
     "Find out first which part of it is the network: ping the server from the client while the "
-    "work runs, or have the capture begin before the mount, since a handshake of TCP shows it. If "
-    "it is the network, run the job nearer to the server; if not, look at the server's processor, "
-    "its power saving (C-states, governor) and its virtualisation."
+    "work runs{otherwise}. If it is the network, run the job nearer to the server; if not, look at "
+    "the server's processor, its power saving (C-states, governor) and its virtualisation."
 )
 
-_WHICH = Advice(
+_WHICH = (
     "Find out first which it is: ping the server from the client while the work runs (pcapnfs "
-    "estimate --rtt takes what it says), or have the capture begin before the mount, since a "
-    "handshake of TCP shows it; and look at the server's disks meanwhile (iostat -x 1 there: "
-    "r_await, %util). If it is the network, run the job nearer to the server; if the disks, faster "
-    "ones or more memory for files at the server; if neither, look at its processor, power saving "
-    "(C-states, governor) and virtualisation."
+    "estimate --rtt takes what it says){otherwise}; and look at the server's disks meanwhile "
+    "(iostat -x 1 there: r_await, %util). If it is the network, run the job nearer to the server; "
+    "if the disks, faster ones or more memory for files at the server; if neither, look at its "
+    "processor, power saving (C-states, governor) and virtualisation."
 )
 
 FARTHER = 5.0
@@ -252,8 +254,28 @@ def _undivided(material: Material, values: Values, found: Bottleneck, cause: Cau
         "small call shows what the network takes of that.",
         why="A program that does one thing after the other waits for each call: for the way there "
         "and back, and for what the server takes, such as reading from its disks.",
-        advice=(_WHICH, *_fewer(material, values, found)),
+        advice=(_ask(material, found, _WHICH), *_fewer(material, values, found)),
     )
+
+
+def _ask(material: Material, found: Bottleneck, how: str) -> Advice:
+    """How to find out what the network takes: by a handshake unless there is one already.
+
+    It was slower than calls then, so that it tells nothing.
+    """
+    timed = any(
+        half.handshakes
+        for pair in _pairs(material, found)
+        for half in (pair.client_side, pair.server_side)
+    )
+    return Advice(how.format(otherwise="" if timed else _HAVE_HANDSHAKE))
+
+
+def _pairs(material: Material, found: Bottleneck) -> Iterator[RoundTrip]:
+    """The round trips of its client and server; all where it is the only client."""
+    for pair in material.round_trips.pairs:
+        if not found.about or (pair.client, pair.server) == found.about:
+            yield pair
 
 
 def _by_late_acks(material: Material, found: Bottleneck) -> bool:
@@ -261,12 +283,7 @@ def _by_late_acks(material: Material, found: Bottleneck) -> bool:
 
     They are preferred to a handshake, or they are few, and there is none.
     """
-    halves = (
-        pair.client_side
-        for pair in material.round_trips.pairs
-        if pair.vantage != "client"
-        and (not found.about or (pair.client, pair.server) == found.about)
-    )
+    halves = (pair.client_side for pair in _pairs(material, found) if pair.vantage != "client")
     return any(
         half.lucky or (half.source == "acks" and not half.handshakes and half.acks <= FEW_ACKS)
         for half in halves
@@ -378,8 +395,7 @@ def _varies(material: Material, found: Bottleneck, rest_s: float) -> bool:
     """Whether the network's round trips vary by as much as this: then nobody else need take it."""
     return any(
         scatter_s(pair.server_side) + scatter_s(pair.client_side) >= rest_s
-        for pair in material.round_trips.pairs
-        if not found.about or (pair.client, pair.server) == found.about
+        for pair in _pairs(material, found)
     )
 
 
@@ -510,6 +526,7 @@ def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advi
         "saving (C-states, governor) and its virtualisation before the network."
     )
     fewer = _fewer(material, values, found)
+    whose = _ask(material, found, _WHOSE)
     slow = Advice(
         "See first why some calls took so much longer than the others: where no finding on loss, "
         "waiting or slow calls tells, pcapnfs report shows when it was, perfile what they were "
@@ -517,7 +534,7 @@ def _advice(material: Material, values: Values, found: Bottleneck) -> tuple[Advi
     )
     first = (slow,) if (found.rtt_s or 0.0) > SKEWED * _usual_s(found) else ()
     if found.network_rtt_s is None:
-        return (*first, served if _served_mostly(found) else _WHOSE, *fewer)
+        return (*first, served if _served_mostly(found) else whose, *fewer)
     if _by_server(found):
         return (*first, served, *fewer)
     return (*first, *way, *fewer, nearer)

@@ -93,14 +93,22 @@ def costs(
     return _cost_s(claims) >= whole_s or (share_of(material, clients, claims) or 0.0) >= share
 
 
-def takes_much(material: Material, client: str, claims: Iterable[Claim]) -> bool:
+def takes_much(
+    material: Material, client: str, claims: Iterable[Claim], share: float = WARNING_SHARE
+) -> bool:
     """Whether calls cost a client enough to be told however few of its calls they are.
 
     That is a second, and what makes a warning. Beside a job that sends many calls, those of another
     are a small part of all, and take as long as alone.
+
+    Args:
+        material: What the rules judge by.
+        client: Who waits for them.
+        claims: What they cost.
+        share: Of the time, for a rule whose calls are mostly needed where they take little of it.
     """
     claims = tuple(claims)
-    return _cost_s(claims) >= NOTICED_S and costs(material, (client,), claims, WARNING_SHARE)
+    return _cost_s(claims) >= NOTICED_S and costs(material, (client,), claims, share)
 
 
 def by_client(material: Material, seen: Observed) -> Observed:

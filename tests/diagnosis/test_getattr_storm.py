@@ -12,6 +12,7 @@ from pcapnfs.analyses.locks.lock_calls import LockCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.getattr_storm import RULE
 from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.mounts import ASKED, mounted, verdict
 
@@ -33,6 +34,24 @@ def test_two_fifths_of_the_calls_without_news_are_too_much() -> None:
         "the client knew already."
     )
     assert seen.claims == (Claim("unstable", 0.6), Claim("client", 0.3))
+
+
+@pytest.mark.parametrize(
+    ("time_s", "client_s", "told"),
+    [(0.8, 5.0, True), (0.69, 5.0, False), (0.8, 7.0, False)],
+    ids=["a second and a tenth of 10 s", "less than a second", "less than a tenth of 12 s"],
+)
+def test_fewer_are_told_where_they_take_a_tenth_of_the_time(
+    time_s: float, client_s: float, told: bool
+) -> None:
+    """Compilers that read the same headers ask as well, and take longer for the rest."""
+    few = replace(STORM, asked=399, unchanged=replace(STORM.unchanged, time_s=time_s))
+    budget = clock(unstable=5.0)
+    budget = replace(budget, total=replace(budget.total, client_s=client_s))
+    assert bool(seen_by(RULE, nothing(questions=(few,), time_budget=budget))) is told
+    # What a client asks for a file of NFSv4 has many reasons.
+    doubted = replace(few, young=156, young_unopened=79)
+    assert seen_by(RULE, nothing(questions=(doubted,), time_budget=budget)) == []
 
 
 ACLS = AclQueries(

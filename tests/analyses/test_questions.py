@@ -80,6 +80,36 @@ def test_the_first_question_after_a_while_may_be_an_open_but_not_with_nfsv4() ->
     assert (asked(*listed).young, asked(*listed).young_unopened) == (1, 0)
 
 
+def use(number: int, op: str, s: float, version: int = 3) -> list[Row]:
+    """A call about the file that is no question, answered at once."""
+    sent = START_NS + round(s * 1000) * MILLISECOND
+    times = {"call_time": sent, "reply_time": sent + MILLISECOND}
+    return [
+        call(number, op, 1, file=1, version=version, **times),
+        operation(number, op, file=1),
+    ]
+
+
+def test_what_came_late_may_be_an_open_where_the_file_is_read() -> None:
+    late = [ask(number, 4.0 * number) for number in range(1, 22)]
+    read, access = use(22, "READ", 84.1), use(23, "ACCESS", 84.05)
+    looked = asked(*late)
+    assert (looked.unchanged.calls, looked.young) == (20, 0)
+    # A file that is never read is looked at.
+    assert (looked.opened_late, looked.either, looked.files) == (0, 0, 0)
+    assert (asked(*late, read).opened_late, asked(*late, read).either) == (0, 20)
+    opened = asked(*late, read, access)
+    assert (opened.opened_late, opened.either, opened.files) == (1, 19, 1)
+    # Rights that are asked for later than that are another step's.
+    assert asked(*late, use(22, "ACCESS", 85.1)).opened_late == 0
+    # Few are not looked at.
+    assert asked(*late[:-1], read).either == 0
+    # An OPEN of NFSv4 asks within its own compound.
+    of_v4 = [ask(number, 4.0 * number, version=4) for number in range(1, 22)]
+    found = asked(*of_v4, use(22, "READ", 84.1, 4), use(23, "ACCESS", 84.05, 4))
+    assert (found.opened_late, found.either) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("program", "granted", "refused", "unlock"),
     [

@@ -223,3 +223,44 @@ def test_programs_that_read_a_tree_one_after_the_other_are_helped_by_nocto(
     (seen,) = seen_by(RULE, nothing(questions=(storm,)))
     assert first in seen.advice[0].action
     assert (f"about {files} files" in seen.seen) is ("keep files" not in first)
+
+
+def test_what_came_late_by_an_open_is_an_opens() -> None:
+    """A second of listing lies before each file of a tree is opened for the first time."""
+    opened = replace(STORM, young=93, young_directories=10, opened_late=63, files=100)
+    (seen,) = seen_by(RULE, nothing(questions=(opened,)))
+    assert seen.seen.endswith(
+        " 93 of these came before any default timeout was over (3 s for files, 30 s for "
+        "directories) and 63 later, right before the client asked for its rights to the file, as "
+        "opens ask: 146 about 100 files, 1.46 for each."
+    )
+    assert "No timeout had run out" not in seen.why
+    assert "Most come from opens" in seen.why
+    assert "nocto" in seen.advice[0].action
+    (seen,) = seen_by(RULE, nothing(questions=(replace(opened, opened_late=62),)))
+    assert "actimeo=60" in seen.advice[0].action
+
+
+BOTH = replace(STORM, young=42, young_directories=10, either=124, files=30)
+"""Files that are read again and again, some of them sooner than anything expires."""
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, True),
+        ({"either": 123}, False),
+        # A tree that was read once, and is looked at from then on.
+        ({"young": 41, "either": 200}, False),
+        ({"files": 29}, False),
+    ],
+    ids=["many", "a little less", "hardly any opens", "few files"],
+)
+def test_where_opens_and_looks_send_the_same_both_options_come_first(
+    change: dict[str, object], told: bool
+) -> None:
+    pair = replace(BOTH, **change)  # type: ignore[arg-type]
+    (seen,) = seen_by(RULE, nothing(questions=(pair,)))
+    assert ("nocto" in seen.advice[0].action and "actimeo=600" in seen.advice[0].action) is told
+    assert ("Opens explain 32 of these; 124 may come from opens or" in seen.seen) is told
+    assert ("actimeo=60 or more" in seen.advice[0].action) is not told

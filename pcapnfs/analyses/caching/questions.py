@@ -24,6 +24,7 @@ from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.locks import asked_after_locks
 from pcapnfs.analyses.mounts import mount_evidence
+from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
@@ -93,7 +94,14 @@ class Questions(Record):
     """Those of `young` that were about files of NFSv4: an OPEN asks within its own compound, so
     that no open was why."""
     files: int = 0
-    """Files that those of `young` which were not about directories were about."""
+    """Files that those of `young` and `opened_late` which were not about directories were about."""
+    opened_late: int = 0
+    """Those of `unchanged` about files of NFSv3 that came after a default timeout was over, and
+    right behind which the client asked for its rights: it opened the file, and would have asked
+    however long attributes are kept."""
+    either: int = 0
+    """The others that came so late, about files of NFSv3 that it read at some time: an open of what
+    it has cached sends nothing else, nor does a program that looks at expired attributes."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -140,6 +148,8 @@ def of_learned(
             directories=integer(values[18] or 0),
             young_unopened=integer(values[19] or 0),
             files=integer(values[20] or 0),
+            opened_late=integer(values[21] or 0),
+            either=integer(values[22] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -172,7 +182,7 @@ _QUESTIONS = f"""
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as materialized (
-        select mount, file, call_frame, share, pause, directory, version,
+        select mount, file, call, call_frame, share, pause, directory, version,
                age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
@@ -185,6 +195,27 @@ _QUESTIONS = f"""
              join (select call, call_frame, version from calls) using (call)
              join shares using (call)
     ),
+    -- Few mounts have any: the calls about the files of the others are not looked at.
+    late as materialized (
+        select mount, file, call from timed where not directory and not young and version = 3
+        qualify count(*) over (partition by mount) >= {ENOUGH}
+    ),
+    about as (
+        select call, lead(op) over following = 'ACCESS'
+                   and lead(call_time) over following - call_time < {TOGETHER_NS} as opened,
+               bool_or(op = 'READ') over (partition by mount, file) as read
+        from (
+            select mount, file, call, call_time, op from calls
+                 semi join late using (mount, file)
+            where not callback
+        )
+        window following as (partition by mount, file order by call_time, call)
+    ),
+    opens as (
+        select call, coalesce(opened, false) as opened_late,
+               read and not coalesce(opened, false) as either
+        from about semi join late using (call)
+    ),
     spared as (
         select mount, {spared.columns("true", "unchanged")},
                {spared.columns("fresh_file", "fresh_file")},
@@ -194,8 +225,9 @@ _QUESTIONS = f"""
                count(*) filter (young and directory) as young_directories,
                count(distinct file) filter (young and directory) as directories,
                count(*) filter (young and not directory and version = 4) as young_unopened,
-               count(distinct file) filter (young and not directory) as files
-        from timed group by mount
+               count(distinct file) filter ((young or opened_late) and not directory) as files,
+               count(*) filter (opened_late) as opened_late, count(*) filter (either) as either
+        from timed left join opens using (call) group by mount
     ),
     counted as (
         select mount, count(*) as asked, count(*) filter (finding <> 'first'::finding) as compared
@@ -203,6 +235,7 @@ _QUESTIONS = f"""
     )
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
-           young, young_directories, directories, young_unopened, files
+           young, young_directories, directories, young_unopened, files,
+           opened_late, either
     from counted left join spared using (mount)
 """

@@ -125,6 +125,10 @@ _OPENS = (
     "whatever the client knows (close-to-open consistency), and after changes of its own a client "
     "may doubt what it knows."
 )
+_OPENED = (
+    "Each of them is a round trip without news. Most come from opens, which ask whatever the "
+    "client knows, and however long it keeps it (close-to-open consistency)."
+)
 _DOUBTED = (
     "Each of them is a round trip without news. No timeout had run out for most, and an open of "
     "NFSv4 asks within its own compound. Beside opens, a client asks for a file that it {locked}"
@@ -161,8 +165,25 @@ def _beside(acls: AclQueries, pair: Questions) -> bool:
 
 
 def _from_opens(pair: Questions) -> bool:
-    """Whether most of them came before any timeout was over, and opens explain it."""
-    return _too_young(pair) and not _doubted(pair)
+    """Whether most came before any timeout was over, or later by an open, and opens explain it."""
+    sure = pair.young + pair.opened_late
+    return sure >= OPENS * pair.unchanged.calls and not _doubted(pair)
+
+
+def _from_either(pair: Questions) -> bool:
+    """Whether most came from opens of many files or from looks at them, and nothing tells which.
+
+    Some came from opens for sure: of a tree that is read once, and looked at from then on, all that
+    comes late are looks.
+    """
+    opened = _of_files(pair)
+    return (
+        not _too_young(pair)
+        and not _from_opens(pair)
+        and pair.files >= TREE
+        and opened >= SOME * pair.unchanged.calls
+        and opened + pair.either >= OPENS * pair.unchanged.calls
+    )
 
 
 def _doubted(pair: Questions) -> bool:
@@ -176,23 +197,28 @@ def _too_young(pair: Questions) -> bool:
 
 def _from_listings(pair: Questions) -> bool:
     """Whether most of them were about directories: who lists them opens them."""
-    return _from_opens(pair) and pair.young_directories >= OPENS * pair.young
+    asked = pair.young + pair.opened_late
+    return _from_opens(pair) and pair.young_directories >= OPENS * asked
 
 
 def _from_readers(pair: Questions) -> bool:
     """Whether most came from programs that each open many files, one after the other, once."""
-    young_files = pair.young - pair.young_directories
     return (
         _from_opens(pair)
         and not _from_listings(pair)
         and pair.files >= TREE
-        and young_files <= WALKS * pair.files
+        and _about_files(pair) <= WALKS * pair.files
     )
 
 
+def _about_files(pair: Questions) -> int:
+    """Those about files that came before a default timeout was over, or later by an open."""
+    return pair.young - pair.young_directories + pair.opened_late
+
+
 def _expired(pair: Questions) -> int:
-    """Those that came after a default timeout was over."""
-    return pair.unchanged.calls - pair.young
+    """Those that came after a default timeout was over, and not by an open for all that is seen."""
+    return pair.unchanged.calls - pair.young - pair.opened_late
 
 
 def _from_walks(pair: Questions) -> bool:
@@ -201,12 +227,30 @@ def _from_walks(pair: Questions) -> bool:
 
 
 def _young(pair: Questions) -> str:
-    if not _too_young(pair):
+    if _from_either(pair):
+        return _apart(pair)
+    if not (_too_young(pair) or _from_opens(pair)):
         return ""
+    early = (
+        f"{units.count(pair.young)} of these came before any default timeout was over (3 s for "
+        f"files, 30 s for directories)"
+    )
+    late = (
+        f"{units.count(pair.opened_late)} later, right before the client asked for its rights to "
+        "the file"
+    )
+    told = " and ".join([early, *([late] if pair.opened_late else [])])
     return (
-        f" {units.count(pair.young)} of these came before any default timeout was over (3 s for "
-        f"files, 30 s for directories){', as opens ask' if _from_opens(pair) else ''}"
+        f" {told}{', as opens ask' if _from_opens(pair) else ''}"
         f"{_of_directories(pair)}{_of_readers(pair)}."
+    )
+
+
+def _apart(pair: Questions) -> str:
+    return (
+        f" Opens explain {units.count(_of_files(pair))} of these; {units.count(pair.either)} may "
+        "come from opens or from looks at attributes that had expired: they are about files that "
+        "the client also reads, and came 3 s or more after it had known them."
     )
 
 
@@ -222,10 +266,10 @@ def _of_directories(pair: Questions) -> str:
 def _of_readers(pair: Questions) -> str:
     if not _from_readers(pair):
         return ""
-    young_files = pair.young - pair.young_directories
+    about = _about_files(pair)
     return (
-        f": {units.count(young_files)} about {units.counted(pair.files, 'file')}, "
-        f"{units.number(young_files / pair.files)} for each"
+        f": {units.count(about)} about {units.counted(pair.files, 'file')}, "
+        f"{units.number(about / pair.files)} for each"
     )
 
 
@@ -233,7 +277,7 @@ def _why(pair: Questions, *, locked: bool) -> str:
     if _doubted(pair):
         return _DOUBTED.format(locked=_LOCKED if locked else "")
     if _from_opens(pair):
-        return _OPENS
+        return _OPENS if _too_young(pair) else _OPENED
     if _opened(pair) < SOME * pair.unchanged.calls:
         return _EXPIRED
     return _EXPIRED + (_ALSO_LISTINGS if _of_files(pair) <= 0 else _ALSO_OPENS)
@@ -241,7 +285,7 @@ def _why(pair: Questions, *, locked: bool) -> str:
 
 def _opened(pair: Questions) -> int:
     """Those that opens explain."""
-    return pair.young - pair.young_unopened
+    return pair.young - pair.young_unopened + pair.opened_late
 
 
 def _of_files(pair: Questions) -> int:
@@ -272,6 +316,8 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
     nocto = (_NOCTO,) if _opened(pair) >= SOME * pair.unchanged.calls else ()
     opened = _of_files(pair) >= SOME * pair.unchanged.calls
     first = (_WITHOUT_ACLS,) if acls else ()
+    if _from_either(pair):
+        return (*first, _NOCTO_LONGER, _DELEGATIONS)
     return (*first, _LONGER, *nocto, *((_DELEGATIONS,) if opened else ()))
 
 

@@ -1,8 +1,9 @@
 """Files that a client asked for after it had left them alone: when their attributes expire.
 
 Takes a connection with the tables `known` (`mount_evidence`) and `unasked` (`held_files`); counts,
-for each mount of NFSv4, the questions about regular files that no call had been about since the
-client last knew them. One right behind the LOOKUP that brought what it knew is told apart: some
+for each mount, the questions about regular files that no call had been about since the client last
+knew them: all of NFSv4, and of NFSv3, whose opens ask as well, those about files that it never
+opened (`unopened`). One right behind the LOOKUP that brought what it knew is told apart: some
 clients ask so for whatever they look up, whatever their options, and then believe the answer.
 """
 
@@ -12,19 +13,18 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
+from pcapnfs.analyses.caching import unopened
 from pcapnfs.analyses.caching.change_ids import age_s
+from pcapnfs.analyses.caching.unopened import FILE_DEFAULT_S, FILE_TIMEOUT_S
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 
 if TYPE_CHECKING:
     import duckdb
 
-FILE_TIMEOUT_S, FILE_DEFAULT_S = 0.9, 2.5
-"""Knowledge of a file that is younger does not expire (`visits.TOGETHER_S`), and that is older may
-have by default (acregmin 3 s): a client counts from when it asked, a capture from the reply."""
-
 
 def aged_files(cursor: duckdb.DuckDBPyConnection) -> ByMount:
     """Count the questions; nothing where none may be due to a timeout, and there are few."""
+    unopened.register(cursor)
     cursor.execute(_RIPE)
     if cursor.execute("select 1 from ripe limit 1").fetchone() is None:
         return ByMount()
@@ -38,7 +38,8 @@ _RIPE = f"""
                {age_s()} as age
         from known join calls using (call, file)
              semi join (select file from files where role = 'file') as objects using (file)
-        where version = 4 and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
+        where (version = 4 or (mount, calls.file) in (select (mount, file) from unopened))
+              and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
     )
     from asked
     where mount in (
@@ -47,8 +48,8 @@ _RIPE = f"""
           )
           and call not in (select call from unasked)
 """
-"""Questions of NFSv4 about files, of mounts where some may be due to a timeout, or there are some.
-"""
+"""Questions about files that no open explains, of mounts where some may be due to a timeout, or
+there are some."""
 
 # A call that tells no attributes may have made the client doubt what it knew: READ voids the access
 # time, LOCK all that is cached.

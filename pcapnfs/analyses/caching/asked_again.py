@@ -18,9 +18,9 @@ from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
-from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
 from pcapnfs.analyses.caching.change_ids import age_s
 from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.caching.unopened import FILE_DEFAULT_S
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record

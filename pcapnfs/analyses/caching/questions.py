@@ -5,8 +5,8 @@ and those of them that the attribute cache of a default mount would have spared:
 known for less than the smallest timeout (Linux: 3 s for files, 30 s for directories). An open asks
 whatever the client knows (close-to-open consistency): for NFSv3, of the questions about a file
 that are less than a second apart the first is taken for that, so that what is told is rather too
-little. An OPEN of NFSv4 brings its own. Who got a lock asks as well (`asked_after_locks`): that is
-no question of these.
+little; but not of files that it never opened (`unopened`). An OPEN of NFSv4 brings its own. Who got
+a lock asks as well (`asked_after_locks`): that is no question of these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.caching import change_ids as _change_ids
-from pcapnfs.analyses.caching import spared
+from pcapnfs.analyses.caching import spared, unopened
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
@@ -129,6 +129,7 @@ def of_learned(
         calls = division.answered(cursor)
         mounts = division.addresses(trace)
     parts = {} if division is None else division.parts
+    unopened.register(cursor)
     opening = mount_evidence.opening(trace, cursor, parts=division is not None)
     rows = cursor.execute(_QUESTIONS, {"opening": given.text(opening)}).fetchall()
     found = [
@@ -189,7 +190,8 @@ _QUESTIONS = f"""
                age between 0 and case when directory then {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                                       else {int(FILE_FRESH_S * NANOSECONDS)} end as young,
                not directory and age between 0 and {int(FILE_FRESH_S * NANOSECONDS)}
-                   and (version = 4 or coalesce(soon, false)) as fresh_file
+                   and (version = 4 or coalesce(soon, false)
+                        or (mount, file) in (select (mount, file) from unopened)) as fresh_file
         from (select * from ordered where finding = 'unchanged'::finding)
              join objects using (file)
              join (select call, call_frame, version from calls) using (call)

@@ -19,10 +19,11 @@ from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import number
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
-from pcapnfs.analyses.caching.aged_files import FILE_TIMEOUT_S, aged_files
+from pcapnfs.analyses.caching.aged_files import aged_files
 from pcapnfs.analyses.caching.asked_again import asked_again
 from pcapnfs.analyses.caching.change_ids import age_s
 from pcapnfs.analyses.caching.told import tell
+from pcapnfs.analyses.caching.unopened import FILE_TIMEOUT_S
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.asked_sizes import asked_sizes
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
@@ -103,9 +104,9 @@ class MountEvidence(Record):
     """The oldest knowledge of a directory with which it opened, examined or changed a child without
     asking, seconds; None when it never did, or never asked for one known for 3 to 29.5 s."""
     files_aged: int
-    """NFSv4: times that it asked for a regular file that it had known for 0.9 to 2.5 s, with no
-    call about it since, and no delegation. An open brings its own question, so that this is none.
-    """
+    """Times that it asked for a regular file that it had known for 0.9 to 2.5 s, with no call about
+    it since, and no delegation: with NFSv4, where an open brings its own question, and with NFSv3
+    where it listed or looked up the file, and then never opened it."""
     files_young: int
     """The same of files that it had known for less; without `files_just_found`."""
     aged_objects: int

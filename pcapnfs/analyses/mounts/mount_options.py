@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
-from pcapnfs.analyses.caching.aged_files import FILE_TIMEOUT_S
+from pcapnfs.analyses.caching.unopened import FILE_TIMEOUT_S
 from pcapnfs.analyses.mounts.mount_sizes import in_many_pieces, read_size, write_size
 from pcapnfs.analyses.mounts.mount_timeouts import timeout
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, FEW, MANY, MountVerdict, concluded

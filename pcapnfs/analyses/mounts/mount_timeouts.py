@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.caching.aged_files import FILE_DEFAULT_S
+from pcapnfs.analyses.caching.unopened import FILE_DEFAULT_S
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH, MANY, Confidence, MountVerdict
 
 if TYPE_CHECKING:
@@ -92,15 +92,21 @@ def _timeout_of_files(seen: MountEvidence) -> Iterator[MountVerdict]:
     yield _of_seconds(
         "acregmin",
         range(1, max(1, math.floor(shortest)) + 1),
-        "likely" if believes else "possible",
+        "likely" if believes and not seen.opens_ask else "possible",
         f"asked {units.counted(seen.files_aged, 'time')} for "
         f"{units.counted(seen.aged_objects, 'file')} that it had known for "
         f"{units.duration(shortest)} to {units.duration(FILE_DEFAULT_S)}, with no call about them "
         f"meanwhile, and {_rarely(seen.files_young)} for one known for less. By default it "
-        "believes a file for 3 s, and only an open of NFSv4 asks sooner"
-        f"{fresh}",
+        f"believes a file for 3 s, and only an open {_OPENS[seen.opens_ask]}{fresh}",
         seen.frames["aged"],
     )
+
+
+_OPENS = {
+    False: "of NFSv4 asks sooner",
+    True: "asks sooner; but for its rights to these files, or their data, it never asked",
+}
+"""Why it was no open, by whether an open sends such a question."""
 
 
 def _longest_of_files(seen: MountEvidence) -> Iterator[MountVerdict]:

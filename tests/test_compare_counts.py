@@ -91,6 +91,8 @@ def test_attributes_that_are_asked_for_less_often_may_be_kept_for_longer(tmp_pat
     assert nothing == "No setting that the traffic shows by itself."
     assert told.startswith("GETATTR: 240 \u2192 40, while most other calls stayed as they were")
     assert "noac, actimeo" in told
+    # Where files are opened again and again, that spares as many.
+    assert "nocto" in told
     assert told.endswith("(possible).")
     back = counted(compared(seldom, often))
     assert back == Counts((Often("3", "GETATTR", 40, 240),), by_file=False, stayed=True)

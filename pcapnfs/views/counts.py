@@ -27,8 +27,8 @@ OTHER_COUNTS = (
     "sent more than the other, also for as many files."
 )
 KEPT = (
-    "how long attributes are kept (noac, actimeo, acregmin, acdirmin: nfsstat -m) may have been "
-    "changed, or how often programs look"
+    "how long attributes are kept (noac, actimeo, acregmin, acdirmin: nfsstat -m), or, with NFSv3, "
+    "whether opens ask (nocto), may have been changed, or how often programs look"
 )
 NAMES_KEPT = (
     "how long names and attributes are kept (lookupcache, noac, actimeo, acdirmin: nfsstat -m) may "
@@ -48,8 +48,8 @@ WHY_OFTEN = (
 
 OUTLASTED = (
     "how long attributes and names are kept (noac, actimeo, acregmin, acdirmin, lookupcache: "
-    "nfsstat -m) may have been changed, or the longer run outlasted it (by default 3 s and more "
-    "for files, 30 s for directories)"
+    "nfsstat -m), or, with NFSv3, whether opens ask (nocto), may have been changed, or the longer "
+    "run outlasted it (by default 3 s and more for files, 30 s for directories)"
 )
 """The same of questions for attributes and names, where the run that asked more often was longer.
 """

@@ -43,7 +43,7 @@ READS = columns.together(
     shares.READS,
     traffic.READS,
     asked_after_locks.READS,
-    columns.of(calls="call_frame", files="file role"),
+    columns.of(calls="call_frame op version callback", files="file role"),
 )
 """The columns that the queries here read."""
 

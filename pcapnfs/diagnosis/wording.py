@@ -23,6 +23,12 @@ NO_DELEGATIONS = (
 """How delegations are switched off. Linux asks for the setting with each lease that it gives
 (fs/locks.c, `generic_add_lease`); a restart of nfsd would begin a grace period for all clients."""
 
+DELEGATIONS_ON = (
+    "Linux: sysctl -w fs.leases-enable=1, the default; NetApp: -v4.1-read-delegation enabled; "
+    "FreeBSD: vfs.nfsd.issue_delegations=1"
+)
+"""How they are switched on."""
+
 
 def places(paths: Iterable[str]) -> str:
     """Paths in a sentence; not escaped."""

@@ -18,6 +18,7 @@ from pcapnfs.analyses.asking.population import Calls, Operations
 from pcapnfs.analyses.caching import (
     access_times,
     acl_queries,
+    opened_again,
     recalls,
     repeated_access,
     returned_at_once,
@@ -120,6 +121,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     rejections.rejections: rejections.NEEDS,
     repeated_access.repeated_access: repeated_access.NEEDS,
     restarts.restarts: restarts.NEEDS,
+    opened_again.opened_again: opened_again.NEEDS,
     returned_at_once.returned_at_once: returned_at_once.NEEDS,
     savings.larger_writes: savings.NEEDS,
     silly_renames.silly_renames: silly_renames.NEEDS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.namespace.directory_order import DirectoryOrder, directory_order
-from tests.unit.rows import Row, call, file, operation, trace_of
+from pcapnfs.analyses.namespace.exclusive_creates import EXCLUSIVE
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 MANY = 60
 """Files that are made."""
@@ -123,3 +124,53 @@ def test_a_file_with_a_delegation_for_writing_need_not_be_written_at_once() -> N
 def test_changes_of_different_directories_do_not_wait() -> None:
     """Each takes turns with the other one: between two of the same there is one of the other."""
     assert made(directories=2) == ()
+
+
+def made_exclusively(
+    *, next_beside: bool = False, same_program: bool = False
+) -> tuple[DirectoryOrder, ...]:
+    """What is told of exclusive creates, each followed by its SETATTR.
+
+    Args:
+        next_beside: Another create is sent as soon as that is answered, beside the SETATTR; else
+            when the SETATTR is answered, while the file before is written.
+        same_program: The file itself is written first, and no other is beside it.
+    """
+    takes = 9 if next_beside else 4
+    calls: list[Row] = []
+    operations: list[Row] = []
+    for number in range(1, MANY + 1):
+        about = 1000 + number
+        calls.append(call(number, "CREATE", takes, file=about, stability="stable"))
+        operations.append(
+            operation(number, "CREATE", directory=1, create_mode=EXCLUSIVE, created=True)
+        )
+        calls.append(later(1000 + number, "SETATTR", takes, 3 if same_program else 6, about))
+        written = about if same_program else about - 1
+        calls.append(later(2000 + number, "WRITE", 7 if same_program else 1, 2.5, written))
+    with trace_of(calls=calls, operations=operations, files=[file(1, "t", "directory")]) as trace:
+        return directory_order(trace)
+
+
+def later(number: int, op: str, after_ms: int, takes_ms: float, about: int) -> Row:
+    """A call that is sent so long after the create of the same thousandth."""
+    sent = START_NS + (number % 1000 * 10 + after_ms) * MILLISECOND
+    done = sent + int(takes_ms * MILLISECOND)
+    times = {"call_first_time": sent, "call_time": sent, "reply_time": done}
+    return {**call(number, op, takes_ms, file=about, stability="stable"), **times}
+
+
+def test_an_exclusive_create_is_done_when_its_setattr_is_answered() -> None:
+    (found,) = made_exclusively()
+    assert (found.changes, found.handed_over, found.followed) == (MANY, MANY - 1, MANY - 1)
+    # Four milliseconds and six, 2.5 of which are shared with a WRITE.
+    assert dict(found.waited_s) == pytest.approx({"stable": 0.00875 * (MANY - 1)})
+
+
+def test_a_program_that_makes_files_exclusively_by_itself_waits_for_none() -> None:
+    assert made_exclusively(same_program=True) == ()
+
+
+def test_where_the_next_is_sent_beside_a_setattr_the_create_itself_is_what_it_waited_for() -> None:
+    (found,) = made_exclusively(next_beside=True)
+    assert found.followed == MANY - 1

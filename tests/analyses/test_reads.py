@@ -302,6 +302,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
 SHOWN_BY = {
     "attribute_calls": "k61-tar-v42.pcap",
     "cut_off": "k61-locks-v42-server.pcap",
+    "directory_order": "k61-tar-v42.pcap",
     "exclusive_creates": "k61-tar-v3.pcap",
     "journals": "k61-tar-v42.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",

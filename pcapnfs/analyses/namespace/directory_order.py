@@ -12,6 +12,10 @@ change must be about a file that is itself made or removed in that directory: on
 is written beside the next only by somebody else, and one about to be removed is asked for beside
 others only by somebody who waits. Where a file came with a delegation for writing, the program that
 made it may write it beside the next one; such OPENs show nothing.
+
+An exclusive create is done when the SETATTR is answered that completes it (`exclusive_creates`):
+the client holds the directory until then. Where a change of the directory was sent beside such a
+SETATTR, it does not, and each create is done when it is answered itself.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.namespace import exclusive_creates
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import at_once
 from pcapnfs.analyses.wire.at_once import AT_ONCE_NS
@@ -45,6 +50,7 @@ READS = columns.together(
     at_once.READS,
     shares.READS,
     traffic.READS,
+    exclusive_creates.READS,
     columns.of(
         calls="call mount callback file stability call_frame call_first_time reply_time srt",
         operations="call op executed status directory created delegation",
@@ -113,6 +119,7 @@ def in_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
     shares.register(trace)
     mounts = traffic.mounts(trace)
     ways = at_once.ways_ns(trace)
+    exclusive_creates.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             _WAITED,
@@ -188,13 +195,34 @@ _WAITED = f"""
         where not callback and reply_time is not null
         group by mount, changed_directory having count(*) >= {LEAST}
     ),
-    steps as (
+    answered as (
         select call, mount, changed_directory as directory, stability, file, call_frame,
-               call_first_time, reply_time, coalesce(delegated, false) as delegated, share,
-               share < {ALONE} * srt as beside
+               call_first_time, reply_time, coalesce(delegated, false) as delegated, share, srt
         from calls join changed using (call) join shares using (call)
              semi join often using (mount, changed_directory)
         where not callback and reply_time is not null
+    ),
+    completed as (
+        select made as call, completing.reply_time as done, share as more_share, srt as more_srt
+        from {exclusive_creates.TABLE} as completing join shares using (call)
+             join (select call, srt from calls) using (call)
+    ),
+    held as (
+        select *, not bool_or(coalesce(sent_beside, false)) over (partition by mount, directory)
+                  and done is not null as longer
+        from (
+            select *, lead(call_first_time) over later < done as sent_beside
+            from answered left join completed using (call)
+            window later as (partition by mount, directory order by call_first_time, call)
+        )
+    ),
+    steps as (
+        select call, mount, directory, stability, file, call_frame, call_first_time, delegated,
+               if(longer, done, reply_time) as reply_time,
+               if(longer, share + more_share, share) as share,
+               if(longer, share + more_share < {ALONE} * (srt + more_srt), share < {ALONE} * srt)
+                   as beside
+        from held
     ),
     ordered as (
         select *, row_number() over earlier as step,

@@ -14,6 +14,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
@@ -49,6 +50,9 @@ BOTH_TIMES = "00000000:00410000"
 SOON_S = 1.0
 """A SETATTR that comes later than this after the create is the application's."""
 
+TABLE = "completing"
+"""The table that `register` makes: `call` and `reply_time` of each SETATTR that came next after an
+exclusive create, and was answered; `made`: the call of that create."""
 
 TIMES_AS_LONG = 10
 """What one of the SETATTRs took beyond so many times their median is no price of the create: it
@@ -75,15 +79,11 @@ class ExclusiveCreates(Record):
 
 def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
     """Count them, by client and server."""
-    if not new_files.register(trace):
+    if not register(trace):
         return ()
+    shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        if cursor.execute(_ANY_EXCLUSIVE).fetchone() is None:
-            return ()
-        shares.register(trace)
-        cursor.execute(_CREATES)
-        cursor.execute(_NEWER)
-        rows = cursor.execute(_followed(newer=any_newer(cursor))).fetchall()
+        rows = cursor.execute(_FOLLOWED).fetchall()
     return tuple(
         ExclusiveCreates(
             client=str(client),
@@ -95,6 +95,20 @@ def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
         )
         for client, server, creates, with_attributes, all_creates, *values in rows
     )
+
+
+@once
+def register(trace: Trace) -> bool:
+    """Make the table `completing`, and say whether there are exclusive creates."""
+    made = new_files.register(trace)
+    with closing(trace.cursor()) as cursor:
+        if not made or cursor.execute(_ANY_EXCLUSIVE).fetchone() is None:
+            cursor.execute(_NOTHING)
+            return False
+        cursor.execute(_CREATES)
+        cursor.execute(_NEWER)
+        cursor.execute(_completing(newer=any_newer(cursor)))
+    return True
 
 
 def any_newer(cursor: duckdb.DuckDBPyConnection) -> bool:
@@ -117,6 +131,8 @@ _CREATES = f"""
 # A table of its own, since DuckDB knows how few files these are: it looks each call up among them.
 _NEWER = "create temp table newer as select distinct mount, file from creates where with_attributes"
 
+_NOTHING = f"create table {TABLE} (call ubigint, reply_time bigint, made ubigint)"
+
 _OTHERS = f"""
         union all
         select {_STEP}, null, null
@@ -136,8 +152,8 @@ TIMES = f"select call from operations where op = 'SETATTR' and {ONLY_TIMES}"
 """The SETATTRs of both times and nothing else."""
 
 
-def _followed(*, newer: bool) -> str:
-    """SQL: the creates of each client, and what followed.
+def _completing(*, newer: bool) -> str:
+    """SQL: makes the table `completing`.
 
     Args:
         newer: There are creates of EXCLUSIVE4_1, of which the table `newer` names the files. Else
@@ -147,6 +163,7 @@ def _followed(*, newer: bool) -> str:
     others = _OTHERS if newer else ""
     by_times = "and (not lag(with_attributes) over around or times.call is not null)"
     return f"""
+    create table {TABLE} as
     with steps as (
         from creates
         union all
@@ -155,17 +172,28 @@ def _followed(*, newer: bool) -> str:
         {others}
     ),
     followed as (
-        select steps.*, op = 'SETATTR' and coalesce(
-            lag(exclusive) over around {by_times if newer else ""}
-            and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
-        ) and reply_time is not null as tax
+        select steps.call, reply_time, lag(steps.call) over around as made,
+               op = 'SETATTR' and coalesce(
+                   lag(exclusive) over around {by_times if newer else ""}
+                   and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
+               ) and reply_time is not null as tax
         from steps {f"left join ({TIMES}) as times using (call)" if newer else ""}
-        window around as (partition by mount, file order by call_time, call)
+        window around as (partition by mount, file order by call_time, steps.call)
+    )
+    select call, reply_time, made from followed where tax
+    """
+
+
+_FOLLOWED = f"""
+    with steps as (
+        select call, client, server, call_frame, {_EXCLUSIVELY} as exclusive,
+               create_mode = {WITH_ATTRIBUTES} as with_attributes, false as tax
+        from {new_files.TABLE}
+        union all
+        select call, client, server, call_frame, null, null, true
+        from calls semi join {TABLE} using (call)
     ),
-    timed as materialized (
-        select client, server, call_frame, exclusive, with_attributes, tax, pause, share
-        from followed join shares using (call)
-    ),
+    timed as materialized (select * from steps join shares using (call)),
     usual as (
         select client, server, {TIMES_AS_LONG} * median(share) as most from timed where tax
         group by all
@@ -180,3 +208,4 @@ def _followed(*, newer: bool) -> str:
     from shared group by client, server having count(*) filter (exclusive) > 0
     order by client, server
 """
+"""The creates of each client, and what followed."""

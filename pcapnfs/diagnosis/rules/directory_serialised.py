@@ -45,7 +45,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=_seen(pair),
             why="The kernel of a client changes a directory for one program at a time, and lets "
             "the others wait until the server has answered: a CREATE, OPEN that creates, REMOVE or "
-            "RENAME there comes after the other, however many programs there are.",
+            "RENAME there comes after the other, however many programs there are. An exclusive "
+            "create is answered when the SETATTR is that completes it.",
             advice=_ADVICE,
             confidence="likely",
             data=units.counted(pair.changes, "change"),

@@ -15,6 +15,7 @@ from pcapnfs.analyses.caching import acl_queries as _acl_queries
 from pcapnfs.analyses.caching import asked_again as _asked_again
 from pcapnfs.analyses.caching import cache as _cache
 from pcapnfs.analyses.caching import opened_again as _opened_again
+from pcapnfs.analyses.caching import overwritten as _overwritten
 from pcapnfs.analyses.caching import questions as _questions
 from pcapnfs.analyses.caching import recalls as _recalls
 from pcapnfs.analyses.caching import repeated_access as _repeated_access
@@ -197,6 +198,9 @@ class Material(Record):
     )
     opened_again: tuple[_opened_again.OpenedAgain, ...] = _asked(
         _opened_again.opened_again, _opened_again.READS
+    )
+    overwritten: tuple[_overwritten.Overwritten, ...] = _asked(
+        _overwritten.overwritten, _overwritten.READS
     )
     own_ways: tuple[_own_ways.OwnWay, ...] = _asked(_own_ways.own_ways, _own_ways.READS)
     passed_on: tuple[_passed_on.PassedOn, ...] = _asked(_passed_on.passed_on, _passed_on.READS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.caching.overwritten import Overwritten, OverwrittenFile
 from pcapnfs.analyses.caching.shared_files import SharedFile, SharedFiles
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
@@ -49,3 +50,32 @@ def test_what_was_read_again_is_what_the_caches_say() -> None:
 def test_handing_over_once_is_how_work_is_shared() -> None:
     many = replace(SHARED, files=50, turns=100, most_turns=2)
     assert seen_by(RULE, nothing(shared_files=(many,))) == []
+
+
+LOST = Overwritten(
+    server="10.0.0.1",
+    appends=160,
+    writes=40,
+    shown=(OverwrittenFile("log", ("10.0.0.2", "10.0.0.3"), 40),),
+    frames=(119, 121),
+)
+
+
+def test_appends_from_the_same_end_put_data_at_risk() -> None:
+    (seen,) = seen_by(RULE, nothing(overwritten=(LOST,)))
+    assert (seen.severity, seen.claims, seen.calls) == ("problem", (), 40)
+    assert seen.seen == (
+        "40 times a client appended to a file from the end from which another client had appended: "
+        "log (40 times: 10.0.0.2, 10.0.0.3). What was written first is lost there, unless both "
+        "wrote the same."
+    )
+    assert (seen.frames, seen.about) == ((119, 121), ("10.0.0.1",))
+
+
+def test_two_of_them_are_not_told() -> None:
+    assert seen_by(RULE, nothing(overwritten=(replace(LOST, writes=2),))) == []
+
+
+def test_no_advice_is_to_open_the_file_each_time_in_place_of_locks() -> None:
+    for seen in seen_by(RULE, nothing(shared_files=(SHARED,), overwritten=(LOST,))):
+        assert not any("or open" in advice.action for advice in seen.advice)

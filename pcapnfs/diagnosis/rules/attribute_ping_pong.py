@@ -21,8 +21,70 @@ TURNS = Threshold(
 )  # fmt: skip
 
 
+OVERWRITTEN = Threshold(
+    "attribute_ping_pong.overwritten", 3, "calls",
+    "WRITEs that appended from the end from which another client had; fewer are not told",
+    "default of this tool",
+)  # fmt: skip
+
+_APART = Advice(
+    "Give each client a file of its own (log, queue, counter per host), and merge them afterwards."
+)
+
+_NOAC = Advice(
+    "Do not mount with noac for it: that slows all other files down, and still does not make "
+    "appends atomic."
+)
+
+_LOCK = "lock it (a lock makes the client ask for attributes and write before it unlocks)"
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for each server."""
+    """One for each server, and one for each where data was written over."""
+    yield from _lost(material, values)
+    yield from _turns(material, values)
+
+
+def _lost(material: Material, values: Values) -> Iterator[Observed]:
+    """Appends that another client's wrote over."""
+    for found in material.overwritten:
+        if found.writes < values[OVERWRITTEN.name]:
+            continue
+        if all(one_of(material.passed_on, file.clients) for file in found.shown):
+            continue
+        files = "; ".join(
+            f"{file.path} ({units.counted(file.writes, 'time')}: {', '.join(file.clients[:4])})"
+            for file in found.shown
+        )
+        yield Observed(
+            severity="problem",
+            title="Clients write over what others have appended",
+            seen=f"{units.counted(found.writes, 'time')} a client appended to a file from the end "
+            f"from which another client had appended: {files}. What was written first is lost "
+            "there, unless both wrote the same.",
+            why="NFS has no append: a client writes where it believes the end of the file to be "
+            "(open(2), O_APPEND). Two that have been told the same size write to the same place, "
+            "and the later one stays. To open and close the file each time does not help: both may "
+            "be told the size before either writes.",
+            advice=(
+                _APART,
+                Advice(
+                    f"Where it has to be one file: {_LOCK} in each program that writes "
+                    "to it, or have one program write for all (syslog).",
+                    "each lock costs round trips.",
+                ),
+                _NOAC,
+            ),
+            calls=found.writes,
+            confidence="likely",
+            data=f"{units.counted(found.appends, 'WRITE')} that appended",
+            frames=found.frames,
+            about=(found.server,),
+        )
+
+
+def _turns(material: Material, values: Values) -> Iterator[Observed]:
+    """Files that void what others have cached."""
     for shared in material.shared_files:
         if shared.most_turns < values[TURNS.name]:
             continue
@@ -51,19 +113,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "open the file after the writer has closed it. Without locks or opens they see old "
             "data for as long as attributes are cached.",
             advice=(
+                _APART,
                 Advice(
-                    "Give each client a file of its own (log, queue, counter per host), and merge "
-                    "them afterwards."
-                ),
-                Advice(
-                    "Where it has to be one file: lock it (a lock makes the client ask for "
-                    "attributes and write before it unlocks), or open and close it each time.",
+                    f"Where it has to be one file: {_LOCK}. Who only reads it may open it anew "
+                    "each time instead.",
                     "each costs round trips.",
                 ),
-                Advice(
-                    "Do not mount with noac for it: that slows all other files down, and still "
-                    "does not make appends atomic."
-                ),
+                _NOAC,
             ),
             confidence="certain",
             data=f"{units.counted(shared.files, 'file')} used by several clients",
@@ -76,7 +132,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 RULE = Rule(
     id="attribute_ping_pong",
     title="Files that several clients change in turn",
-    origin="RFC 8881 section 10.3.1 (close-to-open); practice",
+    origin="RFC 8881 section 10.3.1 (close-to-open); open(2), O_APPEND; practice",
     judge=judge,
-    thresholds=(TURNS,),
+    thresholds=(TURNS, OVERWRITTEN),
 )

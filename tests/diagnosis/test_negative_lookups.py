@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.namespace.not_found import MissingName, NotFound, SearchOrder
-from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.finding import Claim, Observed
 from pcapnfs.diagnosis.rules.negative_lookups import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.mounts import mounted, verdict
 
 MANY = NotFound(
     client="10.0.0.2",
@@ -141,3 +142,42 @@ def test_the_names_tell_the_program(name: str, told: str, others: str) -> None:
     (seen,) = seen_by(RULE, nothing(not_found=(unknown,)))
     assert told in seen.advice[0].action
     assert others in seen.advice[0].action
+
+
+FORGETFUL = replace(MANY, lookups=600, missing=480, again=320, time_s=2.4, pause_s=0.6)
+
+
+def forgetful(pair: NotFound, *options: str) -> list[Observed]:
+    """What is said where the mount's verdict has these options."""
+    return seen_by(RULE, mounted(verdict(*options, confidence="possible"), not_found=(pair,)))
+
+
+def test_where_names_are_not_remembered_the_option_and_the_search_are_told_apart() -> None:
+    again, first = forgetful(FORGETFUL, "lookupcache=positive")
+    assert again.title == (
+        "The client does not remember which names are not there: lookupcache=positive"
+    )
+    assert again.advice[0].action.startswith("Mount without lookupcache=positive.")
+    assert (again.calls, again.confidence, again.frames) == (320, "possible", (1, 2))
+    assert [claim.seconds for claim in again.claims] == pytest.approx([1.6, 0.4])
+    assert (first.calls, first.confidence) == (160, "certain")
+    assert [claim.seconds for claim in first.claims] == pytest.approx([0.8, 0.2])
+    assert "second time or later (whose cost another finding tells)." in first.seen
+    assert not any("lookupcache" in advice.action for advice in first.advice)
+
+
+def test_what_is_left_of_few_searches_is_not_told() -> None:
+    (again,) = forgetful(replace(FORGETFUL, again=451), "lookupcache=positive")
+    assert again.calls == 451
+
+
+def test_by_other_verdicts_nothing_is_told_apart() -> None:
+    """As where a directory that programs change is searched, or nothing is known of the mount."""
+    for options in (("lookupcache=none",), ("actimeo=0",)):
+        (seen,) = forgetful(FORGETFUL, *options)
+        assert seen.calls == 480
+
+
+def test_macos_has_another_option() -> None:
+    (seen,) = forgetful(replace(FORGETFUL, apple_double=240), "lookupcache=positive")
+    assert "nonegnamecache" in seen.advice[1].action

@@ -537,6 +537,9 @@ def _untold(seen: MountEvidence) -> str:
 NO_NAMES = ("lookupcache=none",)
 """The options of a verdict on a client that keeps no names."""
 
+NO_MISSING_NAMES = ("lookupcache=positive",)
+"""The same of one that keeps those alone that it found."""
+
 
 def _names(seen: MountEvidence) -> Iterator[MountVerdict]:
     """`lookupcache=none`: a name is looked up however lately it was found."""
@@ -579,7 +582,7 @@ def _missing_names(seen: MountEvidence) -> Iterator[MountVerdict]:
         else ""
     )
     yield concluded(
-        NO_NAMES if nothing else ("lookupcache=positive",),
+        NO_NAMES if nothing else NO_MISSING_NAMES,
         "likely" if nothing else "possible",
         f"{missing}{also}; a client that has no cache of {'names' if nothing else 'missing names'} "
         "does the same",

@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.spared import Spared
+from pcapnfs.analyses.mounts.mount_options import NO_MISSING_NAMES
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.mounted import CHANGE
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.record import replace
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.mounts.mount_verdict import MountVerdict
     from pcapnfs.analyses.namespace.not_found import NotFound
     from pcapnfs.diagnosis.material import Material
 
@@ -71,6 +77,8 @@ _WHY_MAC = (
     "nothing, where there are none."
 )
 
+_TOLD_APART = " (whose cost another finding tells)"
+
 _FOR_MAC = (
     Advice(
         "If the server has named attributes, mount with NFSv4 and namedattr.",
@@ -89,32 +97,109 @@ _FOR_MAC = (
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for each client and server with many of them."""
+    """One for each client and server with many of them; two where names are not remembered."""
     for pair in material.not_found:
         if not many(pair, values):
             continue
-        claims = (Claim("unstable", pair.time_s), Claim("client", pair.pause_s))
-        mac = pair.apple_double >= MOSTLY * pair.missing
-        searches = pair.searched >= MOSTLY * pair.missing
-        yield Observed(
-            severity=by_cost(material, claims),
-            at_most="problem",
-            title="macOS looks for files of extended attributes that do not exist"
-            if mac
-            else "Programs look for names that do not exist",
-            seen=f"{units.count(pair.missing)} of {_looked_up(pair)} found "
-            f"nothing, {units.count(pair.again)} of them for the second time or later. "
-            f"{_mac_names(pair) if mac else ''}"
-            f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
-            why=_WHY_MAC if mac else _WHY if searches else _WHY_TRIED,
-            advice=_FOR_MAC if mac else _advice(pair, searches=searches),
-            calls=pair.missing,
-            confidence="certain",
-            data=_looked_up(pair),
-            frames=pair.frames,
-            claims=claims,
-            about=(pair.client, pair.server),
-        )
+        verdict = _unremembered(material, pair)
+        if verdict is None:
+            yield _looked_for(material, pair, spared(pair, pair.missing))
+            continue
+        yield _again(material, pair, verdict)
+        first = replace(pair, missing=pair.missing - pair.again, lookups=pair.lookups - pair.again)
+        if many(first, values):
+            yield _looked_for(material, pair, spared(pair, first.missing), told_apart=True)
+
+
+def spared(pair: NotFound, calls: int) -> Spared:
+    """So many of the LOOKUPs that found nothing, with their part of the time."""
+    part = calls / pair.missing if pair.missing else 0.0
+    return Spared(calls, pair.time_s * part, pair.pause_s * part, pair.frames)
+
+
+def _unremembered(material: Material, pair: NotFound) -> MountVerdict | None:
+    """The verdict that the client remembers no name that is not there.
+
+    None where it is that of one of several mounts, of which it is not known what they look for in
+    vain; and of a client that looks for macOS's files, which has no such option.
+    """
+    for mount in material.cache.mounts:
+        if (mount.client, mount.server, mount.part) != (pair.client, pair.server, None):
+            continue
+        for verdict in mount.verdicts:
+            if verdict.options == NO_MISSING_NAMES and not _is_mac(pair):
+                return verdict
+    return None
+
+
+def _is_mac(pair: NotFound) -> bool:
+    return pair.apple_double >= MOSTLY * pair.missing
+
+
+def _again(material: Material, pair: NotFound, verdict: MountVerdict) -> Observed:
+    """What it would not have looked for, had it remembered that it is not there."""
+    again = spared(pair, pair.again)
+    claims = left_out(again)
+    return Observed(
+        severity=by_cost(material, claims),
+        at_most="problem",
+        title=f"The client does not remember which names are not there: {verdict.title}",
+        seen=f"The client {verdict.evidence}. {units.count(pair.again)} of {_looked_up(pair)} are "
+        f"of names that it had looked for in vain before in the same directory; "
+        f"{units.count(pair.missing)} found nothing.",
+        why="A client that remembers which names are not there asks for each once, as long as the "
+        "directory is unchanged: a search path then costs its round trips only the first time.",
+        advice=(
+            Advice(
+                f"Mount without {NO_MISSING_NAMES[0]}. {CHANGE}",
+                "another client's new file may be seen up to acdirmax (60 s) later.",
+            ),
+        ),
+        calls=again.calls,
+        confidence="likely" if verdict.confidence == "likely" else "possible",
+        data=_looked_up(pair),
+        frames=verdict.frames or again.frames,
+        claims=claims,
+        about=(pair.client, pair.server),
+    )
+
+
+def _looked_for(
+    material: Material, pair: NotFound, vain: Spared, *, told_apart: bool = False
+) -> Observed:
+    """What programs look for.
+
+    Args:
+        material: What the rules judge by.
+        pair: What a client looked for in vain.
+        vain: The LOOKUPs that this costs.
+        told_apart: The others are those that it would not have sent, had it remembered names.
+    """
+    claims = left_out(vain)
+    mac = _is_mac(pair)
+    searches = pair.searched >= MOSTLY * pair.missing
+    return Observed(
+        severity=by_cost(material, claims),
+        at_most="problem",
+        title="macOS looks for files of extended attributes that do not exist"
+        if mac
+        else "Programs look for names that do not exist",
+        seen=f"{units.count(pair.missing)} of {_looked_up(pair)} found "
+        f"nothing, {units.count(pair.again)} of them for the second time or later"
+        f"{_TOLD_APART if told_apart else ''}. "
+        f"{_mac_names(pair) if mac else ''}"
+        f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
+        why=_WHY_MAC if mac else _WHY if searches else _WHY_TRIED,
+        advice=_FOR_MAC
+        if mac
+        else _advice(pair, searches=searches, remembered=told_apart or not pair.again),
+        calls=vain.calls,
+        confidence="certain",
+        data=_looked_up(pair),
+        frames=pair.frames,
+        claims=claims,
+        about=(pair.client, pair.server),
+    )
 
 
 def many(pair: NotFound, values: Values) -> bool:
@@ -148,10 +233,13 @@ def _names(pair: NotFound) -> str:
     )
 
 
-def _advice(pair: NotFound, *, searches: bool) -> tuple[Advice, ...]:
-    """Who never asks for a name again in a directory has it remembered."""
+def _advice(pair: NotFound, *, searches: bool, remembered: bool) -> tuple[Advice, ...]:
+    """What to do; `remembered`: names are, or another finding says that they are not.
+
+    Who never asks for a name again in a directory has it remembered.
+    """
     first = _PATHS if searches else _tried(pair)
-    return (first, _REMEMBERED) if pair.again else (first,)
+    return (first,) if remembered else (first, _REMEMBERED)
 
 
 def _tried(pair: NotFound) -> Advice:

@@ -76,8 +76,7 @@ def _missing(material: Material, looked_up: NamesAgain, values: Values) -> Spare
         if (pair.client, pair.server) == (looked_up.client, looked_up.server):
             if looked_up.part is not None or negative_lookups.many(pair, values):
                 return NONE
-            part = pair.again / pair.missing if pair.missing else 0.0
-            return Spared(pair.again, pair.time_s * part, pair.pause_s * part, ())
+            return negative_lookups.spared(pair, pair.again)
     return NONE
 
 

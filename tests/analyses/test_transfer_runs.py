@@ -222,6 +222,7 @@ def test_a_write_that_is_refused_waits_for_no_storage(status: int | None, sync: 
         ("OPEN_DOWNGRADE", 4, 2),
         ("LOCKU", 4, 2),
         ("UNLOCK", 4, 2),
+        ("OPEN", 4, 2),
         ("GETATTR", 3, 2),
         ("GETATTR", 4, 0),
         ("ACCESS", 3, 0),
@@ -235,6 +236,21 @@ def test_what_a_client_sends_before_it_closes_or_unlocks(op: str, version: int, 
     ]
     writes = [move(number, number // 2, level="FILE_SYNC") for number in (1, 3)]
     assert found(*writes, *between).sync_ends == ends
+
+
+def test_what_several_have_open_at_once_is_closed_as_often_as_it_was_opened() -> None:
+    """NFSv4 has one CLOSE behind the last of them, NFSv3 none; and some files have more CLOSEs."""
+    calls = [(2, "OPEN", 1), (3, "OPEN", 1), (4, "OPEN", 1), (6, "CLOSE", 1)]
+    calls += [(8, "OPEN", 2), (9, "OPEN_DOWNGRADE", 2), (10, "CLOSE", 2)]
+    between = [
+        [call(number, op, 1, file=about), operation(number, op, file=about)]
+        for number, op, about in calls
+    ]
+    writes = [
+        move(number, place, level="FILE_SYNC", about=about)
+        for number, place, about in ((1, 0, 1), (5, 1, 1), (7, 0, 2), (11, 1, 2))
+    ]
+    assert found(*writes, *between).sync_ends == 3 + 2
 
 
 def test_a_file_of_one_write_is_not_written_through() -> None:

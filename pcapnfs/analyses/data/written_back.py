@@ -16,8 +16,12 @@ READS = columns.of(calls="mount op version file")
 WRITTEN_BACK = ("CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "UNLOCK")
 """Before these a client sends what it has of a file: NFSv4's ways to give up an open, or a part of
 it where another one is left (RFC 8881 section 18.18), a delegation (section 10.4.4) and a lock
-(section 10.3.2); and NLM's UNLOCK. NFSv3 has no opens, but its clients ask for a file's attributes
-when they open it."""
+(section 10.3.2); and NLM's UNLOCK."""
+
+OPENED = "(op = 'OPEN' or op = 'GETATTR' and version < 4)"
+"""SQL: a file is opened. Each program that opened it has what it wrote sent as it closes it, but
+NFSv4 says so only of the last of those that had it open at once; and NFSv3 has no opens, but its
+clients ask for a file's attributes then."""
 
 
 def ends(table: str, by: str = "mount") -> str:
@@ -27,9 +31,15 @@ def ends(table: str, by: str = "mount") -> str:
         table: A table with the columns `mount` and `file`.
         by: `mount, file` for how often each file was.
     """
+    back = among("op", WRITTEN_BACK)
     return f"""
-        select {by}, count(*) as ends
-        from calls semi join {table} using (mount, file)
-        where {among("op", WRITTEN_BACK)} or (op = 'GETATTR' and version < 4)
+        select {by}, sum(greatest(back, opened))::bigint as ends
+        from (
+            select mount, file, count(*) filter ({back}) as back,
+                   count(*) filter ({OPENED}) as opened
+            from calls semi join {table} using (mount, file)
+            where {back} or {OPENED}
+            group by mount, file
+        )
         group by {by}
     """

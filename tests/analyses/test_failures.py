@@ -42,6 +42,28 @@ def test_calls_are_counted_by_kind_with_users_and_files() -> None:
     assert (other.client, other.kind, other.calls) == ("10.0.0.3", "space", 1)
 
 
+@pytest.mark.parametrize(
+    ("op", "name", "attributes", "owning"),
+    [
+        ("SETATTR", "NFS3ERR_PERM", "00000000:00000010", 1),
+        ("SETATTR", "NFS4ERR_ACCESS", "00000000:00000020", 1),
+        ("SETATTR", "NFS3ERR_PERM", "00000010:00400002", 0),  # size, times and mode
+        ("SETATTR", "NFS3ERR_PERM", None, 0),
+        ("CREATE", "NFS3ERR_PERM", "00000000:00000010", 1),
+        ("CREATE", "NFS3ERR_ACCES", "00000000:00000010", 0),
+        ("OPEN", "NFS4ERR_PERM", "00000000:00000002", 0),
+    ],
+)
+def test_owners_are_those_that_are_set(
+    op: str, name: str, attributes: str | None, owning: int
+) -> None:
+    """A chmod, or a file that nobody may make, gives no owner."""
+    asked = operation(1, op, attributes=attributes, file=2)
+    with trace_of(calls=[refused(1, op, name, file=2)], operations=[asked], files=FILES) as trace:
+        (pair,) = failures(trace)
+    assert pair.owning == owning
+
+
 def test_data_of_a_directory_cannot_be_read() -> None:
     calls = [
         refused(1, "READ", "NFS3ERR_IO", file=1),

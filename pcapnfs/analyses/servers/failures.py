@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
+from pcapnfs.analyses.asking.bitmaps import holds
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among, kind
@@ -30,7 +31,7 @@ READS = columns.together(
     columns.of(
         calls="call client server callback op status_name rpc_status call_frame call_time uid file "
         "directory undecoded",
-        operations="call op text",
+        operations="call op text attributes",
         files="file path role",
     ),
 )
@@ -85,6 +86,13 @@ SESSIONS = (
 """Operations that store nothing in a file system: NFS4ERR_NOSPC says of them that the server has no
 room for a client or its session (RFC 8881 section 18.36)."""
 
+GIVING = ("CREATE", "MKDIR", "MKNOD", "SYMLINK", "OPEN")
+"""Operations that may give a file its owner as they make it: then PERM is the answer, and ACCES
+where nothing may be made in the directory."""
+
+OWNERS = (36, 37)
+"""The attributes owner and owner_group (RFC 8881 section 5.8.2)."""
+
 NEEDS = population.Calls(names=STATUSES)
 """Without a call that was answered so there is none."""
 
@@ -127,6 +135,9 @@ class Failures(Record):
     """When the first of them was sent, nanoseconds since 1970; None where that is not known."""
     until_ns: int | None = None
     """When the last of them was sent, likewise; None like `from_ns`."""
+    owning: int = 0
+    """Those of them that were to give a file an owner or a group: SETATTRs, and PERM of what makes
+    a file with one."""
 
 
 def failures(trace: Trace) -> tuple[Failures, ...]:
@@ -158,6 +169,7 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
             frames=tuple(frames),
             from_ns=whole(times[0]),
             until_ns=whole(times[1]),
+            owning=integer(times[2]),
         )
         for client, server, kind, calls, statuses, operations, users, places, frames, *times in rows
     )
@@ -205,7 +217,9 @@ _FAILURES = f"""
                          and undecoded is not null
                     then op || '{OF_UNKNOWN}' else op end as op,
                text, case when text is null then named.file end as file,
-               case when text is null then place else hash(text) end as place
+               case when text is null then place else hash(text) end as place,
+               coalesce(refused.op = 'SETATTR' or ends_with(status_name, '_PERM'), false)
+                   and owners.call is not null as owning
         from (
                  select * replace (coalesce(status_name, rpc_status) as status_name) from calls
                  where {among("coalesce(status_name, rpc_status)", STATUSES)}
@@ -220,16 +234,21 @@ _FAILURES = f"""
                  select operations.call, text from operations
                  where operations.op = 'MNT' and text is not null
              ) as mounted using (call)
+             left join (
+                 select distinct call from operations
+                 where {among("op", ("SETATTR", *GIVING))} and {holds(*OWNERS)}
+             ) as owners using (call)
     ),
     told as (
         select client, server, kind, count(*) as calls,
                list_sort(list_distinct(
                    list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
-               min(call_time) as from_time, max(call_time) as until_time
+               min(call_time) as from_time, max(call_time) as until_time,
+               count(*) filter (owning) as owning
         from failed group by client, server, kind
     )
     select client, server, kind, calls, {_most("status_name", "10")}, {_most("op", "10")},
            coalesce({_most("uid", "$users")}, []), coalesce({_PLACES}, []), frames,
-           from_time, until_time
+           from_time, until_time, owning
     from told order by calls desc, client, server, kind
 """

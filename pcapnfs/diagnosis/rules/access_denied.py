@@ -21,10 +21,6 @@ LEAST = Threshold(
 ROOT = 0
 """The user whom servers map to nobody unless told otherwise."""
 
-OWNED = frozenset({"CREATE", "MKDIR", "MKNOD", "SYMLINK"})
-"""Operations that may give a file its owner as they make it: then PERM is the answer, and ACCES
-where nothing may be made in the directory."""
-
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and reason."""
@@ -58,10 +54,6 @@ def _permission(pair: Failures) -> Observed:
 
 
 def _root(pair: Failures) -> Observed:
-    owned = "SETATTR" in pair.operations or (
-        not OWNED.isdisjoint(pair.operations)
-        and any(status.endswith("_PERM") for status in pair.statuses)
-    )
     owners = Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner.")
     return refused.observed(
         pair,
@@ -71,12 +63,12 @@ def _root(pair: Failures) -> Observed:
         + (
             "chown fails, and files of others cannot be read or written. tar and rsync run by root "
             "give each file its owner."
-            if owned
-            else "files and directories of others cannot be read, listed or written, and nothing "
-            "can be made in them."
+            if pair.owning
+            else "files and directories of others cannot be read, listed, written or changed "
+            "(chmod), and nothing can be made in them."
         ),
         (
-            *((owners,) if owned else ()),
+            *((owners,) if pair.owning else ()),
             Advice("Do it as a user who may, or on the server."),
             Advice(
                 "Export with no_root_squash to this client alone, for as long as it takes.",

@@ -68,6 +68,7 @@ from pcapnfs.analyses.servers import server_times as _server_times
 from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers import unanswered as _unanswered
 from pcapnfs.analyses.servers import warm_calls as _warm_calls
+from pcapnfs.analyses.servers import withheld_rights as _withheld_rights
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times import time_budget as _time_budget
 from pcapnfs.analyses.times.budget import Booked, book
@@ -260,6 +261,9 @@ class Material(Record):
     )
     vain_connections: tuple[_vain_connections.VainConnections, ...] = _asked(
         _vain_connections.vain_connections, _vain_connections.READS
+    )
+    withheld_rights: tuple[_withheld_rights.WithheldRights, ...] = _asked(
+        _withheld_rights.withheld_rights, _withheld_rights.READS
     )
     write_shapes: tuple[_write_shapes.WriteShapes, ...] = _asked(
         _write_shapes.write_shapes, _write_shapes.READS

@@ -39,7 +39,13 @@ from pcapnfs.analyses.namespace import (
     small_pages,
     voided_names,
 )
-from pcapnfs.analyses.servers import failures, refusals, rejections, restarts
+from pcapnfs.analyses.servers import (
+    failures,
+    refusals,
+    rejections,
+    restarts,
+    withheld_rights,
+)
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -132,6 +138,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     software.software: software.NEEDS,
     transfer_runs.transfer_runs: transfer_runs.NEEDS,
     voided_names.voided_names: voided_names.NEEDS,
+    withheld_rights.withheld_rights: withheld_rights.NEEDS,
     write_shapes.write_shapes: write_shapes.NEEDS,
 }
 """What is spared, and what must be there at least."""

@@ -87,6 +87,7 @@ from pcapnfs.analyses.servers import (
     stalled_calls,
     unanswered,
     warm_calls,
+    withheld_rights,
     write_verifiers,
 )
 from pcapnfs.analyses.times import (
@@ -214,6 +215,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "clocks_apart": (clocks_apart.READS, clocks_apart.clocks_apart),
     "dot_locks": (dot_locks.READS, dot_locks.dot_locks),
     "failures": (failures.READS, failures.failures),
+    "withheld_rights": (withheld_rights.READS, withheld_rights.withheld_rights),
     "files": (files.READS, files.files),
     "cut_off": (cut_off.READS, cut_off.cut_off),
     "late_connections": (late_connections.READS, late_connections.late_connections),
@@ -617,6 +619,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (slow_storage, "any_slow"),
     (stalled_calls, "any_long"),
     (uneven_connections, "any_found"),
+    (withheld_rights, "any_withheld"),
     (write_verifiers, "any_change"),
     (voided_lookups, "any_changed"),
     (voided_names, "any_changed"),

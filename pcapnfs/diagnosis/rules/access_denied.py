@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis import refused
+from pcapnfs import units
+from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.diagnosis import refused, wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.failures import Failures
+    from pcapnfs.analyses.servers.withheld_rights import WithheldRights
+    from pcapnfs.confidence import Confidence
+    from pcapnfs.diagnosis.finding import Severity
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
@@ -27,15 +32,76 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.failures:
         # Other kinds are for other rules.
         tell = _TOLD.get(pair.kind)
-        if tell is not None and (pair.kind != "permission" or pair.calls >= values[LEAST.name]):
+        if tell is not None:
             yield tell(pair)
+    denied = {
+        (pair.client, pair.server): pair for pair in material.failures if pair.kind == "permission"
+    }
+    withheld = {(pair.client, pair.server): pair for pair in material.withheld_rights}
+    for about in dict.fromkeys((*denied, *withheld)):
+        both = Denied(denied.get(about), withheld.get(about))
+        if both.calls >= values[LEAST.name]:
+            yield _root(both) if both.of_root else _permission(both)
 
 
-def _permission(pair: Failures) -> Observed:
-    if ROOT in pair.users[:1]:
-        return _root(pair)
-    return refused.observed(
-        pair,
+class Denied:
+    """What one client was refused for lack of permission: calls, and what it may ask no more."""
+
+    def __init__(self, pair: Failures | None, withheld: WithheldRights | None) -> None:
+        """Either may be missing."""
+        self.pair = pair
+        self.withheld = withheld
+        parts = [part for part in (pair, withheld) if part is not None]
+        self.calls = sum(part.calls for part in parts)
+        most = max(parts, key=lambda part: part.calls)
+        self.of_root = ROOT in most.users[:1]
+        self.about = (most.client, most.server)
+        self.frames = tuple(sorted(frame for part in parts for frame in part.frames))[:EXAMPLES]
+
+    def seen(self) -> str:
+        """What was refused, how, for whom and on what; not escaped."""
+        told = [] if self.pair is None else [wording.refused(self.pair)]
+        if self.withheld is not None:
+            told.append(_withheld(self.withheld))
+        return " ".join(told)
+
+    def observed(
+        self,
+        title: str,
+        why: str,
+        advice: tuple[Advice, ...],
+        *,
+        severity: Severity,
+        confidence: Confidence = "certain",
+    ) -> Observed:
+        """A finding on it."""
+        return Observed(
+            severity=severity,
+            title=title,
+            seen=self.seen(),
+            why=why,
+            advice=advice,
+            calls=self.calls,
+            confidence="likely" if self.pair is None else confidence,
+            data=units.counted(self.calls, "refusal"),
+            frames=self.frames,
+            about=self.about,
+        )
+
+
+def _withheld(pair: WithheldRights) -> str:
+    """What was asked for in vain, before anything could be refused."""
+    users = ", ".join(str(user) for user in pair.users)
+    return (
+        f"{units.counted(pair.calls, 'ACCESS', 'ACCESSes')}, asked by "
+        f"{'user' if len(pair.users) == 1 else 'users'} {users}, granted nothing of what is needed "
+        f"to open {units.counted(pair.files, 'object')}, which the same user did not read or "
+        f"write then: {wording.places(pair.paths)}."
+    )
+
+
+def _permission(denied: Denied) -> Observed:
+    return denied.observed(
         "The server refuses calls for lack of permission",
         "The mode, ACL or export does not allow it to the user, as the server sees the user: "
         "with sec=sys by the numbers of the call, of at most 16 groups; with Kerberos by its name.",
@@ -53,22 +119,22 @@ def _permission(pair: Failures) -> Observed:
     )
 
 
-def _root(pair: Failures) -> Observed:
+def _root(denied: Denied) -> Observed:
+    owned = denied.pair is not None and denied.pair.owning
     owners = Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner.")
-    return refused.observed(
-        pair,
+    return denied.observed(
         "Root is refused: the server does not take it for root",
         "The server maps root to nobody (Linux: root_squash, the default of exports(5); NetApp: "
         "superuser in the export policy), so that "
         + (
             "chown fails, and files of others cannot be read or written. tar and rsync run by root "
             "give each file its owner."
-            if pair.owning
+            if owned
             else "files and directories of others cannot be read, listed, written or changed "
             "(chmod), and nothing can be made in them."
         ),
         (
-            *((owners,) if pair.owning else ()),
+            *((owners,) if owned else ()),
             Advice("Do it as a user who may, or on the server."),
             Advice(
                 "Export with no_root_squash to this client alone, for as long as it takes.",
@@ -182,14 +248,13 @@ def _credential(pair: Failures) -> Observed:
 
 
 _TOLD = {
-    "permission": _permission,
     "owner": _owner,
     "read_only": _read_only,
     "mount": _mount,
     "export": _export,
     "credential": _credential,
 }
-"""What is told of each kind of refusal (`failures.KINDS`)."""
+"""What is told of each kind of refusal (`failures.KINDS`) but `permission`."""
 
 RULE = Rule(
     id="access_denied",

@@ -580,6 +580,7 @@ def test_an_answer_in_parts_needs_no_other_columns(
 
 GATES: tuple[tuple[ModuleType, str], ...] = (
     (access_times, "any_asked"),
+    (access_times, "any_many"),
     (clocks_apart, "any_below"),
     (clocks_apart, "any_early"),
     (cut_off, "any_second"),

@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.severity import by_cost, takes_much
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.caching.access_times import AccessTimes
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -43,13 +44,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="Files just read are asked about again, for their access times alone",
-            seen=f"{units.count(asked.calls)} of {units.counted(pair.calls, 'call')} are GETATTRs "
-            f"for the times of {units.counted(pair.files, 'file')} that the client had just read, "
-            "and neither for change, size, mode nor owner.",
+            seen=_seen(pair),
             why=_WHY,
             advice=_ADVICE,
             calls=asked.calls,
-            confidence="likely",
+            confidence="possible" if pair.whole > asked.calls / 2 else "likely",
             data=units.counted(pair.calls, "call"),
             frames=asked.frames,
             claims=claims,
@@ -57,11 +56,32 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _seen(pair: AccessTimes) -> str:
+    """Of the two kinds those that there are."""
+    alone = pair.asked.calls - pair.whole
+    kinds = [
+        f"{units.count(number)} {text}"
+        for number, text in (
+            (alone, "ask for times, and neither for change, size, mode nor owner"),
+            (
+                pair.whole,
+                "for what had come less than three seconds before, and had not changed",
+            ),
+        )
+        if number
+    ]
+    return (
+        f"{units.count(pair.asked.calls)} of {units.counted(pair.calls, 'call')} are GETATTRs "
+        f"about {units.counted(pair.files, 'file')} that the client had just read: "
+        f"{'; '.join(kinds)}."
+    )
+
+
 _WHY = (
-    "Under a delegation nobody else can change a file, so that the client need not ask for "
-    "its attributes; but each READ gives it a new access time at the server. A program that calls "
-    "stat() or fstat() after it has read (git, Python's and Perl's modules, tar, rsync) then waits "
-    "for a round trip, though hardly any looks at that time."
+    "A client that has a file's attributes need not ask for them again, for some seconds or under "
+    "a delegation; but each READ gives the file a new access time at the server. A program that "
+    "calls stat() or fstat() after it has read (git, Python's and Perl's modules, tar, rsync) then "
+    "waits for a round trip, though hardly any looks at that time."
 )
 
 _ADVICE = (
@@ -75,7 +95,7 @@ _ADVICE = (
 RULE = Rule(
     id="access_times",
     title="GETATTRs for the access times of files just read",
-    origin="practice: git and Python on NFSv4 with read delegations; Linux fs/nfs/inode.c, "
+    origin="practice: git, Python and tar on NFSv4; Linux fs/nfs/inode.c, "
     "nfs_getattr, which leaves access times out with noatime",
     judge=judge,
     thresholds=(SHARE, LEAST),

@@ -24,7 +24,7 @@ DISK, NETWORK, IDLE = "10.0.0.3", "10.0.0.4", "10.0.0.5"
 TWO_SECONDS = meta(end_ns=START_NS + 2000 * MILLISECOND)
 """A capture of that length."""
 
-SAME = ("transfer", "waiting", "client")
+SAME = ("transfer", "client")
 """Causes that are rows of the budget."""
 
 DIVIDED = ("stable", "unstable", "unstable_write", "read", "state", "unknown")
@@ -69,18 +69,19 @@ def judged(rows: Sequence[Row]) -> tuple[Verdict, dict[str, Budget]]:
     return verdict, budgets
 
 
-def agrees(told: ClientVerdict, budget: Budget) -> None:
-    """No cause says of the clock what its rows do not."""
+def agrees(told: ClientVerdict, budget: Budget, again_s: float = 0.0) -> None:
+    """No cause says of the clock what its rows do not, nor waiting but what was sent again."""
     times = {cause.cause: cause.time_s for cause in told.causes}
     rows = {row: time_s for row, time_s, _ in budget.shares()}
     assert set(times) in (TITLES.keys() - {code} for code in ("round_trips", NETWORK_OR_SERVER))
     assert all(time_s >= 0 for time_s in times.values())
     for name in SAME:
         assert times[name] == rows[name]
+    assert times["waiting"] == pytest.approx(rows["waiting"] + again_s, abs=1e-8)
     assert times["persistence"] <= rows["stable"] + 1e-9
     assert times["unknown"] <= rows["unknown"]
-    divided = sum(time_s for name, time_s in times.items() if name not in SAME)
-    assert divided == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
+    divided = sum(time_s for name, time_s in times.items() if name not in (*SAME, "waiting"))
+    assert divided + again_s == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
     assert told.clock_s == budget.wall_s
     assert sum(times.values()) == pytest.approx(budget.wall_s)
     assert told.waited_s == pytest.approx(budget.wall_s - budget.client_s)
@@ -149,7 +150,9 @@ def one_after_another(lasts_ms: Callable[[int], int]) -> list[Row]:
     return rows
 
 
-def beside_a_disk(rows: list[Row], connection: Row) -> dict[str | None, ClientVerdict]:
+def beside_a_disk(
+    rows: list[Row], connection: Row, again_s: float = 0.0
+) -> dict[str | None, ClientVerdict]:
     """The verdicts on this client and one that waits for its disk; each agrees with its budget."""
     rows = [*rows, *waits_for_disk()]
     connections = [{"connection": 7, "transport": "TCP", "client": NETWORK, **connection}]
@@ -159,7 +162,7 @@ def beside_a_disk(rows: list[Row], connection: Row) -> dict[str | None, ClientVe
     assert verdict is not None
     budgets = {str(clock.client): clock for clock in each}
     for told in verdict.clients:
-        agrees(told, budgets[str(told.client)])
+        agrees(told, budgets[str(told.client)], again_s if told.client == NETWORK else 0.0)
     return {told.client: told for told in verdict.clients}
 
 
@@ -172,6 +175,28 @@ def test_what_one_client_stood_still_for_lost_segments_is_its_own() -> None:
     assert shares(by_client[NETWORK])["round_trips"] == pytest.approx(0.02)
     assert by_client[NETWORK].named[0] == "loss"
     assert shares(by_client[DISK])["loss"] == 0
+
+
+@pytest.mark.parametrize(("arrived", "again_s"), [(False, 0.8), (True, 0.0)])
+def test_what_one_clients_calls_took_longer_since_they_were_sent_again_is_its_own(
+    arrived: bool, again_s: float
+) -> None:
+    """Every tenth call takes 200 ms longer: its timer's, unless the server was that slow."""
+    again = [
+        {**row, "transmissions": 2, "first_arrived": arrived} if number % 10 == 9 else row
+        for number, row in enumerate(
+            one_after_another(lambda number: 201 if number % 10 == 9 else 1)
+        )
+    ]
+    by_client = beside_a_disk(again, {"transport": "UDP"}, again_s)
+    told = shares(by_client[NETWORK])
+    # 4 × 200 ms of 2 s; the round trip is that of the others, 40 × 1 ms.
+    assert told["waiting"] == pytest.approx(again_s / 2)
+    assert sum(told[cause] for cause in ("waiting", "server", "round_trips")) == pytest.approx(0.42)
+    assert (by_client[NETWORK].named[0] == "waiting") is not arrived
+    said = "(calls were sent again before they were answered)" in by_client[NETWORK].sentence
+    assert said is not arrived
+    assert shares(by_client[DISK])["waiting"] == 0
 
 
 def test_what_one_clients_path_took_longer_is_its_own() -> None:

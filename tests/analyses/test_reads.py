@@ -378,6 +378,8 @@ ASKED_ELSEWHERE = {
         for question in ("round_trip", "cut_off")
         for column in ("op", "first_arrived")
     ),
+    # Whether it was a restart that had calls sent again: where any was.
+    *((question, "operations", "verifier") for question in ("bottleneck", "model")),
     ("own_ways", "calls", "call"),
     # Who goes on first: where calls at once stay at a number.
     ("caps", "calls", "op"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.wire.resent_calls import resent_calls
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
@@ -148,6 +149,39 @@ def test_what_never_went_once_has_no_usual_time() -> None:
     with trace_of(calls=calls, connections=[tcp(0)]) as trace:
         (pair,) = resent_calls(trace)
     assert (pair.usual_s, pair.time_s) == (None, {})
+
+
+@pytest.mark.parametrize(("arrived", "named"), [(False, "waiting"), (True, "server")])
+def test_the_verdict_has_it_as_waiting(arrived: bool, named: str) -> None:
+    """A READ of 900 ms: unless nothing was lost, and the server was that slow."""
+    again = [call(90, "READ", 900, transmissions=2, first_arrived=arrived, stability="read")]
+    calls = [call(number, "READ", 2, stability="read") for number in range(40, 45)] + again
+    calls += [call(number, "GETATTR", 2) for number in range(1, 40)]
+    with trace_of(meta(), calls=calls, connections=[{**tcp(0), "transport": "UDP"}]) as trace:
+        found = model(trace).verdict
+    assert found is not None
+    assert found.named[0] == named
+    times = {cause.cause: cause.time_s for cause in found.causes}
+    assert times[named] == pytest.approx(0.898)
+
+
+@pytest.mark.parametrize(
+    ("stability", "transport", "claimed"),
+    [("unstable", "UDP", {"unstable": 1.1}), ("stable", "UDP", {}), ("unstable", "TCP", {})],
+)
+def test_over_udp_one_answer_to_a_call_that_changes_nothing_means_that_a_message_was_lost(
+    stability: str, transport: str, claimed: dict[str, float]
+) -> None:
+    """Of what changes something, a server drops what comes again while it is at it."""
+    calls = [call(1, "GETATTR", 1100, transmissions=2, stability=stability)]
+    connections = [{**tcp(0), "transport": transport}]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (pair,) = resent_calls(trace)
+    assert pair.time_s == pytest.approx(claimed)
+    twice = [note("duplicate_reply", 1, 9)]
+    with trace_of(calls=calls, connections=connections, notes=twice) as trace:
+        (pair,) = resent_calls(trace)
+    assert pair.time_s == {}
 
 
 def test_what_came_twice_is_not_usual_though_one_transmission_is_missing() -> None:

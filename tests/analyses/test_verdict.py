@@ -449,6 +449,33 @@ def test_stable_calls_that_were_sent_again_waited_for_the_server() -> None:
     assert "storage" not in told.sentence
 
 
+def test_what_calls_took_longer_since_they_were_sent_again_is_not_the_servers() -> None:
+    costs = replace(DISK.costs, persist_s=0.0, other_s=0.02, concurrency=2.0)
+    served_s = {"unstable": 12.0, "read": 10.0}
+    lost = replace(DISK, costs=costs, served_s=served_s, again_s={"unstable": 11.0})
+    told = verdict(lost)
+    parts = {cause.cause: cause.time_s for cause in told.causes}
+    assert parts["waiting"] == pytest.approx(5.5)
+    assert parts["server"] == pytest.approx(4.5)
+    assert "waiting for the server 47.8 % (calls were sent again before they" in told.sentence
+    assert "the server 39.1 % (reads took longer than a round trip)" in told.sentence
+    # No more than there is, and nothing of what nobody knows.
+    parts = {
+        cause.cause: cause.time_s
+        for cause in verdict(replace(lost, again_s={"read": 50.0}, unknown_s=8.0)).causes
+    }
+    assert (parts["waiting"], parts["unknown"]) == pytest.approx((6.0, 4.0))
+    assert parts["server"] == pytest.approx(0.0)
+
+
+def test_calls_that_were_all_sent_again_show_no_round_trip() -> None:
+    slow = replace(DISK, costs=replace(DISK.costs, rtt_s=1.1, syncops_per_file=0.0))
+    assert verdict(slow).named == ("round_trips",)
+    told = verdict(replace(slow, small_resent=True))
+    assert told.named == ("waiting",)
+    assert "(calls were sent again before they were answered)" in told.sentence
+
+
 def test_time_without_a_call_is_nobodys_where_the_capture_lacks_much() -> None:
     idle = replace(DISK, costs=replace(DISK.costs, client_s=1.0))
     assert verdict(idle).named == ("client",)

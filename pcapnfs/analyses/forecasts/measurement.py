@@ -234,6 +234,11 @@ class Measurement(Record):
     """Transfers that lost segments hold down, that with most of the clock first."""
     full_windows: tuple[FullWindow, ...] = ()
     """Transfers that a receiver's window holds down, that with most of the clock first."""
+    small_resent: bool = False
+    """Most of the calls that show the round trip were sent again."""
+    again_s: Mapping[str, float] = {}
+    """By row of the budget, what of the clock calls took longer since they were sent again, where
+    it is in no mean, seconds (`call_times.beyond_usual`)."""
     served: Mapping[str, Served] = {}
     """By row of the budget, the answered calls that wait for no stable storage, and how long the
     server took for them."""
@@ -410,10 +415,10 @@ class Measurement(Record):
         """What of the clock calls took beyond round trips that none of a local disk does, seconds.
 
         That is the transfer of their bytes, what was lost, what a longer path took, and for how
-        long the server was not ready or not reached.
+        long the server was not ready, not reached or did not answer.
         """
-        of = self.clocked
-        return of.moved_s + of.lost_s + of.longer_s + of.waiting_s
+        of, again_s = self.clocked, sum(self.again_s.values())
+        return of.moved_s + of.lost_s + of.longer_s + of.waiting_s + again_s
 
     @property
     def resent(self) -> bool:

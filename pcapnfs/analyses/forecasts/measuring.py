@@ -47,10 +47,9 @@ from pcapnfs.analyses.times import stable_calls as _stable_calls
 from pcapnfs.analyses.times import storage_clock
 from pcapnfs.analyses.times import timeline as _timeline
 from pcapnfs.analyses.times.budget import book
-from pcapnfs.analyses.times.call_times import (
-    MEANS,
-)
+from pcapnfs.analyses.times.call_times import MEANS, beyond_usual
 from pcapnfs.analyses.times.client_clocks import ByClient, ClientClocks, client_clocks
+from pcapnfs.analyses.times.idle_time import added_up
 from pcapnfs.analyses.times.outstanding import TRANSFER
 from pcapnfs.analyses.times.shown import round_trip_of, shown
 from pcapnfs.analyses.times.stable_calls import more_operations, stable_calls
@@ -59,12 +58,14 @@ from pcapnfs.analyses.wire import full_windows as _full_windows
 from pcapnfs.analyses.wire import held_segments as _held_segments
 from pcapnfs.analyses.wire import loss_rate as _loss_rate
 from pcapnfs.analyses.wire import network_path as _network_path
+from pcapnfs.analyses.wire import resent_calls as _resent_calls
 from pcapnfs.analyses.wire import slower_gaps
 from pcapnfs.analyses.wire import unreached as _unreached
 from pcapnfs.analyses.wire.full_windows import full_windows, full_windows_by_client
 from pcapnfs.analyses.wire.held_segments import AckWaits, ack_waits_by_client
 from pcapnfs.analyses.wire.loss_rate import loss_rates, loss_rates_by_client
 from pcapnfs.analyses.wire.network_path import NetworkPath, network_path
+from pcapnfs.analyses.wire.resent_calls import again_by_client
 from pcapnfs.analyses.wire.slower_path import slower_by_client
 from pcapnfs.analyses.wire.tcp_stalls import arrivals, lost_by_client, together
 from pcapnfs.analyses.wire.unreached import in_vain_s, unreached_s
@@ -96,6 +97,7 @@ READS = columns.together(
     _stable_calls.READS,
     _full_windows.READS,
     _loss_rate.READS,
+    _resent_calls.READS,
     _unreached.READS,
     _logins.READS,
     _first_use.READS,
@@ -191,6 +193,10 @@ def measure(
         lost=calls.lost,
         longer=calls.longer,
         stood_still=calls.stood_still,
+        small_resent=told.small_resent,
+        again_s=beyond_usual(
+            added_up(*known.again_s.values()), told.timed_once, int(calls.timed.sum())
+        ),
         served=calls.served,
         spent=calls.spent,
         locked=calls.locked,
@@ -258,6 +264,8 @@ def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: b
         ack_waits=ack_waits_by_client(trace),
         more_operations=more_operations(trace),
         arrivals=arrivals(trace),
+        # Whoever sent nothing again waited for none of that: to ask costs a pass over all calls.
+        again_s={} if calls.once.all() else again_by_client(trace),
         slow_storage=slow_storage(trace),
     )
 

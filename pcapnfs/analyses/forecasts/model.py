@@ -522,6 +522,8 @@ def _evidence(
         longer_idle_s=measured.longer.idle_s * part,
         clients=measured.several,
         resent=mostly_resent(measured, given),
+        small_resent=measured.small_resent and given.rtt_s is None,
+        again_s={row: time_s * by for row, time_s in measured.again_s.items()},
         # A pause is one of the run, whatever the number of files.
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,

@@ -172,15 +172,16 @@ def verdict(evidence: Evidence) -> Verdict:
     round_trips, persistence = round_trips * part, persistence * part
     queue = min(waited, round_trips)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
+    again = min(sum(evidence.again_s.values()) / costs.concurrency, left - unknown)
     parts = {
         "persistence": persistence,
         "round_trips": round_trips - queue,
         "transfer": max(0.0, transfer),
-        "waiting": waiting + idle.unreached_s + evidence.vain_s,
+        "waiting": waiting + again + idle.unreached_s + evidence.vain_s,
         "path": path + idle.path_s,
         "loss": lost + idle.late_s,
         "locks": idle.locks_s,
-        "server": left - unknown + queue,
+        "server": left - unknown - again + queue,
         "unknown": unknown,
         "client": idle.client_s,
     }
@@ -260,6 +261,8 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             forecast=False,
             few=None if told or not measured.stable_calls else measured.stable_calls,
             resent=measured.resent,
+            small_resent=measured.small_resent,
+            again_s={row: time_s * overlap for row, time_s in measured.again_s.items()},
             locked_s=measured.locked.whole_s,
             unreached_s=measured.unreached_s,
             vain_s=measured.vain_s,
@@ -518,6 +521,8 @@ def _evidence(clock: ClientClock) -> Evidence:
         forecast=False,
         few=clock.few,
         resent=clock.resent,
+        small_resent=clock.small_resent,
+        again_s=clock.again_s,
         lacking=clock.lacking,
         login_s=clock.login_s,
         stood_still=clock.stood_still,
@@ -555,15 +560,16 @@ def _with_stable(evidence: Evidence, slower_s: float) -> Evidence:
 
 
 def _owned(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
-    """The parts, with the time of stable calls that were sent again where it belongs.
+    """The parts, with the time of calls that were sent again where it belongs.
 
     What such a call takes is the time until it was sent again, or until a late answer came: the
-    network's, or that of a server that is overloaded. Whether storage was slow cannot be told.
+    network's, or that of a server that is overloaded. Whether storage was slow cannot be told, nor
+    what a round trip takes.
     """
-    if not evidence.resent:
-        return parts
-    waiting = parts["waiting"] + parts["persistence"]
-    return parts | {"persistence": 0.0, "waiting": waiting}
+    moved = ["persistence"] if evidence.resent else []
+    moved += ["round_trips"] if evidence.small_resent else []
+    waiting = parts["waiting"] + sum(parts[cause] for cause in moved)
+    return parts | dict.fromkeys(moved, 0.0) | {"waiting": waiting}
 
 
 def _seen(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:

@@ -129,6 +129,11 @@ class Evidence(Record):
     """Clients whose calls these are."""
     resent: bool = False
     """Most stable calls were sent again before they were answered."""
+    small_resent: bool = False
+    """And so were most of those that show the round trip."""
+    again_s: Mapping[str, float] = {}
+    """By row of the time budget, the part of what calls take beyond round trips and persistence
+    that they did since they were sent again."""
     unused_s: float = 0.0
     """What of the client's own time are gaps of a second or more in which nothing is known to be
     waited for."""

@@ -122,6 +122,7 @@ def reasons(
     """
     details = _details(evidence, storage) | {
         "server": _served(evidence, causes),
+        "waiting": _waited(evidence, causes),
         "client": _idle(evidence, causes),
     }
     titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
@@ -177,11 +178,6 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         "nothing tells which of the two it was",
         "transfer": "data on the wire"
         + (_held_down(evidence.held_down) or _stood(evidence.full_window)),
-        "waiting": f"{units.counted(round(stable), 'stable call')} took "
-        f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
-        "again before they were answered"
-        if evidence.resent and costs.persist_s
-        else "the server was not ready, was not reached, or did not answer",
         "path": f"{units.counted(evidence.longer_calls, 'call')} took "
         f"{units.duration(evidence.longer_each_s)} longer each while it was"
         if evidence.longer_calls
@@ -193,6 +189,22 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         if evidence.lacking
         else "no reply, or one that cannot be read",
     }
+
+
+def _waited(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What calls waited for."""
+    costs = evidence.costs
+    if evidence.resent and costs.persist_s:
+        stable = round(costs.files * costs.syncops_per_file)
+        return (
+            f"{units.counted(stable, 'stable call')} took {units.duration(costs.persist_s)} longer "
+            "than a round trip each, and most were sent again before they were answered"
+        )
+    waiting_s = sum(each.time_s for each in causes if each.cause == "waiting")
+    again_s = sum(evidence.again_s.values()) / costs.concurrency
+    if evidence.small_resent or (again_s and again_s >= waiting_s / 2):
+        return "calls were sent again before they were answered"
+    return "the server was not ready, was not reached, or did not answer"
 
 
 def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
@@ -254,7 +266,10 @@ def _arrival(evidence: Evidence) -> Resent:
 
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the server took longer than a round trip for."""
-    other = f"{_what(evidence.served_s)} took longer than a round trip"
+    served_s = {
+        row: took - evidence.again_s.get(row, 0.0) for row, took in evidence.served_s.items()
+    }
+    other = f"{_what(served_s)} took longer than a round trip"
     server = _server_s(causes)
     still_s, many = evidence.stood_still.calls_s, evidence.stood_still.calls
     if many and still_s / evidence.costs.concurrency >= server / 2:

@@ -7,6 +7,7 @@ means and medians, each with what it rests on.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -241,6 +242,21 @@ def mostly_resent(once: int, calls: int) -> bool:
         calls: All of them.
     """
     return once < SENT_ONCE * calls
+
+
+def beyond_usual(again_s: Mapping[str, float], once: int, calls: int) -> dict[str, float]:
+    """What calls took longer since they were sent again, where it is in no mean, by row, seconds.
+
+    That is what is left of the time beyond round trips and persistence: means rest on calls that
+    were sent once, unless too few were. Of calls of unknown outcome nobody knows more.
+
+    Args:
+        again_s: What they took longer than others of their kind, by row of the time budget.
+        once: How many of the stable calls that show persistence were sent once.
+        calls: All of these.
+    """
+    inside = ("unknown",) if once == calls else ("unknown", "stable")
+    return {row: time_s for row, time_s in again_s.items() if row not in inside}
 
 
 def persistence(mean_s: float | None, calls: int, rtt_s: float | None) -> float | None:

@@ -24,6 +24,7 @@ from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
     KindOfStable,
+    beyond_usual,
     mostly_resent,
     persistence,
 )
@@ -150,6 +151,11 @@ class ClientClock(Record):
     """A call without a reply is the last of its calls that was outstanding."""
     mount_idle: MountIdle = MountIdle()
     """What lies between mount and first use, and last use and unmount: in its clock alone."""
+    small_resent: bool = False
+    """Most of the calls that show the round trip were sent again."""
+    again_s: Mapping[str, float] = {}
+    """By row of the budget, what its calls took longer since they were sent again, where it is in
+    no mean, seconds (`call_times.beyond_usual`)."""
     turns: float = 0.0
     """Its calls, each by its share of the time for which it was outstanding: 1 where it was alone,
     a half beside another."""
@@ -241,8 +247,9 @@ class ClientClock(Record):
         the last it waited for locks stands apart, what it waited for a connection is in waiting.
         The others are divided: a round trip of each call; of stable calls, what they take beyond
         it, is persistence; what calls took longer for a longer path is the path's; what they stood
-        still is loss; of calls without a known outcome, nobody knows; the rest is the server's,
-        with what a round trip waited there.
+        still is loss; what they took longer since they were sent again is waiting; of calls without
+        a known outcome, nobody knows; the rest is the server's, with what a round trip waited
+        there.
         """
         rtt = self.rtt_s or 0.0
         round_trips = sum(self.part(row, rtt - self.queue_s) for row in KINDS)
@@ -257,15 +264,17 @@ class ClientClock(Record):
         known = min(left, sum(self.longer_s.get(row, 0.0) for row in KINDS if row != "unknown"))
         left -= known
         lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
+        left -= lost
+        again = min(left, sum(self.again_s.values()))
         moving, idle = self.lost_of("transfer"), self.idle
         return {
             "persistence": persisted,
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
-            "waiting": self.budget.waiting_s + idle.unreached_s,
+            "waiting": self.budget.waiting_s + again + idle.unreached_s,
             "path": path + known + idle.path_s,
             "loss": lost + unsure + moving + idle.late_s,
-            "server": left - lost,
+            "server": left - again,
             "unknown": unknown,
             "locks": idle.locks_s,
             "client": idle.client_s,
@@ -276,7 +285,7 @@ class ClientClock(Record):
         """What its calls take beyond a round trip each that none of a local disk does, seconds.
 
         That is the transfer of their bytes, what was lost, what a longer path took, and for how
-        long the server was not ready or not reached.
+        long the server was not ready, not reached or did not answer.
         """
         causes = self.causes()
         moving_s = (
@@ -286,7 +295,7 @@ class ClientClock(Record):
             + causes["path"]
             - self.idle.path_s
         )
-        return moving_s + self.budget.waiting_s
+        return moving_s + causes["waiting"] - self.idle.unreached_s
 
     def served_s(self) -> dict[str, float]:
         """What calls that wait for no stable storage took beyond a round trip, by row, seconds."""
@@ -355,6 +364,8 @@ class ByClient(Record):
     """Its transfers that lost segments hold down."""
     full_windows: Mapping[str, tuple[FullWindow, ...]] = {}
     """Its transfers that a receiver's window holds down."""
+    again_s: Mapping[str, Mapping[str, float]] = {}
+    """By row of the budget, what its calls took longer since they were sent again, seconds."""
     slow_storage: Mapping[str, SlowStorage] = {}
     """Its stable calls for which storage was slow."""
 
@@ -447,6 +458,8 @@ def client_clocks(
                 stable_calls=stable,
                 timed_calls=len(timed),
                 timed_once=told.timed_once,
+                small_resent=told.small_resent,
+                again_s=beyond_usual(known.again_s.get(client, {}), told.timed_once, len(timed)),
                 small_calls=len(small),
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,

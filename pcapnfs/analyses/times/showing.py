@@ -32,18 +32,24 @@ each of several clients and servers are as few together: what made one of the fi
 mounting does, makes one of each."""
 
 
-def undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | None = None) -> Flags:
+def undisturbed(
+    calls: Flags,
+    once: Flags,
+    group: NDArray[np.integer[Any]] | None = None,
+    least: int = LEAST_CALLS,
+) -> Flags:
     """Without calls sent again, whose time holds the wait for that, if a group has enough left.
 
     Args:
         calls: The calls.
         once: What was sent once.
         group: The group of each; None: all are of one.
+        least: So many are enough.
     """
     left = calls & once
     if group is None:
-        return left if left.sum() >= LEAST_CALLS else calls
-    enough = counted(group, int(group.max(initial=0)) + 1, left) >= LEAST_CALLS
+        return left if left.sum() >= least else calls
+    enough = counted(group, int(group.max(initial=0)) + 1, left) >= least
     found: Flags = np.where(enough[group], left, calls)
     return found
 

@@ -14,6 +14,7 @@ from pcapnfs.analyses.times.call_times import (
     bounded,
     data_median_s,
     kinds_of_stable,
+    mostly_resent,
     shows_storage,
     stable_median_s,
 )
@@ -43,6 +44,8 @@ class Shown(Record):
     """Median of the same; None without any."""
     data_median_s: float | None
     """The same of those that store data; None with fewer than 30."""
+    small_resent: bool
+    """Most of the calls that show the round trip were sent again."""
     timed_once: int
     """Those of the stable calls that were sent once."""
     kinds: tuple[KindOfStable, ...]
@@ -68,6 +71,7 @@ def shown(line: Timeline, small: Places, timed: Places, rtt_s: float | None) -> 
         stable_mean_s=float(service.mean()) if len(service) else None,
         stable_median_s=stable_median_s(service, storage),
         data_median_s=data_median_s(service, operation, operations),
+        small_resent=mostly_resent(int(line.once[small].sum()), len(quick)),
         timed_once=int(line.once[timed].sum()),
         kinds=kinds_of_stable(service, operation, operations, rtt_s),
         storage=storage,

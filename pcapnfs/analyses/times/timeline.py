@@ -155,7 +155,7 @@ class Timeline(Record):
     """It is a call of NFS or NFSACL."""
     small: Flags
     """It shows the round trip: small, unstable, answered, not postponed, and none of a few that
-    stood still; sent once if 30 are; of a client and server with 30 such calls, if there are
+    stood still; sent once if any is; of a client and server with 30 such calls, if there are
     any."""
     small_enough: bool
     """There are any."""
@@ -171,7 +171,7 @@ class Timeline(Record):
     once: Flags
     """It was sent once."""
     own_small: Flags
-    """Like `small`, but sent once if 30 of its client's are, and of its client and a server with
+    """Like `small`, but sent once if any of its client's is, and of its client and a server with
     30, if there is any."""
     own_enough: Flags
     """By client, whether there is any."""
@@ -533,8 +533,10 @@ def _showing(
     """
     once, small = facts.pop("once")[order], facts.pop("small")[order] & shows
     timed = (facts["operation"] >= 0)[order] & shows
-    showing, (enough,) = of_pairs(undisturbed(small, once), pair)
-    own_showing, own_enough = of_pairs(undisturbed(small, once, whose), pair, whose, clients)
+    showing, (enough,) = of_pairs(undisturbed(small, once, least=1), pair)
+    own_showing, own_enough = of_pairs(
+        undisturbed(small, once, whose, least=1), pair, whose, clients
+    )
     return _Showing(
         small=showing,
         small_enough=bool(enough),

@@ -19,6 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured.directions import directions
@@ -108,6 +109,7 @@ class ResentCalls(Record):
     """What the server sent is not in the capture: whether it had answered is not known."""
 
 
+@once
 def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
     """Count, for each client and server where a call was sent again."""
     reasons = {"late": LATE_RETRANSMISSION, "duplicate": DUPLICATE_REPLY}
@@ -170,6 +172,20 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
         for row in pairs
         for gone_on in (given_up.get((row["client"], row["server"]), (0, ())),)
     )
+
+
+def again_by_client(trace: Trace) -> dict[str, dict[str, float]]:
+    """By client and row of the time budget, what calls took longer since they were sent again, s.
+
+    Without the row `waiting`: what of it is a wait for a connection is booked there already.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for pair in resent_calls(trace):
+        rows = found.setdefault(pair.client, {})
+        for row, time_s in pair.time_s.items():
+            if row != "waiting":
+                rows[row] = rows.get(row, 0.0) + time_s
+    return found
 
 
 _ANYTHING = """
@@ -296,7 +312,9 @@ _GIVEN_UP = f"""
 """
 
 # What was sent again after the connection broke waited until the server could be reached; what had
-# an answer that was lost, until it came again.
+# an answer that was lost, until it came again. Over UDP, a server answers each transmission of what
+# changes nothing (its cache of replies has no such call), so that of one answer another message was
+# lost, and the call waited for the timer: also where none of its kind was sent once.
 _ROWS = """
     with usual as (
         select client, server, op, stability, median(srt) as usual
@@ -305,8 +323,12 @@ _ROWS = """
         group by all
     )
     select client, server, case when moved or lost > 0 then 'waiting' else stability end as row,
-           sum(greatest(share - coalesce(usual, case when moved or lost > 0 then 0 else share end),
-                        0))::bigint as longer
+           sum(greatest(share - coalesce(
+               usual,
+               case when moved or lost > 0 then 0
+                    when transport = 'UDP' and repeated > 0 and stability in ('unstable', 'read')
+                    then 0 else share end
+           ), 0))::bigint as longer
     from resent left join usual using (client, server, op, stability)
     where (duplicates = 0 and not arrived or lost > 0) and reply_time is not null
     group by all having longer > 0

@@ -39,6 +39,7 @@ from pcapnfs.analyses.captured import (
     ends,
     passed_on,
     put_behind,
+    statuses_untold,
     trust,
 )
 from pcapnfs.analyses.data import (
@@ -621,6 +622,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (sizes, "may_limit"),
     (slow_storage, "any_slow"),
     (stalled_calls, "any_long"),
+    (statuses_untold, "any_cut"),
     (uneven_connections, "any_found"),
     (withheld_rights, "any_withheld"),
     (write_verifiers, "any_change"),

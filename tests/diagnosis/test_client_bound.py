@@ -37,6 +37,17 @@ def test_pauses_are_told_apart_from_a_busy_client(unused_s: float, told: bool) -
     assert ("2.00 s of it are pauses of a second or more" in seen.seen) is told
 
 
+@pytest.mark.parametrize(("put_off_s", "sure"), [(0.29, True), (0.31, False)])
+def test_pauses_may_be_the_servers_where_most_statuses_are_not_known(
+    put_off_s: float, sure: bool
+) -> None:
+    """Of three seconds without a call."""
+    (seen,) = seen_by(RULE, bound_by("client", put_off_most_s=put_off_s))
+    assert seen.confidence == ("certain" if sure else "possible")
+    assert seen.title.endswith(": the client itself" + ("" if sure else " or the server"))
+    assert ("where the server put calls off" in seen.why) is not sure
+
+
 def test_what_rdma_lost_before_the_capture_may_be_in_it() -> None:
     found = replace(bound_by("client"), rdma_losses=(LOST,))
     (seen,) = seen_by(RULE, found)

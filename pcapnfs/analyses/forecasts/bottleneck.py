@@ -122,6 +122,9 @@ class Bottleneck(Record):
     unused_s: float = 0.0
     """What of `client_s` are gaps of a second or more in which nothing is known to be waited for,
     seconds; 0 of one of several clients."""
+    put_off_most_s: float = 0.0
+    """What of `client_s` are pauses of 1 to 30 s that may be waits for a server which put calls
+    off, since the capture does not tell the status of most, seconds; 0 where it does."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     away_s: float = 0.0
@@ -182,6 +185,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         moved_bytes=seen[None].moved_bytes,
         client_s=measured.client_s + measured.pauses_s,
         unused_s=measured.unused_s,
+        put_off_most_s=measured.put_off_most_s,
         queue_s=measured.queue_s,
         active_s=_active_s(measured),
         away_s=measured.away_s,
@@ -248,6 +252,7 @@ def _by_client(
             about=(clock.client, servers[clock.client]),
             active_s=clock.present_s,
             placed_share=clock.budget.placed_share,
+            put_off_most_s=clock.put_off_most_s,
             queue_s=clock.queue_s,
             away_s=clock.away_s,
             rest_s=clock.rest_s,

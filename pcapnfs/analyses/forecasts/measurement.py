@@ -234,6 +234,9 @@ class Measurement(Record):
     """Transfers that lost segments hold down, that with most of the clock first."""
     full_windows: tuple[FullWindow, ...] = ()
     """Transfers that a receiver's window holds down, that with most of the clock first."""
+    untold_pauses_s: float = 0.0
+    """Those that are not long of the only client, if the capture does not tell the status of most
+    of its answered calls, likewise."""
     small_resent: bool = False
     """Most of the calls that show the round trip were sent again."""
     again_s: Mapping[str, float] = {}
@@ -400,6 +403,11 @@ class Measurement(Record):
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
+
+    @property
+    def put_off_most_s(self) -> float:
+        """What of the pauses may be the server's, which put off calls that nobody can tell, s."""
+        return min(self.untold_pauses_s, self.unused_s)
 
     @property
     def mostly_moving(self) -> bool:

@@ -16,12 +16,14 @@ from pcapnfs.analyses.asking.levels import often_at_once
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import sealing as _sealing
+from pcapnfs.analyses.captured import statuses_untold as _statuses_untold
 from pcapnfs.analyses.captured import times_untold as _times_untold
 from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.sealing import sealing
+from pcapnfs.analyses.captured.statuses_untold import statuses_untold
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.captured.untold import untold
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _clock_ticks.READS,
+    _statuses_untold.READS,
     _times_untold.READS,
     _timeline.READS,
     _network_path.READS,
@@ -193,6 +196,9 @@ def measure(
         lost=calls.lost,
         longer=calls.longer,
         stood_still=calls.stood_still,
+        untold_pauses_s=0.0
+        if several or not statuses_untold(trace).intersection(calls.clients)
+        else _pauses.short_pauses_s(found.intervals.begin, found.intervals.end),
         small_resent=told.small_resent,
         again_s=beyond_usual(
             added_up(*known.again_s.values()), told.timed_once, int(calls.timed.sum())
@@ -260,6 +266,7 @@ def _by_client(trace: Trace, network: NetworkPath, calls: Timeline, *, queued: b
         vain_s=in_vain_s(trace),
         logins=logins(trace),
         unseen_s=network.unseen_s,
+        statuses_untold=statuses_untold(trace),
         queued_s=_queued_s(trace, calls) if queued else {},
         ack_waits=ack_waits_by_client(trace),
         more_operations=more_operations(trace),

@@ -178,6 +178,9 @@ class Evidence(Record):
     unseen_s: float = 0.0
     """What of the client's own time the network may have, at most, since nothing tells where the
     capture was taken."""
+    put_off_most_s: float = 0.0
+    """What of the client's own time may be the server's, which put off calls that nobody can tell,
+    at most."""
     tick_s: float = 0.0
     """The tick of the capture's clock: what medians are apart may be more by so much."""
 

@@ -74,6 +74,12 @@ UNPLACED = "the client itself or the network"
 """What `client` is called where it is named and may be the network's, since nothing tells where the
 capture was taken."""
 
+UNTOLD = "the client itself or the server"
+"""The same where it may be waits for a server that put calls off: most statuses are not known."""
+
+UNPLACED_UNTOLD = "the client itself, the network or the server"
+"""The same where it may be either."""
+
 FULL = "a full link"
 """What `path` is called where the clients' own data made it longer."""
 
@@ -131,7 +137,7 @@ def reasons(
     titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
     shares = {each.cause: each.share for each in causes}
     whose = titles | ({"round_trips": SLOW} if _slow(evidence) else {})
-    whose |= {"client": UNPLACED} if _unplaced(evidence, causes) else {}
+    whose |= {"client": _whose(evidence, causes)}
     told = [f"{whose[name]} {units.share(shares[name])} ({details[name]})" for name in named]
     others = [each for each in causes if each.cause not in named]
     waits = [each for each in others if each.cause != "client" and each.time_s > 0]
@@ -218,7 +224,30 @@ def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
             "; nothing tells where this was captured: if at the server, "
             f"{_part(evidence.unseen_s, client)} is the network's"
         )
+    if may_be_put_off(evidence.put_off_most_s, client):
+        told += (
+            "; the status of most calls is not in the capture: up to "
+            f"{units.duration(min(evidence.put_off_most_s, client))} of it may be waits for a "
+            "server that put calls off"
+        )
     return told
+
+
+def _whose(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the client's own time is called, by who else may have it."""
+    if may_be_put_off(evidence.put_off_most_s, _own_s(causes)):
+        return UNPLACED_UNTOLD if _unplaced(evidence, causes) else UNTOLD
+    return UNPLACED if _unplaced(evidence, causes) else TITLES["client"]
+
+
+def may_be_put_off(put_off_s: float, own_s: float) -> bool:
+    """Whether much of the client's own time may be waits until calls that were put off came again.
+
+    Args:
+        put_off_s: What of it they may be at most, seconds.
+        own_s: All of it, seconds.
+    """
+    return put_off_s > 0 and put_off_s >= UNSEEN_SHARE * own_s
 
 
 def _part(unseen_s: float, client_s: float) -> str:

@@ -35,6 +35,7 @@ from pcapnfs.analyses.times.long_pauses import (
     few_pauses_s,
     long_enough,
     long_pauses_s,
+    short_pauses_s,
 )
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.shown import round_trip_of, shown
@@ -151,6 +152,8 @@ class ClientClock(Record):
     """A call without a reply is the last of its calls that was outstanding."""
     mount_idle: MountIdle = MountIdle()
     """What lies between mount and first use, and last use and unmount: in its clock alone."""
+    put_off_most_s: float = 0.0
+    """What of its own time may be the server's, which put off calls that nobody can tell, s."""
     small_resent: bool = False
     """Most of the calls that show the round trip were sent again."""
     again_s: Mapping[str, float] = {}
@@ -342,6 +345,8 @@ class ByClient(Record):
     """Its calls that log in."""
     unseen_s: Mapping[str, float]
     """What its calls may have waited for the network besides, at most, seconds."""
+    statuses_untold: frozenset[str]
+    """Clients of most of whose answered calls the capture does not tell the status."""
     queued_s: Mapping[str, float]
     """What its small calls waited until a server was done with others, together, seconds."""
     ack_waits: Mapping[str, AckWaits]
@@ -458,6 +463,11 @@ def client_clocks(
                 stable_calls=stable,
                 timed_calls=len(timed),
                 timed_once=told.timed_once,
+                put_off_most_s=short_pauses_s(
+                    calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
+                )
+                if client in known.statuses_untold
+                else 0.0,
                 small_resent=told.small_resent,
                 again_s=beyond_usual(known.again_s.get(client, {}), told.timed_once, len(timed)),
                 small_calls=len(small),

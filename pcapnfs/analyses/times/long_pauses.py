@@ -76,6 +76,17 @@ def few_pauses_s(begin: Times, end: Times) -> float:
     return float(short_s.sum())
 
 
+def short_pauses_s(begin: Times, end: Times) -> float:
+    """All pauses of a second or more that are not long, together, seconds.
+
+    Args:
+        begin: When each call began to be outstanding, ns.
+        end: When that ended, ns.
+    """
+    pauses_s, _, _ = _between(begin, end, PAUSE_S)
+    return float(pauses_s[pauses_s < LONG_PAUSE_S].sum())
+
+
 def _between(begin: Times, end: Times, least_s: float) -> tuple[Seconds, float, float]:
     """A client's pauses of so many seconds or more, and what of the rest is work, and all of it."""
     if not len(begin):

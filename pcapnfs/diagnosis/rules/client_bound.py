@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import Cause
 from pcapnfs.analyses.forecasts.verdict_evidence import LARGE_SHARE, UNSEEN_SHARE
-from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
+from pcapnfs.analyses.forecasts.verdict_reasons import is_paused, may_be_put_off
 from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.wire.half import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
 from pcapnfs.diagnosis import bound
@@ -78,10 +78,11 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     placed = whole if found.placed_share is None else found.placed_share
     varies = _varies(material, found)
     sure = (placed is not None and placed > 0) or not _may_be_network(material, found)
+    put_off = may_be_put_off(found.put_off_most_s, found.client_s)
+    others = [*([] if sure else ["the network"]), *(["the server"] if put_off else [])]
     return Observed(
         severity="note",
-        title="Much of the time no call was under way: the client itself"
-        + ("" if sure else " or the network"),
+        title=f"Much of the time no call was under way: {_either(['the client itself', *others])}",
         seen=_seen(material, found, cause),
         why="Then the program computes, sleeps, waits for something else, or the client's kernel "
         "is busy. A faster server or network leaves that part as it is; fewer calls shorten it by "
@@ -92,6 +93,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
             else " Where the capture was taken is not known: if at the server, the network is in "
             "it, too."
         )
+        + (_PUT_OFF if put_off else "")
         + (_LOST if _lost(material, found) else "")
         + varies,
         advice=(
@@ -103,7 +105,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
                 "Compare with the same run on local disk: over NFS it cannot take less than that."
             ),
         ),
-        confidence="certain" if sure and not varies else "possible",
+        confidence="certain" if sure and not varies and not put_off else "possible",
         data=bound.data(found),
         about=found.about,
     )
@@ -126,6 +128,18 @@ def _may_be_network(material: Material, found: Bottleneck) -> bool:
     # No round trip takes as long as a pause.
     return min(most_s, found.client_s - found.unused_s) >= UNSEEN_SHARE * found.client_s
 
+
+def _either(whose: list[str]) -> str:
+    """Whose it is, or may be."""
+    *before, last = whose
+    return f"{', '.join(before)} or {last}" if before else last
+
+
+_PUT_OFF = (
+    " The capture does not tell the status of most calls, since their replies were cut, or cannot "
+    "be read: where the server put calls off (DELAY, JUKEBOX, GRACE), or had to recall something "
+    "first, the pauses until they came again are in it, too. A capture of whole packets tells."
+)
 
 _LOST = (
     " Packets of RDMA were lost: of a call that was lost before it was captured, the pause until "

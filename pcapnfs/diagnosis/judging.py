@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.captured.traffic import OTHERS
 from pcapnfs.diagnosis import material as _material
-from pcapnfs.diagnosis.finding import Finding, Rule
-from pcapnfs.diagnosis.first import ToDo, to_do
+from pcapnfs.diagnosis.finding import Finding, Observed, Rule
+from pcapnfs.diagnosis.first import OUTAGES, ToDo, to_do
 from pcapnfs.diagnosis.pause import doubted
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.diagnosis.settle import settle
@@ -103,7 +104,10 @@ def judge_by(
     limits = chosen(thresholds()) if values is None else values
     rows = material.budget_rows()
     told = [
-        (rule, by_client(material, seen)) for rule in rules for seen in rule.judge(material, limits)
+        (rule, by_client(material, seen))
+        for rule in rules
+        for seen in rule.judge(material, limits)
+        if not _of_many(rule, seen)
     ]
     if material.trust.times_untold:
         told = [(rule, seen) for rule, seen in told if not (rule.of_times or seen.claims)]
@@ -120,6 +124,15 @@ def judge_by(
         worked_s=worked_s,
         to_do=to_do(found, worked_s or budget_s),
     )
+
+
+def _of_many(rule: Rule, seen: Observed) -> bool:
+    """Whether it tells what something costs by taking many hosts for one.
+
+    Equal file handles of several servers are then one file, and clients' clocks are one. That
+    nobody answered is true of each call.
+    """
+    return OTHERS in seen.about and bool(seen.claims or rule.of_times) and rule.id not in OUTAGES
 
 
 def _worked_s(found: Bottleneck) -> float | None:

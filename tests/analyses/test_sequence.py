@@ -185,6 +185,14 @@ def test_a_pattern_may_hold_what_screens_show(trace: Trace) -> None:
         lookup.matching(trace, "a\x07*")
 
 
+def test_a_slash_may_follow_a_name(trace: Trace) -> None:
+    """As shells complete that of a directory."""
+    for name in ("src/", "/src//"):
+        assert [found.path for found in sequence(trace, file=name).files] == ["src"]
+    with pytest.raises(UsageError, match="no file '/' in the capture"):
+        sequence(trace, file="/")
+
+
 def test_an_unknown_file_is_answered_with_the_nearest(trace: Trace) -> None:
     with pytest.raises(UsageError, match=r"no file 'src/mian\.c' in the capture; the nearest: src"):
         sequence(trace, file="src/mian.c")

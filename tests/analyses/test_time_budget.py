@@ -174,6 +174,8 @@ def test_who_waited_longest_comes_first_and_the_total_has_everybody() -> None:
         assert len(time_budget(trace, top=0).clients) == 5
         with pytest.raises(UsageError, match="cannot be negative"):
             time_budget(trace, top=-1)
+        with pytest.raises(UsageError, match="there are never 9223372036854775808 clients"):
+            time_budget(trace, top=2**63)
     assert [budget.client for budget in found.clients] == ["10.0.1.5", "10.0.1.4"]
     assert rows_of(found.total) == {"unstable": 15, "client": 49_985}
 

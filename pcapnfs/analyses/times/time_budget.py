@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.asking import order
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.locks.lock_gaps import LockGaps, lock_gaps
 from pcapnfs.analyses.mounts import first_use as _first_use
@@ -24,7 +25,6 @@ from pcapnfs.analyses.times.phases import Phase, phases
 from pcapnfs.analyses.wire import slower_path as _slower_path
 from pcapnfs.analyses.wire import tcp_stalls, unreached
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
-from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -89,10 +89,9 @@ def time_budget(
         top: Clients that get a budget and phases of their own; 0 for all.
 
     Raises:
-        UsageError: `top` is negative.
+        UsageError: `top` is negative or beyond 64 bits.
     """
-    if top < 0:
-        raise UsageError("the number of clients cannot be negative; 0 shows all")
+    order.check("clients", top=top)
     found = calls or outstanding(trace)
     locks = lock_gaps(trace, found) if gaps is None else gaps
     connecting = unreached.unreached_s(trace), unreached.in_vain_s(trace)

@@ -97,6 +97,35 @@ def test_a_server_that_ends_the_connection_answers_no_more(end: str) -> None:
     assert (pair.cut_short, pair.ended_at_once) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    ("again", "replayed"),
+    [
+        ({}, 1),
+        ({"slot": 1}, 0),
+        ({"session": b"other"}, 0),
+        ({"op": "WRITE"}, 0),  # The client let the slot go.
+        ({"reply_time": None}, 0),
+    ],
+)
+def test_a_call_whose_slot_is_used_for_the_same_on_another_connection_was_sent_again(
+    again: Row, replayed: int
+) -> None:
+    slot: Row = {"session": b"session", "slot": 0, "version": 4, "protocol": "4.1"}
+    calls = [
+        {**CALLS[0], **slot},
+        {**CALLS[1], **slot},
+        {**call(300, "READ", 5, connection=2, xid=9), **slot, **again},
+        {**call(301, "READ", 5, connection=2, xid=10), **slot},
+    ]
+    # What uses the slot after that is another call.
+    if again.keys() & {"slot", "session"}:
+        del calls[3]
+    connections = [connection(1, 2_020), connection(2, 60_000)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (pair,) = unanswered(trace)
+    assert pair.replayed == replayed
+
+
 @pytest.mark.parametrize(("xid", "counted"), [(7, 1), (8, 0)])
 def test_a_call_with_the_xid_of_one_that_was_answered(xid: int, counted: int) -> None:
     calls = [{**CALLS[0], "xid": xid}, CALLS[1]]

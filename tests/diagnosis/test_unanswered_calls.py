@@ -120,6 +120,14 @@ def test_answers_that_are_lost_behind_the_capture() -> None:
     assert seen.title == "The server stopped answering"
 
 
+def test_what_was_sent_again_as_another_call_is_told() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, replayed=2),)))
+    assert (
+        " The client sent 2 of them again on another connection, in the same slot of the session "
+        "with another xid, and got an answer there" in seen.seen
+    )
+
+
 def test_who_ended_the_connection_is_told() -> None:
     ended = replace(SILENT, given_up=2, cut_short=1)
     (seen,) = seen_by(RULE, nothing(unanswered=(ended,)))

@@ -25,7 +25,8 @@ READS = columns.together(
     shares.READS,
     silent_calls.READS,
     columns.of(
-        calls="call client server connection callback program xid call_time reply_time call_bytes",
+        calls="call client server connection callback program op xid call_time reply_time "
+        "call_bytes session slot",
         files="file path",
     ),
 )
@@ -98,6 +99,9 @@ class Unanswered(Record):
     and again."""
     undelivered_bytes: int = 0
     """What that was, bytes."""
+    replayed: int = 0
+    """Those of a session of NFSv4.1 whose slot the client used next for the same main operation on
+    another connection, where that was answered: it was the same call, with another xid."""
     as_large_answered: int = 0
     """Calls at least as long as the shortest of those without an answer that were answered."""
 
@@ -143,6 +147,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             misframed=integer(row["misframed"]),
             undelivered=integer(row["undelivered"]),
             undelivered_bytes=integer(row["undelivered_bytes"]),
+            replayed=integer(row["replayed"]),
             as_large_answered=integer(row["as_large_answered"]),
         )
         for row, of_row in zip(rows, told, strict=True)
@@ -204,8 +209,21 @@ _PAIRS = """
         where not callback and reply_time is not null and call_time > first
         group by client, server
     ),
+    in_slots as (
+        select calls.call, calls.connection, calls.op, session, slot, call_time
+        from calls semi join silent using (call) where slot is not null
+    ),
+    next_in_slots as (
+        select in_slots.call, arg_min(calls.op = in_slots.op and calls.reply_time is not null
+                                      and calls.connection <> in_slots.connection,
+                                      (calls.call_time, calls.call)) as same
+        from in_slots join calls using (session, slot)
+        where calls.call_time > in_slots.call_time and not callback
+        group by in_slots.call
+    ),
     named as (
-        select silent.*, call in (select call from taken) as same_xid, coalesce(share, 0) as share,
+        select silent.*, call in (select call from next_in_slots where same) as replayed,
+               call in (select call from taken) as same_xid, coalesce(share, 0) as share,
                coalesce(file, directory) as shown
         from silent left join shares using (call)
     ),
@@ -229,6 +247,7 @@ _PAIRS = """
            sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
            count(*) filter (cut_short) as cut_short,
            count(*) filter (at_once) as ended_at_once,
+           count(*) filter (replayed) as replayed,
            count(*) filter (same_xid) as same_xid, count(*) filter (misframed) as misframed,
            coalesce(any_value(others_taken.answered), 0) as same_xid_answered,
            bool_and(transport = 'UDP') as datagrams,

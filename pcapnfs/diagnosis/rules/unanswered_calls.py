@@ -84,6 +84,12 @@ def _seen(pair: Unanswered) -> str:
     if pair.repeated:
         who = "It" if pair.resent else "The client"
         text += f" {who} sent {units.counted(pair.repeated, 'RPC call')} again."
+    if pair.replayed:
+        text += (
+            f" The client sent {_of_them(pair.replayed, pair.calls)} again on another connection, "
+            "in the same slot of the session with another xid, and got an answer there, which is "
+            "counted as that of another call."
+        )
     if _unreceived(pair):
         text += (
             f" The server acknowledged {'it' if pair.calls == 1 else 'them'}, and sent "

@@ -99,7 +99,7 @@ def to_file(
     except database.IOException as error:
         # It names the path that it was given, which says nothing to anybody.
         what = " ".join(str(error).split())
-        raise WriteError(f"{target}: {re.sub(_DESCRIPTOR, '', what)}") from error
+        raise WriteError(f"{target} cannot be written: {re.sub(_DESCRIPTOR, '', what)}") from error
 
 
 def decode_to_file(

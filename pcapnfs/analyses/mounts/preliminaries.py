@@ -193,7 +193,7 @@ _EARLY = f"""
         from begun
     ),
     mounted as (
-        select *, count(*) filter (mounts) over (
+        select *, count(case when mounts then 1 end) over (
                       partition by client, server, kind, number order by call_time, call
                       rows unbounded preceding
                   ) as mount

@@ -139,8 +139,8 @@ _TABLE = """
 _CHANGED = f"""
     create temp table directories_changed as
     with changes as (
-        select *, count(*) filter (surely) over its as sure,
-               count(*) filter (not surely) over its as unknown
+        select *, count(case when surely then 1 end) over its as sure,
+               count(case when not surely then 1 end) over its as unknown
         from ({changed_directories.by_others("select file from files where role = 'directory'")})
         window its as (partition by mount, directory)
     )

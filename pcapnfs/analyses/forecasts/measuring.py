@@ -77,7 +77,7 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.mounts.first_use import Use
+    from pcapnfs.analyses.mounts.first_use import Times
     from pcapnfs.analyses.times.budget import Booked
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
@@ -154,6 +154,7 @@ def measure(
     queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, small))
     booked = booked or book(found)
     several = len(calls.clients) > 1
+    run = closed_up(found.intervals, None if several else use)
     clocks = None
     if several or each:
         clocks = client_clocks(
@@ -217,8 +218,8 @@ def measure(
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
-        long_pauses_s=0.0 if several else _long_pauses_s(found, calls, use),
-        few_pauses_s=0.0 if several else _few_pauses_s(found, calls, use),
+        long_pauses_s=0.0 if several else _long_pauses_s(run, calls),
+        few_pauses_s=0.0 if several else _few_pauses_s(run, calls),
         mount_idle=calls.mount_idle,
         apart_s=float(calls.apart_s.sum()),
         unanswered_last=not several and bool(calls.unanswered_last.any()),
@@ -291,17 +292,17 @@ def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
     )
 
 
-def _long_pauses_s(found: Outstanding, calls: Timeline, use: Use | None) -> float:
+def _long_pauses_s(run: tuple[Times, Times], calls: Timeline) -> float:
     """The long pauses of the only client, seconds: not what lies between its mount and its work."""
     between_s = float(calls.idle_s[calls.idle_s >= _pauses.LONG_PAUSE_S].sum())
-    return min(_pauses.long_pauses_s(*closed_up(found.intervals, use)), between_s)
+    return min(_pauses.long_pauses_s(*run), between_s)
 
 
-def _few_pauses_s(found: Outstanding, calls: Timeline, use: Use | None) -> float:
+def _few_pauses_s(run: tuple[Times, Times], calls: Timeline) -> float:
     """Its shorter pauses, if they are few, likewise."""
     idle_s = calls.idle_s
     between_s = float(idle_s[(idle_s >= _pauses.PAUSE_S) & (idle_s < _pauses.LONG_PAUSE_S)].sum())
-    return min(_pauses.few_pauses_s(*closed_up(found.intervals, use)), between_s)
+    return min(_pauses.few_pauses_s(*run), between_s)
 
 
 def _at_once(found: Outstanding, calls: Timeline) -> int:

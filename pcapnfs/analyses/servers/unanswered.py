@@ -210,16 +210,15 @@ _PAIRS = """
         group by client, server
     ),
     in_slots as (
-        select calls.call, calls.connection, calls.op, session, slot, call_time
-        from calls semi join silent using (call) where slot is not null
+        select distinct session, slot from calls semi join silent using (call)
+        where slot is not null
     ),
     next_in_slots as (
-        select in_slots.call, arg_min(calls.op = in_slots.op and calls.reply_time is not null
-                                      and calls.connection <> in_slots.connection,
-                                      (calls.call_time, calls.call)) as same
-        from in_slots join calls using (session, slot)
-        where calls.call_time > in_slots.call_time and not callback
-        group by in_slots.call
+        select call, lead(op) over following = op and lead(reply_time) over following is not null
+                     and lead(connection) over following <> connection as same
+        from calls semi join in_slots using (session, slot)
+        where not callback
+        window following as (partition by session, slot order by call_time, call)
     ),
     named as (
         select silent.*, call in (select call from next_in_slots where same) as replayed,

@@ -299,13 +299,11 @@ def closed_up(
         begin, end = begin[own], end[own]
     if use is None:
         return begin, end
-    begin, end = begin.copy(), end.copy()
-    # What is closed up behind a gap stays behind it.
-    for gap in reversed(use.gaps):
-        later = begin >= gap.next_ns
-        for times in (begin, end):
-            np.subtract(times, gap.time_ns, out=times, where=later)
-    return begin, end
+    # Once for all gaps: a client that only renews its lease makes one a minute.
+    nexts = np.array([gap.next_ns for gap in use.gaps])
+    taken = np.cumsum([0, *(gap.time_ns for gap in use.gaps)])
+    left_out = taken[np.searchsorted(nexts, begin, "right")]
+    return begin - left_out, end - left_out
 
 
 def _before(begin: Times, end: Times, kind: NDArray[np.uint8]) -> list[tuple[int, int]]:

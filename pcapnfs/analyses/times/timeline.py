@@ -591,8 +591,11 @@ def _left_out(
     behind the last, is in no gap.
     """
     before_s, after_s, places = 0.0, 0.0, list[int]()
-    for gap in () if use is None else use.gaps:
-        place = int((begin[order] < gap.next_ns).sum())
+    gaps = () if use is None else use.gaps
+    if not gaps:
+        return MountIdle(), ()
+    found = np.searchsorted(begin[order], np.array([gap.next_ns for gap in gaps]))
+    for gap, place in zip(gaps, found.tolist(), strict=True):
         if not 0 < place < len(order):
             continue
         whole_ns = round(float(idle_s[place]) * NANOSECONDS)

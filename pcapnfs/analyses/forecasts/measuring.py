@@ -199,7 +199,7 @@ def measure(
         stood_still=calls.stood_still,
         untold_pauses_s=0.0
         if several or not statuses_untold(trace).intersection(calls.clients)
-        else _pauses.short_pauses_s(found.intervals.begin, found.intervals.end),
+        else _pauses.short_pauses_s(*run),
         small_resent=told.small_resent,
         again_s=beyond_usual(
             added_up(*known.again_s.values()), told.timed_once, int(calls.timed.sum())

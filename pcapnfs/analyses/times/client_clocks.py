@@ -152,8 +152,9 @@ class ClientClock(Record):
     """A call without a reply is the last of its calls that was outstanding."""
     mount_idle: MountIdle = MountIdle()
     """What lies between mount and first use, and last use and unmount: in its clock alone."""
-    put_off_most_s: float = 0.0
-    """What of its own time may be the server's, which put off calls that nobody can tell, s."""
+    untold_pauses_s: float = 0.0
+    """Its pauses of 1 to 30 s, where the capture does not tell the status of most of its calls,
+    together, seconds."""
     small_resent: bool = False
     """Most of the calls that show the round trip were sent again."""
     again_s: Mapping[str, float] = {}
@@ -201,9 +202,18 @@ class ClientClock(Record):
         """What of pauses of so many seconds or more it is not known to have waited in, seconds."""
         if self.lacking or self.budget.untold:
             return 0.0
+        return long_enough(pauses_s - self._known_s, least_s)
+
+    @property
+    def _known_s(self) -> float:
+        """What of its own time it is known to have waited in for something, seconds."""
         idle = self.idle
-        known_s = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
-        return long_enough(pauses_s - known_s, least_s)
+        return idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
+
+    @property
+    def put_off_most_s(self) -> float:
+        """What of its own time may be the server's, which put off calls that nobody can tell, s."""
+        return max(0.0, self.untold_pauses_s - self._known_s)
 
     @property
     def round_trip_calls(self) -> int:
@@ -463,9 +473,7 @@ def client_clocks(
                 stable_calls=stable,
                 timed_calls=len(timed),
                 timed_once=told.timed_once,
-                put_off_most_s=short_pauses_s(
-                    calls.intervals.begin[own_calls[place]], calls.intervals.end[own_calls[place]]
-                )
+                untold_pauses_s=short_pauses_s(*own_times)
                 if client in known.statuses_untold
                 else 0.0,
                 small_resent=told.small_resent,

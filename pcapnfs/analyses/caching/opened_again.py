@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.mounts.mount_verdict import ENOUGH
 from pcapnfs.analyses.times import shares
+from pcapnfs.operations import modifying_operations
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
@@ -79,7 +81,7 @@ def opened_again(trace: Trace) -> tuple[OpenedAgain, ...]:
         if not any_ungranted(cursor):
             return ()
         shares.register(trace)
-        cursor.execute(_UNCHANGED)
+        cursor.execute(_unchanged())
         rows = cursor.execute(_AGAIN).fetchall()
     calls, mounts = traffic.answered(trace, NFS_PROGRAMS), traffic.mounts(trace)
     found = [
@@ -112,8 +114,14 @@ _UNGRANTED = f"""
     group by mount having count(*) >= {ENOUGH} and bool_and(coalesce(delegation = 'NONE', false))
 """
 
-# Whoever opens a file to write it, or changes it, would have a delegation called back.
-_UNCHANGED = """
+
+def _unchanged() -> str:
+    """SQL: makes the table of files that stayed as they were.
+
+    Whoever opens a file to write it, or changes it, would have a delegation called back.
+    """
+    changing = [op for op in modifying_operations() if op != "OPEN"]  # That goes by what it asks.
+    return f"""
     create temp table unchanged_files as
     with opened as (
         select file from operations where op = 'OPEN' and status = 0 and file is not null
@@ -122,10 +130,9 @@ _UNCHANGED = """
     )
     select file from operations semi join opened using (file)
     group by file
-    having min(change) is not distinct from max(change)
-           and not bool_or(op in ('WRITE', 'SETATTR', 'REMOVE', 'RENAME', 'LINK', 'COPY', 'CLONE',
-                                  'ALLOCATE', 'DEALLOCATE'))
+    having min(change) = max(change) and not bool_or({among("op", changing)})
 """
+
 
 _AGAIN = f"""
     with steps as (

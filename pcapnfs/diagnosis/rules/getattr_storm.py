@@ -129,6 +129,12 @@ _OPENED = (
     "Each of them is a round trip without news. Most come from opens, which ask whatever the "
     "client knows, and however long it keeps it (close-to-open consistency)."
 )
+_EITHER = (
+    "Each of them is a round trip without news. They come from opens, which always ask "
+    "(close-to-open consistency), or from attributes that expire between two looks at the same "
+    "tree: on Linux by default after 3 s (files) or 30 s (directories), and twice as long each "
+    "time nothing had changed, up to 60 s."
+)
 _DOUBTED = (
     "Each of them is a round trip without news. No timeout had run out for most, and an open of "
     "NFSv4 asks within its own compound. Beside opens, a client asks for a file that it {locked}"
@@ -278,6 +284,8 @@ def _why(pair: Questions, *, locked: bool) -> str:
         return _DOUBTED.format(locked=_LOCKED if locked else "")
     if _from_opens(pair):
         return _OPENS if _too_young(pair) else _OPENED
+    if _from_either(pair):
+        return _EITHER
     if _opened(pair) < SOME * pair.unchanged.calls:
         return _EXPIRED
     return _EXPIRED + (_ALSO_LISTINGS if _of_files(pair) <= 0 else _ALSO_OPENS)

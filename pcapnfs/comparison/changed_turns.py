@@ -183,6 +183,8 @@ def queues(before: Side, after: Side) -> Iterator[Cause]:
             continue
         queued_at = told.title.removeprefix(QUEUE_AT).split()[0]
         server = same_server(queued_at, mine.servers, other.servers)
+        if server is None:
+            continue
         passed = [
             each
             for each in other.in_turn

@@ -134,6 +134,8 @@ fn a_name_that_is_in_the_way_is_not_one_that_was_not_found() {
     for status in IN_THE_WAY {
         assert_eq!(role(by_name("LOOKUP", b"dir", b"f", NOENT)), Role::Absent);
         assert_eq!(role(by_name("CREATE", b"dir", b"f", status)), Role::Unknown, "{status}");
+        // Who may not remove it learns nothing of whether it is there.
+        assert_eq!(role(by_name("REMOVE", b"dir", b"f", 13)), Role::Unknown, "{status}");
     }
     for status in PUT_OFF {
         assert_eq!(role(by_name("LOOKUP", b"dir", b"g", status)), Role::Untold, "{status}");

@@ -239,6 +239,9 @@ impl Walker<'_> {
         let sought = match facts.status {
             Some(status) if PUT_OFF.contains(&status) => return,
             Some(status) if IN_THE_WAY.contains(&status) => Sought::There,
+            Some(NOENT) => Sought::Absent,
+            // It says nothing of what another call was in the way of.
+            Some(_) if self.names.file(id).is_some_and(|file| file.sought == Sought::There) => return,
             Some(_) => Sought::Absent,
             None if may_have_made => Sought::Untold,
             None => return,

@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
+from pcapnfs.analyses.wire.half import FEW_ACKS
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
@@ -332,7 +333,9 @@ def trip_source(half: Half) -> str:
             slow = (half.handshake_s or 0.0) > (half.rtt_s or 0.0)
             return units.counted(half.handshakes, "handshake") + (", quicker answers" * slow)
         case "acks":
-            return units.counted(half.acks, "ACK")
+            # Of more of them the delayed ones are left out, not the slow.
+            slow = half.acks <= FEW_ACKS and (half.ack_s or 0.0) > (half.rtt_s or 0.0)
+            return units.counted(half.acks, "ACK") + (", quicker answers" * slow)
         case "gaps":
             if half.turns and half.rtt_s == half.turn_s:
                 return units.counted(half.turns, *_TURNS)

@@ -186,10 +186,7 @@ class HalfTimes:
     def _scattered(self) -> bool:
         """Whether the quickest turns are far from one another: then they are lucky ones."""
         turn = weighted_median(self.turns)
-        if turn is None:
-            return False
-        least = min(self.least_turns)
-        return turn >= SCATTERED * least and turn - least >= SCATTER_NS
+        return turn is not None and not _near(min(self.least_turns), turn)
 
     def half(
         self,
@@ -289,7 +286,7 @@ def _delayed(ack_min: int, turn_min: int | None) -> bool:
     return turn_min is not None and ack_min >= turn_min + DELAY_NS
 
 
-def _near(quickest: int | None, answer: int | None) -> bool:
+def _near(quickest: float | None, answer: float | None) -> bool:
     """Whether answers mostly take as long as the quickest: the path does not scatter."""
     if quickest is None or answer is None:
         return False

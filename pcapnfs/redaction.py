@@ -181,7 +181,7 @@ def read_key(path: Path, captures: Sequence[Path]) -> bytes:
 
     Args:
         path: The file.
-        captures: What is to be redacted with it; none is made for what cannot be.
+        captures: What is to be redacted with it; none is made for what cannot be opened.
 
     Raises:
         CaptureError: The file is not there, and a capture cannot be opened.

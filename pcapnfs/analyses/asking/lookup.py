@@ -82,15 +82,12 @@ def named(trace: Trace, wanted: str) -> tuple[int, ...]:
     if whole:
         ways.append(("starts_with(lower(hex(handle)), $digits)", {"digits": whole[1].lower()}))
     ways.append((_BY_END, {"wanted": wanted}))
+    by_name = (_BY_PATH, _BY_FORMER_PATH, _BY_END)
     if (meant := unescape(unmarked(wanted))) != wanted:
-        ways += [(way, {"wanted": meant}) for way in (_BY_PATH, _BY_FORMER_PATH, _BY_END)]
-    if directory := meant.rstrip("/"):
+        ways += [(way, {"wanted": meant}) for way in by_name]
+    if (directory := meant.rstrip("/")) not in ("", meant):
         # As shells complete the name of a directory.
-        ways += [
-            (way, {"wanted": directory})
-            for way in (_BY_PATH, _BY_FORMER_PATH, _BY_END)
-            if directory != meant
-        ]
+        ways += [(way, {"wanted": directory}) for way in by_name]
     if ELLIPSIS in meant:
         ways.append(("path glob $pattern", {"pattern": wildcards.shortened(meant)}))
     for condition, parameters in ways:

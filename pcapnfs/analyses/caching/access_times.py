@@ -81,7 +81,7 @@ class AccessTimes(Record):
     """Files that these are about."""
     whole: int
     """Those of them that ask for change, size, mode or owner as well, of a file whose attributes
-    had come within three seconds before the READ's answer, and which had not changed since."""
+    another GETATTR had brought less than three seconds before, and which had not changed since."""
 
 
 def access_times(trace: Trace) -> tuple[AccessTimes, ...]:

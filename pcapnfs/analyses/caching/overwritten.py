@@ -20,6 +20,7 @@ from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured.traffic import several_clients
 from pcapnfs.analyses.data.moves import WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -64,9 +65,7 @@ class Overwritten(Record):
 
 def overwritten(trace: Trace) -> tuple[Overwritten, ...]:
     """Look at each file that several clients write."""
-    several = "select count(distinct client) > 1 from calls where not callback"
-    ((anything,),) = trace.rows(several)
-    if not anything:
+    if not several_clients(trace):
         return ()
     with closing(trace.cursor()) as cursor:
         cursor.execute(_WRITTEN)

@@ -16,6 +16,7 @@ from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.captured.traffic import several_clients
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
@@ -72,9 +73,7 @@ class SharedFiles(Record):
 
 def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
     """Put together, for each server, most turns first."""
-    several = "select count(distinct client) > 1 from calls where not callback"
-    ((anything,),) = trace.rows(several)
-    if not anything:
+    if not several_clients(trace):
         return ()
     shares.register(trace)
     walk = walks.SharedFiles(kept=max(FILES_SHOWN, EXAMPLES))

@@ -205,6 +205,13 @@ def of_clients(trace: Trace) -> Lines:
 
 
 @once
+def several_clients(trace: Trace) -> bool:
+    """Whether more than one client called."""
+    ((several,),) = trace.rows("select count(distinct client) > 1 from calls where not callback")
+    return bool(several)
+
+
+@once
 def mounts(trace: Trace) -> Mapping[int, tuple[str, str]]:
     """Client and server of each mount with calls of the client.
 

@@ -296,7 +296,8 @@ def _arrival(evidence: Evidence) -> Resent:
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the server took longer than a round trip for."""
     served_s = {
-        row: took - evidence.again_s.get(row, 0.0) for row, took in evidence.served_s.items()
+        row: max(0.0, took - evidence.again_s.get(row, 0.0))
+        for row, took in evidence.served_s.items()
     }
     other = f"{_what(served_s)} took longer than a round trip"
     server = _server_s(causes)

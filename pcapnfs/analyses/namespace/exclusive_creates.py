@@ -120,7 +120,7 @@ _EXCLUSIVELY = f"create_mode in ({EXCLUSIVE}, {WITH_ATTRIBUTES})"
 
 _ANY_EXCLUSIVE = f"select 1 from {new_files.TABLE} where {_EXCLUSIVELY} limit 1"
 
-_STEP = "call, client, server, mount, file, op, call_frame, call_time, reply_time"
+_STEP = "call, mount, file, op, call_time, reply_time"
 
 _CREATES = f"""
     create temp table creates as

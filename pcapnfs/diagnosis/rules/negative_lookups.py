@@ -156,7 +156,7 @@ def _again(material: Material, pair: NotFound, verdict: MountVerdict) -> Observe
             ),
         ),
         calls=again.calls,
-        confidence="likely" if verdict.confidence == "likely" else "possible",
+        confidence="possible",
         data=_looked_up(pair),
         frames=verdict.frames or again.frames,
         claims=claims,

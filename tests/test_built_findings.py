@@ -48,16 +48,16 @@ class Talk:
             return {finding.id: finding for finding in pcapnfs.findings(trace).findings}
 
 
-def listed(talk: Talk, pages: int, srt_ms: int) -> None:
-    """A directory is listed page by page, with attributes."""
+def listed(talk: Talk, pages: int, srt_ms: int, *, bare: bool = False) -> None:
+    """A directory is listed page by page, with attributes; `bare`: the server leaves them out."""
     for page in range(pages):
         entries = [
             results.Entry(
                 fileid=number,
                 name=f"f{number}",
                 cookie=number,
-                attributes=Fattr3(fileid=number),
-                handle=b"handle %5d" % number,
+                attributes=None if bare else Fattr3(fileid=number),
+                handle=None if bare else b"handle %5d" % number,
             )
             for number in range(page * ENTRIES + 10, page * ENTRIES + 10 + ENTRIES)
         ]
@@ -75,6 +75,23 @@ def test_listings_that_take_2_ms_for_each_entry_may_be_for_nothing(tmp_path: Pat
     finding = talk.findings(tmp_path)["readdirplus_unused"]
     assert finding.saving_s == pytest.approx(0.1 * 5, rel=0.05)
     assert "for each of 250 entries" in finding.evidence
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_server_that_leaves_attributes_out_of_listings_is_why_names_are_looked_up(
+    tmp_path: Path, *, bare: bool
+) -> None:
+    talk = Talk()
+    listed(talk, 2, 2, bare=bare)
+    for number in range(10, 10 + 2 * ENTRIES):
+        looked_up = results.lookup(b"handle %5d" % number, Fattr3(fileid=number))
+        talk.call(nfs3.lookup(ROOT, f"f{number}"), looked_up, 4)
+    found = talk.findings(tmp_path)
+    assert ("readdir_without_plus" in found) == bare
+    if bare:
+        finding = found["readdir_without_plus"]
+        assert "2 listings asked for attributes, and the server gave none of" in finding.evidence
+        assert finding.saving_s == pytest.approx(2 * ENTRIES * 0.005, rel=0.05)
 
 
 def test_quick_listings_or_few_are_not(tmp_path: Path) -> None:

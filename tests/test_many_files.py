@@ -82,7 +82,7 @@ LISTINGS = {
     """,
     "entries": f"""
         call: number // {ENTRIES}, position: 0, directory: {LISTED} + number // {ENTRIES},
-        name: {_NAME}, file: number
+        name: {_NAME}, file: number, type: 'REG'
     """,
 }
 """Directories that are listed with attributes, and what they hold looked up."""

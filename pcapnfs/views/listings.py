@@ -218,6 +218,14 @@ def _follow_ups(result: Readdir) -> RenderableType:
                 f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
             )
         )
+    if result.bare_entries:
+        parts.append(
+            note(
+                f"Listings asked for attributes, but the server gave none of "
+                f"{units.counted(result.bare_entries, 'entry', 'entries')}: these count as told "
+                "without."
+            )
+        )
     if result.plus_entries:
         entries = units.counted(result.plus_entries, "entry", "entries")
         if result.untouched == 0:

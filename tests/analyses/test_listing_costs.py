@@ -50,18 +50,36 @@ def test_a_call_that_the_server_does_not_have_lists_nothing() -> None:
 
 
 def told(
-    *calls: Row, plus: bool = False, version: int = 3, names_of: Sequence[Row] = ()
+    *calls: Row,
+    plus: bool = False,
+    bare: Sequence[str] = (),
+    version: int = 3,
+    names_of: Sequence[Row] = (),
 ) -> ListingCosts:
-    """Call 1 lists d; the others follow. `names_of` are rows of the table names."""
+    """Call 1 lists d; the others follow.
+
+    Args:
+        calls: The others.
+        plus: Whether it asks for attributes.
+        bare: Entries of which the server gives none.
+        version: That of NFS.
+        names_of: Rows of the table names.
+    """
     listing = {3: "READDIRPLUS" if plus else "READDIR", 4: "READDIR"}[version]
     handles = (2, 3, 4) if plus else (None, None, None)
     names = (".", "..", "a", "b", "s")
     entries = [
-        {"call": 1, "directory": 1, "name": name, "file": handle}
+        {
+            "call": 1,
+            "directory": 1,
+            "name": name,
+            "file": handle,
+            "type": "REG" if plus and name not in bare else None,
+        }
         for name, handle in zip(names, (1, None, *handles), strict=True)
     ]
     operations = [
-        operation(1, listing, file=1, plus=plus if version == 4 else None),
+        operation(1, listing, file=1, entries=5, plus=plus if version == 4 else None),
         *(
             operation(row["call"], str(row["op"]), file=row["file"])  # type: ignore[arg-type]
             for row in calls
@@ -117,6 +135,23 @@ def test_the_first_call_about_each_entry_is_spared_and_what_follows_at_once() ->
     assert found.followed.time_s == pytest.approx(0.004)
     assert found.fewer == 4
     assert found.places == ("d",)
+
+
+def test_entries_that_the_server_told_bare_count_as_told_without_attributes() -> None:
+    """They were asked for: it is free to leave them out, of each entry (RFC 1813, 3.3.17)."""
+    asked = (look(2, 1.0, 2), look(3, 1.1, 3), look(4, 1.2, 4))
+    some = told(*asked, plus=True, bare=("a", "b"))
+    assert (some.plain_calls, some.plus_calls, some.listed_both_ways) == (0, 1, 0)
+    assert (some.plain_entries, some.plus_entries, some.bare_entries) == (2, 1, 2)
+    assert (some.bare_calls, some.asked_entries, some.followed.calls) == (1, 2, 2)
+    none = told(*asked, plus=True)
+    assert (none.plain_entries, none.bare_entries, none.bare_calls) == (0, 0, 0)
+    assert none.followed.calls == 0
+    # Who does not ask is not refused; where the bitmap was cut, it is not known whether it asked.
+    plain = told(*asked)
+    assert (plain.plain_entries, plain.bare_entries, plain.bare_calls) == (3, 0, 0)
+    cut = told(*asked, plus=True, bare=("a", "b", "s"), version=4)
+    assert (cut.plus_entries, cut.bare_entries) == (3, 0)
 
 
 @pytest.mark.parametrize(("use", "spared"), [("READ", 2), ("ACCESS", 2), ("GETATTR", 3)])
@@ -338,8 +373,8 @@ def test_within_a_tick_of_the_clock_frames_tell_what_came_first(first: int, aske
         ],
         files=FILES,
         entries=[
-            {"call": listing, "directory": 1, "name": name, "file": None}
-            for listing in (1, 3)
+            {"call": listing, "directory": 1, "name": name, "file": None, "type": kind}
+            for listing, kind in ((1, None), (3, "REG"))
             for name in "abs"
         ],
     ) as trace:

@@ -26,7 +26,10 @@ def at(number: int, seconds: float, op: str, srt_ms: int = 1, **columns: object)
 
 
 def entry(number: int, name: str, target: int | None = None, **columns: object) -> Row:
-    return {"call": number, "directory": 1, "name": name, "file": target} | columns
+    """An entry of d, with attributes where its handle came with it."""
+    kind = None if target is None else "REG"
+    told = {"call": number, "directory": 1, "name": name, "file": target, "type": kind}
+    return told | columns
 
 
 @pytest.fixture
@@ -161,6 +164,32 @@ def test_entries_that_no_call_addressed_were_told_for_nothing(trace: Trace) -> N
     result = readdir(trace)
     # a and b at first, c at last; only b was never touched.
     assert (result.plus_entries, result.untouched) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "undecoded", "bare"),
+    [("REG", None, 0), (None, None, 1), (None, "truncated", 0)],
+    ids=["brought", "left out", "cut"],
+)
+def test_what_the_server_left_out_is_told_without_attributes(
+    kind: str | None, undecoded: str | None, bare: int
+) -> None:
+    with trace_of(
+        files=[file(1, "d", "directory"), file(2, "d/a", parent=1, name="a")],
+        calls=[
+            at(1, 0.0, "READDIRPLUS", file=1, undecoded=undecoded),
+            at(2, 1.0, "LOOKUP", file=2, directory=1),
+        ],
+        operations=[operation(1, "READDIRPLUS", file=1, cookie=0, entries=2)],
+        entries=[entry(1, ".", type=None), entry(1, "a", 2, type=kind)],
+    ) as trace:
+        result = readdir(trace)
+    assert (result.bare_entries, result.plus_entries) == (bare, 1 - bare)
+    assert (result.readdir_calls, result.readdirplus_calls) == (0, 1)
+    assert result.after_plain
+    assert result.after_plus
+    assert (result.after_plain.calls, result.after_plus.calls) == (bare, 1 - bare)
+    assert result.spared == bare
 
 
 def test_a_directory_has_its_own_row(trace: Trace) -> None:

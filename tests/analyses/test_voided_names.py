@@ -64,6 +64,7 @@ class Client:
             {
                 "call": len(self.calls), "directory": DIRECTORY, "name": name,
                 "file": number if plus else None,
+                "type": "REG" if plus else None,
             }
             for name, number in (("a", A), ("b", B), ("s", SUB))
         ]  # fmt: skip

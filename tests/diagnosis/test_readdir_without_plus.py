@@ -60,6 +60,24 @@ def test_a_server_without_readdirplus_is_told_and_no_mount_option_advised() -> N
     assert "nordirplus" in str(seen.advice)
 
 
+def test_a_server_that_leaves_attributes_out_is_told_and_no_mount_option_advised() -> None:
+    bare = replace(PLAIN, plain_calls=0, plain_versions=(), bare_calls=4, bare_entries=100)
+    (seen,) = seen_by(RULE, nothing(listing_costs=(bare,)))
+    assert seen.seen.startswith(
+        "4 listings asked for attributes, and the server gave none of 100 entries; 50 of them "
+    )
+    assert "No mount option helps" in seen.advice[0].action
+    assert "nordirplus" not in str(seen.advice)
+    # Where most names were told by listings that did not ask, the client may ask.
+    few = replace(PLAIN, bare_calls=1, bare_entries=10)
+    (seen,) = seen_by(RULE, nothing(listing_costs=(few,)))
+    assert seen.seen.startswith(
+        "4 READDIRs without attributes told of 90 entries; 1 listing asked for attributes, and the "
+        "server gave none of 10 entries; "
+    )
+    assert "nordirplus" in seen.advice[0].action
+
+
 def test_the_mount_that_lists_so_is_named_where_it_is_told_from_others() -> None:
     plain = replace(MOUNT, verdicts=(verdict("nordirplus"),))
     told = mounted(verdict("nordirplus"), listing_costs=(PLAIN,))

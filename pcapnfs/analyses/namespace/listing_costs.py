@@ -59,6 +59,7 @@ READS = columns.together(
     clock_ticks.READS,
     listings.READS,
     listings.USED_READS,
+    listings.BROUGHT_READS,
     former_names.READS,
     shares.READS,
     traffic.READS,
@@ -94,7 +95,7 @@ class ListingCosts(Record):
     plain_versions: tuple[int, ...]
     """Versions of NFS of these, 3 or 4."""
     plain_entries: int
-    """Entries in their replies; without `.` and `..`."""
+    """Entries that came without attributes, in their replies or in others; without `.` and `..`."""
     asked: Spared
     """LOOKUPs and GETATTRs that asked for these entries one by one: the first about each, at most
     30 s after that about another one or the listing, and what else would have been spared."""
@@ -111,7 +112,7 @@ class ListingCosts(Record):
     plus_calls: int
     """Calls that listed with attributes, but for those that are not supported."""
     plus_entries: int
-    """Entries in their replies; without `.` and `..`."""
+    """Entries in their replies that came with attributes; without `.` and `..`."""
     plus_objects: int
     """Objects among these, each once."""
     touched: int
@@ -125,6 +126,10 @@ class ListingCosts(Record):
     """READDIRPLUSes answered that the server has no such call (NOTSUPP)."""
     listed_both_ways: int = 0
     """Directories that were listed with attributes and without them: the client chose."""
+    bare_calls: int = 0
+    """Calls that listed with attributes, of which the server brought those of some entries not."""
+    bare_entries: int = 0
+    """Entries that came without attributes, though these calls asked for them."""
 
     @property
     def spared(self) -> tuple[Spared, Spared]:
@@ -154,14 +159,18 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         if not any_plain and not any_plus:
             return ()
         cursor.execute(_TOLD)
+        ((any_bare,),) = cursor.execute(
+            "select coalesce(bool_or(bare), false) from told"
+        ).fetchall()
         cursor.execute(_OBJECTS)
         order = "frame" if clock(trace).tick_s is not None else "time"
-        cursor.execute(_AFTER.format(order=order), {"plain": any_plain})
+        ask = any_plain or any_bare
+        cursor.execute(_AFTER.format(order=order), {"plain": ask})
         cursor.execute(_ONE_BY_ONE)
-        if any_plain:
+        if ask:
             _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
-        cursor.execute(_UNTYPED, {"plain": any_plain})
+        cursor.execute(_UNTYPED, {"plain": ask})
         found = paths.most_in(cursor, "followed", PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
         unsupported = dict(cursor.execute(_UNSUPPORTED).fetchall())
@@ -181,6 +190,8 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plus_calls=integer(plus),
             plus_unsupported=unsupported.get(mount, 0),
             listed_both_ways=both.get(mount, 0),
+            bare_calls=integer(bare_calls),
+            bare_entries=integer(bare_entries),
             plus_entries=integer(plus_entries),
             plus_objects=integer(objects),
             touched=integer(touched),
@@ -188,7 +199,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plus_extra_s=seconds(extra) or 0.0,
         )
         for mount, plain, versions, plain_entries, plus, plus_entries, objects, touched,
-        entries, extra, *values
+        entries, bare_entries, bare_calls, extra, *values
         in rows
     )  # fmt: skip
 
@@ -203,7 +214,7 @@ def _ask_one_by_one(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
 _LISTED = f"""
     create temp table listed as
     select mount, version, call, position, directory, call_frame, reply_frame, reply_time, plus,
-           untyped, entries
+           untyped, cut, entries
     from {listings.TABLE}
     where directory is not null and version >= 3 and reply_time is not null and not unsupported
 """
@@ -220,7 +231,9 @@ _BOTH_WAYS = """
 _TOLD = f"""
     create temp table told as
     select mount, listed.directory, {former_names.title()} as title, entries.file, listed.call,
-           reply_frame, reply_time, plus, coalesce(untyped, false) as untyped
+           reply_frame, reply_time, plus and {listings.BROUGHT} as plus,
+           coalesce(plus and not {listings.BROUGHT}, false) as bare,
+           coalesce(untyped, false) or bare as untyped
     from entries join listed using (call, position)
     where name not in ('.', '..')
 """
@@ -247,7 +260,8 @@ _AFTER = f"""
         where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
               and {former_names.DIRECTORY}
-                  in (select directory from listed where not plus)
+                  in (select directory from listed where not plus
+                      union select directory from told where bare)
     ),
     asked as materialized (
         from about where not unsure
@@ -386,12 +400,14 @@ _BY_MOUNT = f"""
     ),
     entries_of as (
         select mount, count(*) filter (not plus) as plain_entries,
-               count(*) filter (plus) as plus_entries
+               count(*) filter (plus) as plus_entries,
+               count(*) filter (bare) as bare_entries,
+               count(distinct call) filter (bare) as bare_calls
         from told group by mount
     )
     select mount, plain_calls, plain_versions, coalesce(plain_entries, 0), plus_calls,
            coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
-           coalesce(asked_entries, 0),
+           coalesce(asked_entries, 0), coalesce(bare_entries, 0), coalesce(bare_calls, 0),
            greatest(plus_share - plus_calls * coalesce(usual, 0), 0),
            {spared.names("asked")}, {spared.names("followed")}, {spared.names("untyped")},
            {spared.names("plus")}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call mount callback program version op call_frame call_time reply_frame "
-    "reply_time srt reply_bytes",
+    "reply_time srt reply_bytes undecoded",
     operations="call position op status file attributes requested plus cookie entries",
 )
 """The columns that this reads."""
@@ -38,8 +38,19 @@ TABLE = "listings"
 `call_time`, `reply_frame`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls
 and operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL
 where that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown;
-`unsupported`, whether the server answered that it does not list so;
+`unsupported`, whether the server answered that it does not list so; `cut`, whether the call could
+not be decoded to its end;
 `srt` and `reply_bytes` of calls that did nothing else, else NULL."""
+
+
+BROUGHT = "(entries.type is not null or coalesce(untyped, true) or cut)"
+"""SQL: an entry of `entries`, joined to this table, brought the attributes that the listing asked
+for, if it asked for any, or may have brought them, where the reply was cut. A server may leave them
+out of each entry, and brings the type wherever it brings others (RFC 1813 section 3.3.17; RFC 8881
+section 18.23.3, rdattr_error)."""
+
+BROUGHT_READS = columns.of(entries="type")
+"""The columns that this reads."""
 
 
 @once
@@ -83,7 +94,8 @@ _LISTINGS = f"""
            case when asked.op = 'READDIRPLUS' then true when version < 4 then false else plus end
                as plus,
            asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
-           unsupported, cookie, entries, requested, call_frame, call_time, reply_frame, reply_time,
+           unsupported, undecoded is not null as cut, cookie, entries, requested,
+           call_frame, call_time, reply_frame, reply_time,
            case when calls.op = asked.op then srt end as srt,
            case when calls.op = asked.op then reply_bytes end as reply_bytes
     from asked join calls using (call)

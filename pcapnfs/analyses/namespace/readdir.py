@@ -40,6 +40,7 @@ READS = columns.together(
     listings.READS,
     _untold.READS,
     listings.USED_READS,
+    listings.BROUGHT_READS,
     former_names.READS,
     _listing_costs.READS,
     columns.of(
@@ -191,6 +192,9 @@ class Readdir(Record):
     untouched: int | None
     """Those of them that the client never addressed by any call afterwards: attributes for nothing,
     unless the program only wanted them; None as above."""
+    bare_entries: int | None
+    """Entries that the server told without attributes, though the listing asked for them; without
+    `.` and `..`; None as above."""
     sort: str
     """What the directories are sorted by: `time`, `calls`, `entries`, `follow-ups` or `name`."""
     shown: Sequence[DirectoryListing]
@@ -235,8 +239,8 @@ def readdir(trace: Trace, *, top: int = 20, sort: DirectorySort = "time") -> Rea
 
 
 def any_plain(totals: Row) -> bool:
-    """Whether anything was listed without attributes."""
-    return bool(totals["plain"])
+    """Whether anything was told without attributes."""
+    return bool(totals["plain"] or totals["bare"])
 
 
 def _readdir(
@@ -301,6 +305,7 @@ def _readdir(
         spared_perhaps=None if after[False] is None else sum(each.untyped.calls for each in costs),
         plus_entries=whole(all_of["plus_entries"]),
         untouched=whole(all_of["untouched"]),
+        bare_entries=whole(all_of["bare"]),
         sort=sort,
         shown=shown,
     )
@@ -338,7 +343,8 @@ _EVENTS = f"""
             select call from operations
             where of_stretch(call) and op = 'GETATTR' and {ASKS_STATE})
     )
-    select mount, listings.directory, hash(name) as title, reply_time as moment, plus,
+    select mount, listings.directory, hash(name) as title, reply_time as moment,
+           plus and {listings.BROUGHT} as plus,
            null::utinyint as op, null::bigint as reply_time, null::bigint as srt
     from entries join listings using (call, position)
     where of_stretch(entries.call) and of_stretch(listings.call)
@@ -348,11 +354,12 @@ _EVENTS = f"""
 """
 """Entries that were told, and calls about them."""
 
-_OBJECTS = """
+_OBJECTS = f"""
     create temp table objects as
     select mount, listings.directory, entries.file, min(reply_time) as told_at
     from entries join listings using (call, position)
-    where plus and entries.file is not null and name not in ('.', '..') and reply_time is not null
+    where plus and {listings.BROUGHT} and entries.file is not null and name not in ('.', '..')
+          and reply_time is not null
     group by all
 """
 
@@ -411,6 +418,12 @@ _BY_DIRECTORY = f"""
     after as (
         select directory, sum(calls) as follow_ups, sum(time) as follow_up_time
         from followed group by directory
+    ),
+    left_out as (
+        select listings.directory, count(*) as bare
+        from entries join listings using (call, position)
+        where plus and not {listings.BROUGHT} and name not in ('.', '..')
+        group by listings.directory
     )
     select calls_of.*,
            coalesce(asked, case when unplaced then null else 0 end) as asked,
@@ -418,15 +431,16 @@ _BY_DIRECTORY = f"""
            coalesce(follow_ups, case when untold then null else 0 end) as follow_ups,
            coalesce(follow_up_time, case when untold then null else 0 end) as follow_up_time,
            coalesce(plus_entries, case when untold then null else 0 end) as plus_entries,
-           coalesce(untouched, case when untold then null else 0 end) as untouched
+           coalesce(untouched, case when untold then null else 0 end) as untouched,
+           coalesce(bare, case when untold then null else 0 end) as bare
     from calls_of left join asked using (directory) left join after using (directory)
-         left join told using (directory)
+         left join told using (directory) left join left_out using (directory)
 """
 
 _SUMMED = (
     "plain", "plus", "unknown", "v4_plain", "v4_plus", "listings", "entries", "bytes", "time",
     "lost", "won", "asked", "asked_time", "follow_ups", "follow_up_time", "plus_entries",
-    "untouched", "answered",
+    "untouched", "answered", "bare",
 )  # fmt: skip
 """What is added up over directories."""
 

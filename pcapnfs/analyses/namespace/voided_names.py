@@ -49,6 +49,7 @@ READS = columns.together(
     _change_ids.READS,
     changed_directories.READS,
     listings.READS,
+    listings.BROUGHT_READS,
     former_names.READS,
     voided_lookups.READS,
     shares.READS,
@@ -175,7 +176,7 @@ _CHANGED = f"""
 _TOLD = f"""
     create temp table names_told as
     select mount, listings.directory, {former_names.title()} as title, listings.call as listing,
-           reply_time, plus
+           reply_time, plus and {listings.BROUGHT} as plus
     from entries join {listings.TABLE} as listings using (call, position)
     where listings.directory in (select directory from changed_by_others)
           and name not in ('.', '..') and reply_time is not null

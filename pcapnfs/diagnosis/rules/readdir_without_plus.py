@@ -53,12 +53,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=severity,
             at_most="problem",
             title="Directories are listed without attributes, which are then asked for one by one",
-            seen=f"{units.counted(pair.plain_calls, 'READDIR')} without attributes told of "
-            f"{units.counted(pair.plain_entries, 'entry', 'entries')}; "
-            f"{units.count(pair.asked_entries)} of them were then asked for one by one (LOOKUP, "
-            f"GETATTR), most of them in {wording.places(pair.places)}. "
-            f"{units.counted(pair.plus_calls, 'call')} listed with attributes. "
-            f"{_unsupported(pair)}{_by_part(material, pair)}{_spared(pair)}"
+            seen=f"{_told(pair)}; {units.count(pair.asked_entries)} of them were then asked for "
+            f"one by one (LOOKUP, GETATTR), most of them in {wording.places(pair.places)}. "
+            f"{_with(pair)}{_unsupported(pair)}{_by_part(material, pair)}{_spared(pair)}"
             f"{_believed(material, pair)}{_later(pair)}",
             why=_why(pair),
             advice=tuple(_advice(pair, linux=is_linux(material, pair.client))),
@@ -70,6 +67,36 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _told(pair: ListingCosts) -> str:
+    """Which entries came without attributes."""
+    named = pair.plain_entries - pair.bare_entries
+    told = []
+    if named or not pair.bare_entries:
+        told.append(
+            f"{units.counted(pair.plain_calls, 'READDIR')} without attributes told of "
+            f"{units.counted(named, 'entry', 'entries')}"
+        )
+    if pair.bare_entries:
+        told.append(
+            f"{units.counted(pair.bare_calls, 'listing')} asked for attributes, and the server "
+            f"gave none of {units.counted(pair.bare_entries, 'entry', 'entries')}"
+        )
+    return "; ".join(told)
+
+
+def _with(pair: ListingCosts) -> str:
+    """How many others listed with attributes."""
+    others = pair.plus_calls - pair.bare_calls
+    if pair.bare_calls and not others:
+        return ""
+    return f"{units.counted(others, 'call')} listed with attributes. "
+
+
+def _left_out(pair: ListingCosts) -> bool:
+    """Whether it is the server, for the most part, that leaves attributes out."""
+    return pair.bare_entries > pair.plain_entries / 2
 
 
 def _unsupported(pair: ListingCosts) -> str:
@@ -163,6 +190,8 @@ def _advice(pair: ListingCosts, *, linux: bool) -> Iterator[Advice]:
         )
     if pair.plus_unsupported and not pair.plus_calls:
         yield _SERVER
+    elif _left_out(pair):
+        yield _SETTINGS
     else:
         yield from _asking(pair, only_4=only_4, linux=linux)
     yield Advice(
@@ -175,6 +204,13 @@ _SERVER = Advice(
     "Turn READDIRPLUS on at the server, if it has a switch for it, or serve these files with one "
     "that has the call (unfs3, for one, has not). No mount option helps: a client that is told so "
     "lists without attributes from then on."
+)
+
+
+_SETTINGS = Advice(
+    "Look at the server why it leaves them out, or ask its vendor: it is free to (RFC 1813 section "
+    "3.3.17), and some do where the object is kept by another node, or where a directory is large. "
+    "No mount option helps: the client does ask for them."
 )
 
 

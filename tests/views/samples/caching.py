@@ -34,6 +34,7 @@ def readdir() -> Readdir:
         spared_perhaps=40,
         plus_entries=397,
         untouched=20,
+        bare_entries=0,
         sort="time",
         shown=(
             DirectoryListing(

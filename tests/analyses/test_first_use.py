@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,10 +14,14 @@ from pcapnfs.analyses.mounts.first_use import MOST, MountIdle, Use, uses
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.times.timeline import timeline
+from pcapnfs.analyses.wire.unreached import unreached_s
 from pcapnfs.comparison.comparing import compare
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 V4: dict[str, object] = {"version": 4, "protocol": "4.1"}
 V2: dict[str, object] = {"version": 2, "protocol": "2"}
@@ -175,20 +180,59 @@ def test_a_call_that_is_under_way_is_no_pause() -> None:
     assert idle((1.0, "WRITE", V4 | long), (3.01, "DESTROY_SESSION", V4)) == (0.0, 0.0)
 
 
+def within(begin_s: float, end_s: float) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """That the client waited for a connection in this time."""
+    begin, end = (np.array([round(at_s * 1000) * MILLISECOND]) for at_s in (begin_s, end_s))
+    return {"10.0.0.2": (begin, end)}
+
+
 def test_what_a_client_waited_for_is_no_such_gap() -> None:
+    """The gap is from 0.03 to 2.03 s."""
     with traced(*MOUNTED, (2.03, "ACCESS", {}), (2.04, "READ", {})) as trace:
         found = uses(trace, outstanding(trace))
         assert found is not None
         resent = replace(found, waited_ns={4: 500 * MILLISECOND}).of_all()
-        connecting = replace(found, unreached_s={"10.0.0.2": 1.5}).of_all()
+        connecting = replace(found, unreached=within(0.5, 2.0)).of_all()
+        before_it = replace(found, unreached=within(0.0, 1.03)).of_client(0, np.arange(5))
         both = replace(
-            found, waited_ns={4: 500 * MILLISECOND}, unreached_s={"10.0.0.2": 1.481}
+            found, waited_ns={4: 500 * MILLISECOND}, unreached=within(0.549, 2.03)
         ).of_all()
     assert resent is not None
     assert resent.idle == MountIdle(before_s=1.5)
     assert connecting is not None
     assert connecting.idle == MountIdle(before_s=0.5)
+    assert before_it is not None
+    assert before_it.idle == MountIdle(before_s=1.0)
     assert both is None
+
+
+def test_a_connection_that_was_late_elsewhere_takes_nothing_from_it() -> None:
+    """Work begins 2 s behind the mount, and waits for a connection for 1.5 s amid its calls."""
+    late: Row = {
+        "connection": 2,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "syns": 2,
+        "syn_time": START_NS + 4_500 * MILLISECOND,
+        "syn_acks": 1,
+        "syn_ack_time": START_NS + 5_999 * MILLISECOND,
+        "ack_rtt": MILLISECOND,
+    }
+    asked: tuple[Asked, ...] = (
+        *MOUNTED,
+        (2.03, "ACCESS", {}),
+        (2.04, "READ", {}),
+        (6.0, "READ", {"connection": 2}),
+    )
+    with trace_of(calls=rows(asked), connections=[late]) as trace:
+        calls = outstanding(trace)
+        assert unreached_s(trace) == {"10.0.0.2": pytest.approx(1.5)}
+        found = uses(trace, calls)
+        assert found is not None
+        use, own = found.of_all(), found.of_client(0, np.arange(len(asked)))
+    assert use == own
+    assert use is not None
+    assert use.idle == MountIdle(before_s=2.0)
 
 
 def test_whoever_asks_all_the_time_uses_the_mount() -> None:

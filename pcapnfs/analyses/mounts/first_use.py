@@ -33,6 +33,7 @@ from pcapnfs.analyses.captured import times_untold as _times_untold
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.captured.trust import trust
+from pcapnfs.analyses.locks.lock_gaps import joined
 from pcapnfs.analyses.mounts.preliminaries import CONTEXT, FINDING, LOGIN
 from pcapnfs.analyses.wire import slower_gaps as _slower_gaps
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
@@ -40,7 +41,6 @@ from pcapnfs.analyses.wire import unreached as _unreached
 from pcapnfs.analyses.wire.slower_gaps import Gaps
 from pcapnfs.analyses.wire.slower_gaps import gaps as longer_gaps
 from pcapnfs.analyses.wire.tcp_stalls import stalled
-from pcapnfs.analyses.wire.unreached import unreached_s
 from pcapnfs.programs import MOUNT, NFS_PROGRAMS, PORTMAPPER
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.asking.equal_shares import Intervals
+    from pcapnfs.analyses.locks.lock_gaps import Stretches
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -194,8 +195,8 @@ class Uses(Record):
     waited_ns: Mapping[int, int]
     """By number of a call, what its client waited for before it, ns: a lost segment, or a path that
     was longer for a while."""
-    unreached_s: Mapping[str, float]
-    """By client, what it waited for connections, seconds."""
+    unreached: Mapping[str, Stretches]
+    """By client, when it waited for connections, ns since the capture's start."""
 
     def of_client(self, number: int, own: NDArray[np.signedinteger[Any]]) -> Use | None:
         """When a client used what it mounted; None where there is no such gap.
@@ -211,14 +212,14 @@ class Uses(Record):
             self.kind[leads],
             self.trailing[trails],
             own,
-            self.unreached_s.get(self.calls.clients[number], 0.0),
+            self.unreached.get(self.calls.clients[number]),
         )
 
     def of_all(self) -> Use | None:
         """When any of the clients did, taken as one."""
-        return self._use(
-            self.leading, self.kind, self.trailing, None, sum(self.unreached_s.values())
-        )
+        every = tuple(self.unreached.values())
+        unreached = joined(*map(np.concatenate, zip(*every, strict=True))) if every else None
+        return self._use(self.leading, self.kind, self.trailing, None, unreached)
 
     def _use(
         self,
@@ -226,7 +227,7 @@ class Uses(Record):
         kind: NDArray[np.uint8],
         trailing: Places,
         own: NDArray[np.signedinteger[Any]] | None,
-        unreached_s: float,
+        unreached: Stretches | None,
     ) -> Use | None:
         """When those did whose calls these are."""
         begin, end = self.calls.intervals.begin, self.calls.intervals.end
@@ -236,15 +237,16 @@ class Uses(Record):
             last, reached = (_latest(times, trailing, own) for times in (begin, end))
             trailing = trailing[begin[trailing] > last]
             behind = _behind(begin[trailing], end[trailing], reached)
-        left_ns, gaps = round(unreached_s * NANOSECONDS), []
+        gaps = []
         for places, side, found in ((leading, True, before), (trailing, False, behind)):
             for place, gap_ns in found:
                 next_one = places[place]
+                next_ns = int(begin[next_one])
                 idle_ns = gap_ns - self.waited_ns.get(int(self.calls.call[next_one]), 0)
-                elsewhere_ns = max(0, min(idle_ns, left_ns))
-                left_ns -= elsewhere_ns
-                if idle_ns - elsewhere_ns >= LEAST_NS:
-                    gaps.append(Gap(int(begin[next_one]), idle_ns - elsewhere_ns, side))
+                if unreached is not None:
+                    idle_ns -= _shared_ns(unreached, next_ns - gap_ns, next_ns)
+                if idle_ns >= LEAST_NS:
+                    gaps.append(Gap(next_ns, idle_ns, side))
         return Use(tuple(gaps)) if gaps else None
 
 
@@ -272,7 +274,7 @@ def uses(trace: Trace, calls: Outstanding) -> Uses | None:
         kind=kind[leads],
         trailing=place[~leads],
         waited_ns=_waited_ns(trace, rows["call"]),
-        unreached_s=unreached_s(trace),
+        unreached=_unreached.stretches(trace),
     )
 
 
@@ -346,6 +348,12 @@ def _behind(begin: Times, end: Times, reached: int) -> list[tuple[int, int]]:
             found.append((place, at - reached))
         reached = max(reached, until)
     return found
+
+
+def _shared_ns(stretches: Stretches, begin: int, end: int) -> int:
+    """How much of the time from begin to end is in some stretches, ns."""
+    shared = np.minimum(stretches[1], end) - np.maximum(stretches[0], begin)
+    return int(np.maximum(shared, 0).sum())
 
 
 def _latest(times: Times, beside: Places, own: NDArray[np.signedinteger[Any]] | None) -> int:

@@ -122,6 +122,15 @@ def cut_off_s(trace: Trace) -> dict[str, float]:
     return found
 
 
+def stretches(trace: Trace) -> list[tuple[str, int, int]]:
+    """When that was at the latest: client, begin and end, ns since 1970."""
+    return [
+        (row["client"], row["until"] - row["cost"], row["until"])
+        for row in _pauses(trace)
+        if row["cost"]
+    ]
+
+
 @once
 def any_sign(trace: Trace) -> bool:
     """Whether there is any sign of such a pause: most captures have none."""
@@ -308,6 +317,7 @@ _PAUSES = f"""
         group by found.call
     )
     select client, server, moved, unacknowledged, frame, since, pause, coalesce(own, 0) as own,
+           until,
            case when busy then 0
                 else greatest(0, until - greatest(since, coalesce(latest, 0))
                                  - case when unacknowledged then 0 else coalesce(own, 0) end)

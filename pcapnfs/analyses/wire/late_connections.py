@@ -119,6 +119,11 @@ def unreached_s(trace: Trace) -> dict[str, float]:
     return found
 
 
+def unreached(trace: Trace) -> list[tuple[str, int, int]]:
+    """When that was: client, begin and end, ns since 1970; they may overlap."""
+    return [(client, begin, end) for client, _, begin, end, between in _stretches(trace) if between]
+
+
 @once
 def any_late(trace: Trace) -> bool:
     """Whether a connection was so late: most captures have none to ask further about."""

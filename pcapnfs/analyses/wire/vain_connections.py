@@ -86,7 +86,7 @@ class VainConnections(Record):
 
 def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     """Put together, for each client and port of a server, the longest first."""
-    cost = {place: idle_ns for place, idle_ns, _ in _costs(trace)}
+    cost = {each.place: each.idle_ns for each in _costs(trace)}
     start = trace.meta.start_ns or 0
     programs = _programs(trace)
     spans = sorted(
@@ -118,11 +118,24 @@ def asked_in_vain_s(trace: Trace, *, after_all: bool) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     spans = _spans(trace)
-    for place, idle_ns, last in _costs(trace):
-        client = spans[place].vain.client
-        if last is after_all:
-            found[client] = found.get(client, 0.0) + idle_ns / NANOSECONDS
+    for cost in _costs(trace):
+        client = spans[cost.place].vain.client
+        if cost.last is after_all:
+            found[client] = found.get(client, 0.0) + cost.idle_ns / NANOSECONDS
     return found
+
+
+def between_calls(trace: Trace) -> list[tuple[str, int, int]]:
+    """When that was between its calls: client, begin and end, ns since 1970.
+
+    The portmapper may have been asked meanwhile.
+    """
+    spans = _spans(trace)
+    return [
+        (spans[cost.place].vain.client, cost.begin, spans[cost.place].until)
+        for cost in _costs(trace)
+        if cost.idle_ns and not cost.last
+    ]
 
 
 def _programs(trace: Trace) -> dict[tuple[str, str, int], int]:
@@ -175,9 +188,22 @@ def _spans(trace: Trace) -> tuple[_Span, ...]:
     return tuple(found)
 
 
+class _Cost(NamedTuple):
+    """What one costs its client."""
+
+    place: int
+    """Where it is among the spans."""
+    begin: int
+    """When its client could do nothing else from, ns since 1970."""
+    idle_ns: int
+    """For how long, ns."""
+    last: bool
+    """After all of its calls."""
+
+
 @once
-def _costs(trace: Trace) -> tuple[tuple[int, int, bool], ...]:
-    """The place of each that costs its client something, what, ns, and whether after all calls."""
+def _costs(trace: Trace) -> tuple[_Cost, ...]:
+    """Those that cost their client something."""
     spans = _spans(trace)
     if not spans:
         return ()
@@ -198,7 +224,7 @@ def _costs(trace: Trace) -> tuple[tuple[int, int, bool], ...]:
         known = max(integer(begun), reached.get(span.vain.client, 0))
         reached[span.vain.client] = max(known, span.until)
         idle_ns = max(0, span.until - known - integer(looked_up))
-        found.append((integer(place), idle_ns, bool(last)))
+        found.append(_Cost(integer(place), known, idle_ns, bool(last)))
     return tuple(found)
 
 

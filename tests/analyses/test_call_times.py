@@ -12,6 +12,7 @@ from pcapnfs.analyses.times.call_times import (
     nearly_all,
     round_trip,
     shows_storage,
+    small_resent,
     stable_median_s,
 )
 from pcapnfs.analyses.wire.network_path import NOTHING, Way
@@ -122,3 +123,18 @@ def test_what_servers_answer_from_memory_shows_no_storage() -> None:
     # Where there is nothing else it is their median all the same.
     assert stable_median_s(times[:5], shows[:5]) == pytest.approx(0.001)
     assert stable_median_s(times[:0], shows[:0]) is None
+
+
+@pytest.mark.parametrize("source", ["calls", "few_calls", "gaps"])
+def test_a_round_trip_of_calls_most_of_which_were_sent_again_is_no_round_trip(source: str) -> None:
+    assert small_resent(source, 1, 3)
+    assert not small_resent(source, 2, 3)
+    assert not small_resent(source, 0, 0)
+
+
+@pytest.mark.parametrize("source", ["handshake", "acks"])
+def test_one_that_tcp_tells_is_one_though_most_calls_were_sent_again(source: str) -> None:
+    assert not small_resent(source, 1, 3)
+    assert not small_resent(source, 0, 0)
+    # The quickest of them is what the server takes for a call.
+    assert small_resent(source, 0, 3)

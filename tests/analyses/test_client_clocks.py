@@ -199,6 +199,30 @@ def test_what_one_clients_calls_took_longer_since_they_were_sent_again_is_its_ow
     assert shares(by_client[DISK])["waiting"] == 0
 
 
+def test_what_one_clients_round_trip_holds_of_calls_that_were_sent_again_is_booked_once() -> None:
+    """Its GETATTRs take 21 ms, all but one since they were sent again, every fourth call, a READ,
+    101 ms."""
+    rows = [
+        {**row, "op": "READ", "signature": "READ"}
+        if number % 4 == 3
+        else {**row, "transmissions": 1 if number == 0 else 2, "first_arrived": False}
+        for number, row in enumerate(
+            one_after_another(lambda number: 1 if number == 0 else 101 if number % 4 == 3 else 21)
+        )
+    ]
+    connection = {"connection": 7, "transport": "UDP", "client": NETWORK}
+    with trace_of(
+        TWO_SECONDS, calls=[*rows, *waits_for_disk()], files=[file(1, "a")],
+        connections=[connection],
+    ) as trace:  # fmt: skip
+        found = model(trace).verdict
+    assert found is not None
+    told = next(each for each in found.clients if each.client == NETWORK)
+    # READs take 80 ms beyond a round trip of 20.3 ms, of a clock of two seconds.
+    assert shares(told)["server"] == pytest.approx(10 * 0.0807 / 2, abs=0.001)
+    assert shares(told)["waiting"] == pytest.approx((0.61 + 10 * 0.0203) / 2, abs=0.001)
+
+
 def test_what_one_clients_path_took_longer_is_its_own() -> None:
     """All but the first eight calls take 40 ms longer."""
     longer = one_after_another(lambda number: 41 if number >= 8 else 1)

@@ -474,6 +474,32 @@ def test_calls_that_were_all_sent_again_show_no_round_trip() -> None:
     told = verdict(replace(slow, small_resent=True))
     assert told.named == ("waiting",)
     assert "(calls were sent again before they were answered)" in told.sentence
+    # Beside it the server was not there for longer than that.
+    costs = replace(slow.costs, other_s=20.0)
+    (told, waited) = (
+        verdict(replace(slow, costs=costs, small_resent=True, waiting_s=waiting_s))
+        for waiting_s in (5_000.0, 10_000.0)
+    )
+    assert "(calls were sent again before they were answered)" in told.sentence
+    assert "(the server was not ready, was not reached, or did not answer)" in waited.sentence
+
+
+def test_what_the_round_trip_holds_of_calls_that_were_sent_again_is_not_booked_twice() -> None:
+    """Forty small calls of 1.1 s that were all sent again, and forty READs of 3 s."""
+    costs = replace(
+        DISK.costs, files=80.0, rpcs_per_file=1.0, rtt_s=1.1, syncops_per_file=0.0, other_s=0.95
+    )
+    again_s = {"unstable": 40 * 1.09}
+    served = replace(DISK, costs=costs, small_resent=True, served_s={"read": 76.0})
+    for each in (served, replace(served, again_s=again_s)):
+        parts = {cause.cause: cause.time_s for cause in verdict(each).causes}
+        assert (parts["waiting"], parts["server"]) == pytest.approx((88.0, 76.0))
+    # What READs waited beyond it, since they were sent again, is in no round trip.
+    again_s |= {"read": 40 * 2.99}
+    parts = {
+        cause.cause: cause.time_s for cause in verdict(replace(served, again_s=again_s)).causes
+    }
+    assert parts["waiting"] == pytest.approx(88.0 + 75.2)
 
 
 def test_time_without_a_call_is_nobodys_where_the_capture_lacks_much() -> None:

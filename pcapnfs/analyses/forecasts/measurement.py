@@ -19,6 +19,7 @@ from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
     KindOfStable,
+    beyond_round_trips,
     mostly_resent,
     persistence,
     slow_s,
@@ -238,7 +239,7 @@ class Measurement(Record):
     """Those that are not long of the only client, if the capture does not tell the status of most
     of its answered calls, likewise."""
     small_resent: bool = False
-    """Most of the calls that show the round trip were sent again."""
+    """The round trip is the time until calls were sent again (`call_times.small_resent`)."""
     again_s: Mapping[str, float] = {}
     """By row of the budget, what of the clock calls took longer since they were sent again, where
     it is in no mean, seconds (`call_times.beyond_usual`)."""
@@ -425,7 +426,10 @@ class Measurement(Record):
         That is the transfer of their bytes, what was lost, what a longer path took, and for how
         long the server was not ready, not reached or did not answer.
         """
-        of, again_s = self.clocked, sum(self.again_s.values())
+        of = self.clocked
+        again_s = beyond_round_trips(
+            sum(self.again_s.values()), self.costs().round_trips_s, resent=self.small_resent
+        )
         return of.moved_s + of.lost_s + of.longer_s + of.waiting_s + again_s
 
     @property

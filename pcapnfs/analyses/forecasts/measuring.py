@@ -147,7 +147,7 @@ def measure(
             calls, slice(None), calls.small, unmoved_s, network.way, enough=enough
         )
         network = replace(network, way=way)
-    small, told = int(calls.small.sum()), shown(calls, calls.small, calls.timed, rtt)
+    small, told = int(calls.small.sum()), shown(calls, calls.small, calls.timed, rtt, source)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= _pauses.PAUSE_S].sum())
     known = _by_client(trace, network, calls, queued=source in MEANS)

@@ -22,7 +22,7 @@ from pcapnfs.analyses.forecasts.verdict_evidence import (
 )
 from pcapnfs.analyses.forecasts.verdict_reasons import NETWORK_OR_SERVER, TITLES, reasons
 from pcapnfs.analyses.times import long_pauses
-from pcapnfs.analyses.times.call_times import BOUND
+from pcapnfs.analyses.times.call_times import BOUND, beyond_round_trips
 from pcapnfs.analyses.times.idle_time import divided
 from pcapnfs.analyses.wire import full_windows
 from pcapnfs.analyses.wire.loss_rate import holding
@@ -172,7 +172,12 @@ def verdict(evidence: Evidence) -> Verdict:
     round_trips, persistence = round_trips * part, persistence * part
     queue = min(waited, round_trips)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
-    again = min(sum(evidence.again_s.values()) / costs.concurrency, left - unknown)
+    again = beyond_round_trips(
+        sum(evidence.again_s.values()) / costs.concurrency,
+        costs.round_trips_s,
+        resent=evidence.small_resent,
+    )
+    again = min(again, left - unknown)
     parts = {
         "persistence": persistence,
         "round_trips": round_trips - queue,
@@ -524,6 +529,9 @@ def _evidence(clock: ClientClock) -> Evidence:
         resent=clock.resent,
         put_off_most_s=clock.put_off_most_s,
         small_resent=clock.small_resent,
+        waiting_s=clock.budget.waiting_s,
+        unreached_s=clock.idle.connecting_s,
+        vain_s=clock.idle.vain_s,
         again_s=clock.again_s,
         lacking=clock.lacking,
         login_s=clock.login_s,

@@ -130,7 +130,7 @@ class Evidence(Record):
     resent: bool = False
     """Most stable calls were sent again before they were answered."""
     small_resent: bool = False
-    """And so were most of those that show the round trip."""
+    """And the round trip is the time until calls were sent again."""
     again_s: Mapping[str, float] = {}
     """By row of the time budget, the part of what calls take beyond round trips and persistence
     that they did since they were sent again."""

@@ -200,17 +200,19 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
 def _waited(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What calls waited for."""
     costs = evidence.costs
-    if evidence.resent and costs.persist_s:
+    waiting_s = sum(each.time_s for each in causes if each.cause == "waiting")
+    # What is known to be that; the rest of it is of calls that were sent again.
+    server_s = evidence.waiting_s / costs.concurrency + evidence.unreached_s + evidence.vain_s
+    again = evidence.resent or evidence.small_resent or any(evidence.again_s.values())
+    if not again or server_s > waiting_s / 2:
+        return "the server was not ready, was not reached, or did not answer"
+    if evidence.resent and costs.persistence_s >= waiting_s / 2:
         stable = round(costs.files * costs.syncops_per_file)
         return (
             f"{units.counted(stable, 'stable call')} took {units.duration(costs.persist_s)} longer "
             "than a round trip each, and most were sent again before they were answered"
         )
-    waiting_s = sum(each.time_s for each in causes if each.cause == "waiting")
-    again_s = sum(evidence.again_s.values()) / costs.concurrency
-    if evidence.small_resent or (again_s and again_s >= waiting_s / 2):
-        return "calls were sent again before they were answered"
-    return "the server was not ready, was not reached, or did not answer"
+    return "calls were sent again before they were answered"
 
 
 def _idle(evidence: Evidence, causes: tuple[Cause, ...]) -> str:

@@ -259,6 +259,31 @@ def beyond_usual(again_s: Mapping[str, float], once: int, calls: int) -> dict[st
     return {row: time_s for row, time_s in again_s.items() if row not in inside}
 
 
+def small_resent(rtt_source: str, once: int, calls: int) -> bool:
+    """Whether a round trip is the time until calls were sent again.
+
+    Args:
+        rtt_source: What it rests on (`round_trip`).
+        once: How many of the calls that show it were sent once.
+        calls: All of these.
+    """
+    if rtt_source in (*MEANS, BOUND):
+        return mostly_resent(once, calls)
+    # By TCP it is the network's, and what the server took for the quickest of them.
+    return not once and calls > 0
+
+
+def beyond_round_trips(again_s: float, round_trips_s: float, *, resent: bool) -> float:
+    """What of the time that calls took longer since they were sent again is in no round trip, s.
+
+    Args:
+        again_s: That time, seconds.
+        round_trips_s: What is booked to round trips, seconds.
+        resent: These are themselves the time until calls were sent again (`small_resent`).
+    """
+    return max(0.0, again_s - round_trips_s) if resent else again_s
+
+
 def persistence(mean_s: float | None, calls: int, rtt_s: float | None) -> float | None:
     """What a stable call takes longer than a round trip, seconds, not below 0.
 

@@ -24,6 +24,7 @@ from pcapnfs.analyses.times.call_times import (
     BOUND,
     MEANS,
     KindOfStable,
+    beyond_round_trips,
     beyond_usual,
     mostly_resent,
     persistence,
@@ -156,7 +157,7 @@ class ClientClock(Record):
     """Its pauses of 1 to 30 s, where the capture does not tell the status of most of its calls,
     together, seconds."""
     small_resent: bool = False
-    """Most of the calls that show the round trip were sent again."""
+    """The round trip is the time until calls were sent again (`call_times.small_resent`)."""
     again_s: Mapping[str, float] = {}
     """By row of the budget, what its calls took longer since they were sent again, where it is in
     no mean, seconds (`call_times.beyond_usual`)."""
@@ -278,7 +279,10 @@ class ClientClock(Record):
         left -= known
         lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
         left -= lost
-        again = min(left, sum(self.again_s.values()))
+        again = beyond_round_trips(
+            sum(self.again_s.values()), round_trips, resent=self.small_resent
+        )
+        again = min(left, again)
         moving, idle = self.lost_of("transfer"), self.idle
         return {
             "persistence": persisted,
@@ -459,7 +463,7 @@ def client_clocks(
             rtt, queue = rtt_s, queue_s
         elif source in MEANS:
             queue = min(rtt, known.queued_s.get(client, 0.0) / len(small))
-        told = shown(line, small, timed, rtt)
+        told = shown(line, small, timed, rtt, source)
         found.append(
             ClientClock(
                 client=client,

@@ -14,8 +14,8 @@ from pcapnfs.analyses.times.call_times import (
     bounded,
     data_median_s,
     kinds_of_stable,
-    mostly_resent,
     shows_storage,
+    small_resent,
     stable_median_s,
 )
 from pcapnfs.record import Record
@@ -45,7 +45,7 @@ class Shown(Record):
     data_median_s: float | None
     """The same of those that store data; None with fewer than 30."""
     small_resent: bool
-    """Most of the calls that show the round trip were sent again."""
+    """The round trip is the time until calls were sent again (`call_times.small_resent`)."""
     timed_once: int
     """Those of the stable calls that were sent once."""
     kinds: tuple[KindOfStable, ...]
@@ -54,7 +54,9 @@ class Shown(Record):
     """Which of the stable calls tell by their time what the storage is."""
 
 
-def shown(line: Timeline, small: Places, timed: Places, rtt_s: float | None) -> Shown:
+def shown(
+    line: Timeline, small: Places, timed: Places, rtt_s: float | None, rtt_source: str
+) -> Shown:
     """What calls show.
 
     Args:
@@ -62,6 +64,7 @@ def shown(line: Timeline, small: Places, timed: Places, rtt_s: float | None) -> 
         small: Those that show the round trip.
         timed: The stable calls that show persistence.
         rtt_s: The round trip, seconds; None when nothing tells.
+        rtt_source: What it rests on (`call_times.round_trip`).
     """
     quick, service = line.service_s[small], line.service_s[timed]
     operation, operations = line.operation[timed], line.operations
@@ -71,7 +74,7 @@ def shown(line: Timeline, small: Places, timed: Places, rtt_s: float | None) -> 
         stable_mean_s=float(service.mean()) if len(service) else None,
         stable_median_s=stable_median_s(service, storage),
         data_median_s=data_median_s(service, operation, operations),
-        small_resent=mostly_resent(int(line.once[small].sum()), len(quick)),
+        small_resent=small_resent(rtt_source, int(line.once[small].sum()), len(quick)),
         timed_once=int(line.once[timed].sum()),
         kinds=kinds_of_stable(service, operation, operations, rtt_s),
         storage=storage,

@@ -14,6 +14,7 @@ from pcapnfs.analyses.locks.lock_gaps import lock_gaps
 from pcapnfs.analyses.namespace.not_found import not_found
 from pcapnfs.analyses.servers.restarts import restarts
 from pcapnfs.analyses.servers.stalled_calls import stalled_calls
+from pcapnfs.analyses.servers.unanswered import unanswered
 from pcapnfs.analyses.times.outstanding import WAITING, outstanding
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, ROOT, START_NS, call, file, operation, trace_of
@@ -178,6 +179,29 @@ def mounted_again() -> Trace:
     return trace
 
 
+def hung_slot() -> Trace:
+    """A slot of a session in which no call gets an answer, while another one's do."""
+    session: dict[str, object] = {"session": b"session", "version": 4, "protocol": "4.1"}
+    connection = {
+        "connection": 1,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS,
+        "last_time": START_NS + 1_000_000 * MILLISECOND,
+        "server_segments": 3,
+    }
+    trace = trace_of(
+        calls=[
+            call(1, "GETATTR", 1, connection=1, slot=1, **session),
+            call(2, "READ", None, connection=1, slot=0, **session),
+        ],
+        connections=[connection],
+    )
+    repeat(trace, "calls", 40_000, call="call + 2 * n", xid="call + 2 * n", **LATER)
+    return trace
+
+
 @pytest.mark.parametrize(
     ("made", "question", "number"),
     [
@@ -211,6 +235,12 @@ def mounted_again() -> Trace:
         ),
         pytest.param(
             mounted_again, lambda trace: cache(trace).unchanged, 39_999, id="mounts of one root"
+        ),
+        pytest.param(
+            hung_slot,
+            lambda trace: sum(pair.calls for pair in unanswered(trace)),
+            40_000,
+            id="a slot without answers",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from pcapnfs.analyses.servers.unanswered import Unanswered, unanswered
 from pcapnfs.meta import Vain
 from pcapnfs.record import replace
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
 
 def connection(number: int, last_ms: int, **columns: object) -> Row:
@@ -104,6 +104,10 @@ def test_a_server_that_ends_the_connection_answers_no_more(end: str) -> None:
         ({"slot": 1}, 0),
         ({"session": b"other"}, 0),
         ({"op": "WRITE"}, 0),  # The client let the slot go.
+        ({"file": 4}, 0),
+        ({"file": None, "directory": 5}, 1),  # Which file it is about is not told.
+        ({"call_bytes": 248}, 0),
+        ({"xid": 7}, 0),
         ({"reply_time": None}, 0),
     ],
 )
@@ -111,17 +115,19 @@ def test_a_call_whose_slot_is_used_for_the_same_on_another_connection_was_sent_a
     again: Row, replayed: int
 ) -> None:
     slot: Row = {"session": b"session", "slot": 0, "version": 4, "protocol": "4.1"}
+    whole: Row = {"file": 3, "call_bytes": 244}
     calls = [
         {**CALLS[0], **slot},
-        {**CALLS[1], **slot},
-        {**call(300, "READ", 5, connection=2, xid=9), **slot, **again},
+        {**CALLS[1], **slot, **whole},
+        {**call(300, "READ", 5, connection=2, xid=9), **slot, **whole, **again},
         {**call(301, "READ", 5, connection=2, xid=10), **slot},
     ]
     # What uses the slot after that is another call.
     if again.keys() & {"slot", "session"}:
         del calls[3]
     connections = [connection(1, 2_020), connection(2, 60_000)]
-    with trace_of(calls=calls, connections=connections) as trace:
+    files = [file(3, "a"), file(4, "b"), file(5, ".", "directory")]
+    with trace_of(calls=calls, connections=connections, files=files) as trace:
         (pair,) = unanswered(trace)
     assert pair.replayed == replayed
 

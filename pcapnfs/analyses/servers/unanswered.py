@@ -26,7 +26,7 @@ READS = columns.together(
     silent_calls.READS,
     columns.of(
         calls="call client server connection callback program op xid call_time reply_time "
-        "call_bytes session slot",
+        "call_bytes session slot file directory",
         files="file path",
     ),
 )
@@ -100,8 +100,9 @@ class Unanswered(Record):
     undelivered_bytes: int = 0
     """What that was, bytes."""
     replayed: int = 0
-    """Those of a session of NFSv4.1 whose slot the client used next for the same main operation on
-    another connection, where that was answered: it was the same call, with another xid."""
+    """Those of a session of NFSv4.1 whose slot the client used next for the same main operation, on
+    the same file and as long, on another connection with another xid, where that was answered: it
+    was the same call."""
     as_large_answered: int = 0
     """Calls at least as long as the shortest of those without an answer that were answered."""
 
@@ -215,7 +216,11 @@ _PAIRS = """
     ),
     next_in_slots as (
         select call, lead(op) over following = op and lead(reply_time) over following is not null
-                     and lead(connection) over following <> connection as same
+                     and lead(connection) over following <> connection
+                     and lead(xid) over following <> xid
+                     and lead(call_bytes) over following = call_bytes
+                     and coalesce(lead(file) over following = file,
+                                  lead(directory) over following = directory, true) as same
         from calls semi join in_slots using (session, slot)
         where not callback
         window following as (partition by session, slot order by call_time, call)

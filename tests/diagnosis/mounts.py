@@ -25,6 +25,7 @@ MOUNT = Mount(
     visits_asked_twice=60,
     returns=0,
     returns_looked_up=0,
+    missing_again=320,
     asked_shortest_s=None,
     unasked_longest_s=None,
 )

@@ -167,8 +167,25 @@ def test_where_names_are_not_remembered_the_option_and_the_search_are_told_apart
 
 
 def test_what_is_left_of_few_searches_is_not_told() -> None:
-    (again,) = forgetful(replace(FORGETFUL, again=451), "lookupcache=positive")
-    assert again.calls == 451
+    (again,) = forgetful(replace(FORGETFUL, missing=349), "lookupcache=positive")
+    assert again.calls == 320
+
+
+def test_a_directory_that_changed_is_searched_again_with_any_option() -> None:
+    again, first = forgetful(replace(FORGETFUL, again=451), "lookupcache=positive")
+    assert (again.calls, first.calls) == (320, 160)
+    assert "320 of 600 LOOKUPs are of names that it had looked for in vain before in the same " in (
+        again.seen
+    )
+    assert "second time or later (of 320 another finding tells the cost)." in first.seen
+
+
+@pytest.mark.parametrize(("again", "told"), [(30, 2), (29, 1)])
+def test_few_that_it_did_not_remember_are_told_with_the_others(again: int, told: int) -> None:
+    found = forgetful(replace(FORGETFUL, again=again), "lookupcache=positive")
+    assert len(found) == told
+    assert sum(seen.calls or 0 for seen in found) == 480
+    assert any("lookupcache" in advice.action for advice in found[0].advice)
 
 
 def test_by_other_verdicts_nothing_is_told_apart() -> None:

@@ -74,6 +74,10 @@ class Mount(Record):
     within 3 s; 0 also where it looked hardly any name up twice."""
     returns_looked_up: int
     """Times that it looked that directory up again in between: with lookupcache=none always."""
+    missing_again: int
+    """Times that it looked for a name less than 29.5 s after it had not found it there, in a
+    directory that it never changed, and of which nothing shows that it had changed since; 0 also
+    where it looked for hardly any such name twice."""
     asked_shortest_s: float | None
     """The youngest knowledge of a directory, from 3 to 29.5 s, for which it asked within a second
     before it opened or changed a child, seconds; None: it never did."""
@@ -115,6 +119,7 @@ def judged(seen: MountEvidence) -> Mount:
         visits_asked_twice=seen.visits_asked_twice,
         returns=seen.returns,
         returns_looked_up=seen.returns_looked_up,
+        missing_again=seen.missing_again,
         asked_shortest_s=seen.pause_shortest_s,
         unasked_longest_s=seen.unasked_longest_s,
     )

@@ -77,8 +77,6 @@ _WHY_MAC = (
     "nothing, where there are none."
 )
 
-_TOLD_APART = " (whose cost another finding tells)"
-
 _FOR_MAC = (
     Advice(
         "If the server has named attributes, mount with NFSv4 and namedattr.",
@@ -101,14 +99,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.not_found:
         if not many(pair, values):
             continue
-        verdict = _unremembered(material, pair)
-        if verdict is None:
+        verdict, again = _unremembered(material, pair)
+        if verdict is None or again < values[LEAST.name]:
             yield _looked_for(material, pair, spared(pair, pair.missing))
             continue
-        yield _again(material, pair, verdict)
-        first = replace(pair, missing=pair.missing - pair.again, lookups=pair.lookups - pair.again)
+        yield _again(material, pair, verdict, again)
+        first = replace(pair, missing=pair.missing - again, lookups=pair.lookups - again)
         if many(first, values):
-            yield _looked_for(material, pair, spared(pair, first.missing), told_apart=True)
+            yield _looked_for(material, pair, spared(pair, first.missing), apart=again)
 
 
 def spared(pair: NotFound, calls: int) -> Spared:
@@ -117,35 +115,36 @@ def spared(pair: NotFound, calls: int) -> Spared:
     return Spared(calls, pair.time_s * part, pair.pause_s * part, pair.frames)
 
 
-def _unremembered(material: Material, pair: NotFound) -> MountVerdict | None:
-    """The verdict that the client remembers no name that is not there.
+def _unremembered(material: Material, pair: NotFound) -> tuple[MountVerdict | None, int]:
+    """The verdict that the client remembers no name that is not there, and how often it costs.
 
-    None where it is that of one of several mounts, of which it is not known what they look for in
-    vain; and of a client that looks for macOS's files, which has no such option.
+    That is where the directory was unchanged: of one that had changed, no client remembers what is
+    not there. None where it is that of one of several mounts, of which it is not known what they
+    look for in vain; and of a client that looks for macOS's files, which has no such option.
     """
     for mount in material.cache.mounts:
         if (mount.client, mount.server, mount.part) != (pair.client, pair.server, None):
             continue
         for verdict in mount.verdicts:
             if verdict.options == NO_MISSING_NAMES and not _is_mac(pair):
-                return verdict
-    return None
+                return verdict, min(pair.again, mount.missing_again)
+    return None, 0
 
 
 def _is_mac(pair: NotFound) -> bool:
     return pair.apple_double >= MOSTLY * pair.missing
 
 
-def _again(material: Material, pair: NotFound, verdict: MountVerdict) -> Observed:
-    """What it would not have looked for, had it remembered that it is not there."""
-    again = spared(pair, pair.again)
+def _again(material: Material, pair: NotFound, verdict: MountVerdict, calls: int) -> Observed:
+    """So many that it would not have sent, had it remembered which names are not there."""
+    again = spared(pair, calls)
     claims = left_out(again)
     return Observed(
         severity=by_cost(material, claims),
         at_most="problem",
         title=f"The client does not remember which names are not there: {verdict.title}",
-        seen=f"The client {verdict.evidence}. {units.count(pair.again)} of {_looked_up(pair)} are "
-        f"of names that it had looked for in vain before in the same directory; "
+        seen=f"The client {verdict.evidence}. {units.count(calls)} of {_looked_up(pair)} are "
+        f"of names that it had looked for in vain before in the same unchanged directory; "
         f"{units.count(pair.missing)} found nothing.",
         why="A client that remembers which names are not there asks for each once, as long as the "
         "directory is unchanged: a search path then costs its round trips only the first time.",
@@ -164,16 +163,14 @@ def _again(material: Material, pair: NotFound, verdict: MountVerdict) -> Observe
     )
 
 
-def _looked_for(
-    material: Material, pair: NotFound, vain: Spared, *, told_apart: bool = False
-) -> Observed:
+def _looked_for(material: Material, pair: NotFound, vain: Spared, *, apart: int = 0) -> Observed:
     """What programs look for.
 
     Args:
         material: What the rules judge by.
         pair: What a client looked for in vain.
         vain: The LOOKUPs that this costs.
-        told_apart: The others are those that it would not have sent, had it remembered names.
+        apart: How many others it would not have sent, had it remembered names.
     """
     claims = left_out(vain)
     mac = _is_mac(pair)
@@ -186,13 +183,13 @@ def _looked_for(
         else "Programs look for names that do not exist",
         seen=f"{units.count(pair.missing)} of {_looked_up(pair)} found "
         f"nothing, {units.count(pair.again)} of them for the second time or later"
-        f"{_TOLD_APART if told_apart else ''}. "
+        f"{_told_apart(pair, apart)}. "
         f"{_mac_names(pair) if mac else ''}"
         f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
         why=_WHY_MAC if mac else _WHY if searches else _WHY_TRIED,
         advice=_FOR_MAC
         if mac
-        else _advice(pair, searches=searches, remembered=told_apart or not pair.again),
+        else _advice(pair, searches=searches, remembered=apart > 0 or not pair.again),
         calls=vain.calls,
         confidence="certain",
         data=_looked_up(pair),
@@ -200,6 +197,14 @@ def _looked_for(
         claims=claims,
         about=(pair.client, pair.server),
     )
+
+
+def _told_apart(pair: NotFound, apart: int) -> str:
+    if not apart:
+        return ""
+    if apart == pair.again:
+        return " (whose cost another finding tells)"
+    return f" (of {units.count(apart)} another finding tells the cost)"
 
 
 def many(pair: NotFound, values: Values) -> bool:

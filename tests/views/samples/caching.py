@@ -111,10 +111,11 @@ def cache() -> Cache:
                 visits_asked_twice=142,
                 returns=30,
                 returns_looked_up=1,
+                missing_again=3,
                 asked_shortest_s=None,
                 unasked_longest_s=0.1,
             ),
-            Mount("10.0.0.3", "10.0.0.1", (), None, 40, 1, 30, 2, 25, 0, None, 12.0),
+            Mount("10.0.0.3", "10.0.0.1", (), None, 40, 1, 30, 2, 25, 0, 0, None, 12.0),
         ),
         sort="time",
         files=(
@@ -172,6 +173,7 @@ def poor_cache() -> Cache:
                 "1 move from one child of a directory to the next and 0 visits of files; 20 of "
                 "either are needed",
                 1,
+                0,
                 0,
                 0,
                 0,

@@ -337,3 +337,14 @@ def test_what_the_server_takes_of_the_time_at_work_is_told_likewise(
     seen = seen_by(RULE, replace(paused, server_times=(replace(COLD, time_s=time_s),)))
     title = "Much of the time at work goes into READs at the server 10.0.0.1"
     assert [each.title for each in seen] == [title] * told
+
+
+@pytest.mark.parametrize("left", [{"mount_idle_s": 5.9}, {"active_s": 4.1}], ids=str)
+@pytest.mark.parametrize(("time_s", "told"), [(0.64, False), (0.66, True)])
+def test_what_is_large_is_of_the_time_in_which_the_client_was_active(
+    left: dict[str, Any], time_s: float, told: bool
+) -> None:
+    """15 % of 4.1 s, where nobody used the mount for the rest of ten, or long pauses were made."""
+    active = bound_by("server", **left)
+    seen = seen_by(RULE, replace(active, server_times=(replace(COLD, time_s=time_s),)))
+    assert bool(seen) is told

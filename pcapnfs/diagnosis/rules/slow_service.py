@@ -205,12 +205,11 @@ def _large(material: Material, small_s: float) -> list[ServerTime]:
     """
     if not bound.names(material, "server"):
         return []
-    aside_s = sum(bound.aside_s(material, found) for found in bound.alone(material))
-    least_s = bound.SECOND_SHARE * (sum(material.budget_rows().values()) - aside_s)
+    worked_s = sum(bound.worked_s(material, found) for found in bound.alone(material))
     return [
         each
         for each in material.server_times
-        if each.kind != "small" and _beyond_s(each, small_s) >= least_s
+        if each.kind != "small" and _beyond_s(each, small_s) >= bound.SECOND_SHARE * worked_s
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.caching.overwritten import Overwritten, OverwrittenFile
 from pcapnfs.analyses.caching.shared_files import SharedFile, SharedFiles
+from pcapnfs.analyses.captured.passed_on import PassedOn
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.attribute_ping_pong import RULE
@@ -79,3 +80,28 @@ def test_two_of_them_are_not_told() -> None:
 def test_no_advice_is_to_open_the_file_each_time_in_place_of_locks() -> None:
     for seen in seen_by(RULE, nothing(shared_files=(SHARED,), overwritten=(LOST,))):
         assert not any("or open" in advice.action for advice in seen.advice)
+
+
+NAT = PassedOn("10.0.0.2", "10.0.0.1", "10.0.0.3", "10.0.0.1", 100, (1,))
+"""The host 10.0.0.3 passes on what 10.0.0.2 calls."""
+
+
+def test_files_of_one_client_before_and_behind_a_host_that_passes_calls_on_do_not_count() -> None:
+    """Of these more is told than of the files that two clients share."""
+    two = ("10.0.0.2", "10.0.0.4")
+    shared = replace(SHARED, turns=8, shown=(*SHARED.shown, SharedFile("both", two, 4)))
+    lost = replace(LOST, writes=43, shown=(*LOST.shown, OverwrittenFile("both", two, 3)))
+    appended, turned = seen_by(
+        RULE, nothing(shared_files=(shared,), overwritten=(lost,), passed_on=(NAT,))
+    )
+    assert appended.seen.startswith("3 times a client appended")
+    assert "had appended: both (3 times: 10.0.0.2, 10.0.0.4)." in appended.seen
+    assert appended.calls == 3
+    assert turned.seen == (
+        "4 times one client changed a file and another was the next to use it: both (4 times: "
+        "10.0.0.2, 10.0.0.4)."
+    )
+    # Frames and times are those of all files.
+    assert (appended.frames, turned.frames, turned.claims) == ((), (), ())
+    few = replace(shared, shown=(*SHARED.shown, SharedFile("both", two, 2)))
+    assert seen_by(RULE, nothing(shared_files=(few,), passed_on=(NAT,))) == []

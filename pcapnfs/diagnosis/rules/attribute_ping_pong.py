@@ -48,18 +48,19 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def _lost(material: Material, values: Values) -> Iterator[Observed]:
     """Appends that another client's wrote over."""
     for found in material.overwritten:
-        if found.writes < values[OVERWRITTEN.name]:
-            continue
-        if all(one_of(material.passed_on, file.clients) for file in found.shown):
+        shown = [file for file in found.shown if not one_of(material.passed_on, file.clients)]
+        whole = len(shown) == len(found.shown)
+        writes = found.writes if whole else sum(file.writes for file in shown)
+        if writes < values[OVERWRITTEN.name]:
             continue
         files = "; ".join(
             f"{file.path} ({units.counted(file.writes, 'time')}: {', '.join(file.clients[:4])})"
-            for file in found.shown
+            for file in shown
         )
         yield Observed(
             severity="problem",
             title="Clients write over what others have appended",
-            seen=f"{units.counted(found.writes, 'time')} a client appended to a file from the end "
+            seen=f"{units.counted(writes, 'time')} a client appended to a file from the end "
             f"from which another client had appended: {files}. What was written first is lost "
             "there, unless both wrote the same.",
             why="NFS has no append: a client writes where it believes the end of the file to be "
@@ -75,10 +76,10 @@ def _lost(material: Material, values: Values) -> Iterator[Observed]:
                 ),
                 _NOAC,
             ),
-            calls=found.writes,
+            calls=writes,
             confidence="likely",
             data=f"{units.counted(found.appends, 'WRITE')} that appended",
-            frames=found.frames,
+            frames=found.frames if whole else (),
             about=(found.server,),
         )
 
@@ -86,13 +87,16 @@ def _lost(material: Material, values: Values) -> Iterator[Observed]:
 def _turns(material: Material, values: Values) -> Iterator[Observed]:
     """Files that void what others have cached."""
     for shared in material.shared_files:
-        if shared.most_turns < values[TURNS.name]:
+        shown = [file for file in shared.shown if not one_of(material.passed_on, file.clients)]
+        whole = len(shown) == len(shared.shown)
+        most = shared.most_turns if whole else max((file.turns for file in shown), default=0)
+        if most < values[TURNS.name]:
             continue
-        if all(one_of(material.passed_on, file.clients) for file in shared.shown):
-            continue
-        claims = by_row(shared.time_s)
+        turns = shared.turns if whole else sum(file.turns for file in shown)
+        claims = by_row(shared.time_s) if whole else ()
         # Of several servers it is not told which data was whose.
-        reread = material.cache.bytes_reread if len(material.shared_files) == 1 else None
+        alone = whole and len(material.shared_files) == 1
+        reread = material.cache.bytes_reread if alone else None
         again = (
             f" Clients read {units.size(reread)} again after somebody else's change."
             if reread
@@ -100,13 +104,13 @@ def _turns(material: Material, values: Values) -> Iterator[Observed]:
         )
         files = "; ".join(
             f"{file.path} ({units.counted(file.turns, 'time')}: {', '.join(file.clients[:4])})"
-            for file in shared.shown
+            for file in shown
         )
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="Clients use the same files in turn",
-            seen=f"{units.counted(shared.turns, 'time')} one client changed a file and another was "
+            seen=f"{units.counted(turns, 'time')} one client changed a file and another was "
             f"the next to use it: {files}.{again}",
             why="What one client writes invalidates what the others have cached: they ask for "
             "attributes and read the data again. NFS promises them the new data only when they "
@@ -123,7 +127,7 @@ def _turns(material: Material, values: Values) -> Iterator[Observed]:
             ),
             confidence="certain",
             data=f"{units.counted(shared.files, 'file')} used by several clients",
-            frames=shared.frames,
+            frames=shared.frames if whole else (),
             claims=claims,
             about=(shared.server,),
         )

@@ -55,6 +55,40 @@ def test_pauses_may_be_waits_for_the_server_then() -> None:
     assert "the client itself 98.5 %" in found.sentence
 
 
+def test_what_a_client_is_known_to_have_waited_for_is_no_such_pause() -> None:
+    """Of five seconds two were those of a connection that came about late."""
+    again: Row = {
+        "connection": 2,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "syns": 2,
+        "syn_time": START_NS + 3_380 * MILLISECOND,
+        "syn_acks": 1,
+        "syn_ack_time": START_NS + 5_379 * MILLISECOND,
+        "ack_rtt": MILLISECOND,
+    }
+    rows = [*calls(40, pause=500), *calls(0, "10.0.0.3")]
+    rows[39] = {**rows[39], "connection": 2}
+    with trace_of(CAPTURE, calls=rows, connections=[again], notes=undecoded(80)) as trace:
+        clocks = measure(trace).clients
+    assert clocks is not None
+    assert [clock.put_off_most_s for clock in clocks.each] == [pytest.approx(3.008), 0.0]
+
+
+def test_nobody_was_put_off_before_a_mount_was_used() -> None:
+    rows = calls(40, pause=500)
+    rows[0] = {**rows[0], "op": "FSINFO", "signature": "FSINFO"}
+    with trace_of(CAPTURE, calls=rows, notes=undecoded(40)) as trace:
+        measured = measure(trace)
+    assert measured.mount_idle.before_s == pytest.approx(5.008)
+    assert measured.untold_pauses_s == 0.0
+    rows += calls(0, "10.0.0.3")
+    with trace_of(CAPTURE, calls=rows, notes=undecoded(80)) as trace:
+        clocks = measure(trace).clients
+    assert clocks is not None
+    assert [clock.put_off_most_s for clock in clocks.each] == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("pause", [50, 4000], ids=["too short", "too long"])
 def test_no_client_tries_again_so_soon_or_so_late(pause: int) -> None:
     with trace_of(CAPTURE, calls=calls(40, pause=pause), notes=undecoded(40)) as trace:

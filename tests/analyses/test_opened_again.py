@@ -25,13 +25,13 @@ def opened(number: int, about: int, minor: int = 1, **told: object) -> Step:
     return step(number, "OPEN", about, minor, **answer)
 
 
-def rounds(*others: Step, minor: int = 1) -> tuple[OpenedAgain, ...]:
+def rounds(*others: Step, minor: int = 1, change: int | None = 100) -> tuple[OpenedAgain, ...]:
     """Ten files, opened and closed twice each, and what else there was."""
     steps = [
         each
         for number in range(20)
         for each in (
-            opened(2 * number + 1, number % 10 + 1, minor),
+            opened(2 * number + 1, number % 10 + 1, minor, change=change),
             step(2 * number + 2, "CLOSE", number % 10 + 1, minor),
         )
     ]
@@ -59,12 +59,20 @@ def test_the_first_open_of_each_file_is_needed() -> None:
         opened(41, 1, change=101),
         step(41, "WRITE", 1),
         step(41, "SETATTR", 1),
+        step(41, "SETXATTR", 1),
     ],
-    ids=["to write", "made", "changed by somebody", "written", "set"],
+    ids=["to write", "made", "changed by somebody", "written", "set", "given an attribute"],
 )
 def test_of_a_file_that_changes_nobody_gets_a_delegation(other: Step) -> None:
     (pair,) = rounds(other)
     assert (pair.files, pair.again, pair.spared.calls) == (9, 9, 18)
+
+
+def test_of_files_whose_change_is_never_told_it_is_not_known_whether_they_changed() -> None:
+    assert rounds(change=None) == ()
+    # What one answer lacks, others tell.
+    (pair,) = rounds(opened(41, 1, change=None))
+    assert (pair.files, pair.again) == (10, 11)
 
 
 @pytest.mark.parametrize("delegation", ["READ", "WRITE", "NONE_EXT", None])

@@ -231,6 +231,14 @@ def test_where_nothing_takes_long_calls_must_have_met(
     assert bool(told(overloaded(free), quick)) is expected
 
 
+def test_a_server_that_is_not_on_the_other_side_has_no_queue_there_either() -> None:
+    free = run(8)
+    measured = replace(free.measured, small_calls=30, busy_s=1.0)
+    elsewhere = replace(free, in_turn=(), measured=measured, servers=("10.0.0.8", "10.0.0.9"))
+    assert told(overloaded(free), replace(elsewhere, servers=(*free.servers, "10.0.0.8")))
+    assert told(overloaded(free), elsewhere) == {}
+
+
 def test_what_keeps_the_server_is_the_cause() -> None:
     """All threads wait for disks that are slower."""
     slow, free = run(8, took_ms=(15, 45)), run(8)

@@ -263,4 +263,6 @@ def test_where_opens_and_looks_send_the_same_both_options_come_first(
     (seen,) = seen_by(RULE, nothing(questions=(pair,)))
     assert ("nocto" in seen.advice[0].action and "actimeo=600" in seen.advice[0].action) is told
     assert ("Opens explain 32 of these; 124 may come from opens or" in seen.seen) is told
+    either = "or from attributes that expire between two looks at the same tree: on Linux by"
+    assert (either in seen.why) is told
     assert ("actimeo=60 or more" in seen.advice[0].action) is not told

@@ -113,12 +113,28 @@ fn a_name_of_which_no_reply_tells_is_not_one_that_was_not_found() {
         path(&names, file).2
     };
     assert_eq!(role(unanswered("LOOKUP", None)), Role::Untold);
+    // Nor does one that refuses: of ACCES, IO, ROFS and STALE.
+    for status in [13, 5, 30, 70] {
+        for operation in ["LOOKUP", "REMOVE", "CREATE", "MKDIR"] {
+            assert_eq!(role(by_name(operation, b"dir", b"f", status)), Role::Untold, "{operation} {status}");
+        }
+    }
+    // What is there may be removed for want of room, and needs none to be made: of NOSPC, and of DQUOT.
+    for (status, name) in [(28, b"g"), (69, b"h")] {
+        assert_eq!(role(by_name("REMOVE", b"dir", name, status)), Role::Untold, "{status}");
+        assert_eq!(role(by_name("CREATE", b"dir", name, status)), Role::Absent, "{status}");
+    }
+    // Nothing can have such a name: of NOTDIR and NAMETOOLONG. But a file may be no directory.
+    assert_eq!(role(by_name("RMDIR", b"dir", b"i", 20)), Role::Untold);
+    assert_eq!(role(by_name("LOOKUP", b"dir", b"i", 20)), Role::Absent);
+    assert_eq!(role(by_name("LOOKUP", b"dir", b"j", 63)), Role::Absent);
     assert_eq!(role(by_name("LOOKUP", b"dir", b"f", NOENT)), Role::Absent);
+    assert_eq!(role(by_name("LOOKUP", b"dir", b"f", 13)), Role::Absent);
     // Only what may have made it leaves that open.
     assert_eq!(role(unanswered("LOOKUP", None)), Role::Absent);
     assert_eq!(role(unanswered("REMOVE", None)), Role::Absent);
     assert_eq!(role(unanswered("CREATE", Some(true))), Role::Untold);
-    assert_eq!(role(by_name("CREATE", b"dir", b"f", 13)), Role::Absent);
+    assert_eq!(role(by_name("CREATE", b"dir", b"f", 13)), Role::Untold);
     assert_eq!(role(create(b"dir", b"f", Some(b"file"))), Role::File);
 }
 
@@ -136,6 +152,7 @@ fn a_name_that_is_in_the_way_is_not_one_that_was_not_found() {
         assert_eq!(role(by_name("CREATE", b"dir", b"f", status)), Role::Unknown, "{status}");
         // Who may not remove it learns nothing of whether it is there.
         assert_eq!(role(by_name("REMOVE", b"dir", b"f", 13)), Role::Unknown, "{status}");
+        assert_eq!(role(by_name("CREATE", b"dir", b"f", 28)), Role::Unknown, "{status}");
     }
     for status in PUT_OFF {
         assert_eq!(role(by_name("LOOKUP", b"dir", b"g", status)), Role::Untold, "{status}");

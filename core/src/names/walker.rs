@@ -16,8 +16,12 @@ const NOENT: u32 = 2;
 /// section 15.1): a server refuses an operation on a name, since there is something of that name.
 const IN_THE_WAY: [u32; 5] = [17, 21, 66, 10015, 10046];
 
-/// JUKEBOX or DELAY, and GRACE: the client is to come again, and is told nothing.
-const PUT_OFF: [u32; 2] = [10008, 10013];
+/// NOTDIR and NAMETOOLONG, and of NFSv4 BADCHAR and BADNAME: nothing can have that name there. What
+/// RMDIR finds to be no directory (NOTDIR) is there, though.
+const IMPOSSIBLE: [u32; 4] = [20, 63, 10040, 10041];
+
+/// NOSPC and DQUOT: what is there already needs no room to be made.
+const NO_ROOM: [u32; 2] = [28, 69];
 
 /// NFS3ERR_STALE and NFS4ERR_STALE: the object of the handle is gone.
 const STALE: u32 = 70;
@@ -233,18 +237,18 @@ impl Walker<'_> {
     /// An operation on a name failed, or no reply tells what came of it.
     fn missed(&mut self, done: &Done<'_>, id: FileId) {
         let Done { operation, facts, .. } = done;
-        let may_have_made = operation.stability != Stability::Unstable
-            && operation.subject != Subject::Removed
-            && facts.create != Some(false);
+        let removes = operation.subject == Subject::Removed;
+        let may_have_made =
+            operation.stability != Stability::Unstable && !removes && facts.create != Some(false);
+        let there = self.names.file(id).is_some_and(|file| file.sought == Sought::There);
         let sought = match facts.status {
-            Some(status) if PUT_OFF.contains(&status) => return,
             Some(status) if IN_THE_WAY.contains(&status) => Sought::There,
             Some(NOENT) => Sought::Absent,
-            // It says nothing of what another call was in the way of.
-            Some(_) if self.names.file(id).is_some_and(|file| file.sought == Sought::There) => return,
-            Some(_) => Sought::Absent,
+            Some(status) if !removes && IMPOSSIBLE.contains(&status) => Sought::Absent,
+            Some(status) if may_have_made && NO_ROOM.contains(&status) && !there => Sought::Absent,
             None if may_have_made => Sought::Untold,
-            None => return,
+            // Who is refused (ACCES, ROFS), or put off (DELAY), learns nothing of what is there.
+            _ => return,
         };
         self.names.update(id, |file| file.sought = sought);
     }

@@ -69,8 +69,9 @@ class Files(Record):
     """Names that were looked for and never existed; in none of the numbers above. None when none is
     known, but there are calls, or names, that do not tell."""
     untold_names: int | None
-    """Names of which no reply tells whether there is such an object: lost, or cut before that; in
-    none of the numbers above. None when none is known, but there are calls that do not tell."""
+    """Names of which no reply tells whether there is such an object: lost, cut before that, or one
+    that refuses, or puts off; in none of the numbers above. None when none is known, but there are
+    calls that do not tell."""
     calls_per_file: Distribution
     """Calls that belong to a regular file."""
     stable_per_file: Distribution

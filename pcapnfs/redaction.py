@@ -107,7 +107,7 @@ def redact_knowing(
     """Do as `redact`; give also what is known of the original files, in the order of time."""
     originals, redacted = rewriting.named(source), Path(target)
     usage.demand_ports(ports)
-    _demand_captures(originals)
+    _demand_no_trace(originals)
     rewriting.check(originals, redacted, overwrite=overwrite)
     if isinstance(key, Path):
         demand_apart(key, [*originals, redacted])
@@ -147,19 +147,20 @@ def demand_apart(key: Path, files: Sequence[Path]) -> None:
             raise UsageError(f"{file} is the file of the key, too; name another one for the key")
 
 
-def _demand_captures(captures: Sequence[Path]) -> None:
+def _demand_no_trace(captures: Sequence[Path]) -> None:
     for capture in captures:
         if store.is_trace(str(capture)):
             raise UsageError(f"{capture} is a trace; name its captures, which are to be redacted")
-    usage.demand_files(captures)
 
 
-def _demand_there(captures: Sequence[Path]) -> None:
+def _demand_captures(captures: Sequence[Path]) -> None:
+    """Open captures, as whoever redacts them does, and read nothing of them but how they begin."""
     from pcapnfs import _core
 
+    _demand_no_trace(captures)
+    usage.demand_files(captures)
     try:
-        for capture in captures:
-            _core.is_capture(os.fspath(capture))  # Whether it is one, who reads it says.
+        _core.Decoder([os.fspath(capture) for capture in captures])
     except _core.ReadError as error:
         raise CaptureError(str(error)) from error
 
@@ -181,10 +182,11 @@ def read_key(path: Path, captures: Sequence[Path]) -> bytes:
 
     Args:
         path: The file.
-        captures: What is to be redacted with it; none is made for what cannot be opened.
+        captures: What is to be redacted with it; none is made for what cannot be opened, or is no
+            capture.
 
     Raises:
-        CaptureError: The file is not there, and a capture cannot be opened.
+        CaptureError: The file is not there, and a capture cannot be opened, or is none.
         UsageError: The file holds something else, or is not there and would lie in a trace, or is
             not there and a trace is to be redacted, or what cannot be read twice.
         PcapnfsError: It can neither be read nor made.
@@ -193,7 +195,6 @@ def read_key(path: Path, captures: Sequence[Path]) -> bytes:
         text = small_files.read(path, KEY_FILE_LIMIT).decode("ascii")
     except FileNotFoundError:
         _demand_captures(captures)
-        _demand_there(captures)
         return _new_key(path)
     except OSError as error:
         raise PcapnfsError(f"{path}: no key can be read from it: {said(error)}") from error

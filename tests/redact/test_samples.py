@@ -233,20 +233,28 @@ def test_a_key_is_never_where_the_output_is_to_be(
 
 
 @pytest.mark.parametrize("command", ["redact", "report"])
-def test_nor_is_it_made_for_captures_that_are_not_there(
+def test_nor_is_it_made_for_what_is_not_there_or_no_capture(
     command: str, tmp_path: Path, capsys: Printed
 ) -> None:
     out, key = str(tmp_path / "out"), ["--key", str(tmp_path / "key")]
     (tmp_path / "a.nfstrace").mkdir()
+    (tmp_path / "text.pcap").write_text("a list of captures", encoding="ascii")
+    (tmp_path / "text.pcap.gz").write_bytes(gzip.compress(b"a list of captures"))
+    # A capture, and not of those that are read.
+    (tmp_path / "other.cap").write_bytes(b"RTSS".ljust(100, b"\0"))
+    before = _names(tmp_path)
     words = {"redact": [out], "report": ["-o", out, "--redact"]}[command]
     for name, status, sentence in [
         ("none.pcap", 1, "No such file"),
+        ("text.pcap", 1, "a text file, not a capture"),
+        ("text.pcap.gz", 1, "a text file, not a capture"),
+        ("other.cap", 1, "convert it first"),
         ("a.nfstrace", 2, "is a trace; name its captures"),
     ]:
         assert run([command, str(TAR), str(tmp_path / name), *words, *key]) == status
         assert f"{tmp_path / name}" in (told := capsys.readouterr().err)
         assert sentence in told
-        assert _names(tmp_path) == ["a.nfstrace"]
+        assert _names(tmp_path) == before
 
 
 def test_nor_before_the_output_can_be_written(tmp_path: Path, capsys: Printed) -> None:

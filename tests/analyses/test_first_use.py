@@ -10,7 +10,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
-from pcapnfs.analyses.mounts.first_use import MOST, MountIdle, Use, uses
+from pcapnfs.analyses.mounts.first_use import ALWAYS, MOST, MountIdle, Use, uses
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.times.timeline import timeline
@@ -72,12 +72,10 @@ def traced(*asked: Asked, end_s: float = 100.0) -> Trace:
     return trace_of(told, calls=calls, operations=operations, files=files)
 
 
-def use_of(trace: Trace, client: int | None = None) -> Use | None:
+def use_of(trace: Trace, client: int | None = None) -> Use:
     """When a client used what it mounted, or any."""
     calls = outstanding(trace)
     found = uses(trace, calls)
-    if found is None:
-        return None
     if client is None:
         return found.of_all()
     return found.of_client(client, np.flatnonzero(calls.intervals.group == client))
@@ -88,8 +86,7 @@ def idle(*asked: Asked) -> tuple[float, float]:
     with traced(*asked) as trace:
         found, own = use_of(trace), use_of(trace, 0)
         assert found == own
-    told = MountIdle() if found is None else found.idle
-    return round(told.before_s, 6), round(told.after_s, 6)
+    return round(found.idle.before_s, 6), round(found.idle.after_s, 6)
 
 
 @pytest.mark.parametrize(
@@ -190,20 +187,16 @@ def test_what_a_client_waited_for_is_no_such_gap() -> None:
     """The gap is from 0.03 to 2.03 s."""
     with traced(*MOUNTED, (2.03, "ACCESS", {}), (2.04, "READ", {})) as trace:
         found = uses(trace, outstanding(trace))
-        assert found is not None
         resent = replace(found, waited_ns={4: 500 * MILLISECOND}).of_all()
         connecting = replace(found, unreached=within(0.5, 2.0)).of_all()
         before_it = replace(found, unreached=within(0.0, 1.03)).of_client(0, np.arange(5))
         both = replace(
             found, waited_ns={4: 500 * MILLISECOND}, unreached=within(0.549, 2.03)
         ).of_all()
-    assert resent is not None
     assert resent.idle == MountIdle(before_s=1.5)
-    assert connecting is not None
     assert connecting.idle == MountIdle(before_s=0.5)
-    assert before_it is not None
     assert before_it.idle == MountIdle(before_s=1.0)
-    assert both is None
+    assert both == ALWAYS
 
 
 def test_a_connection_that_was_late_elsewhere_takes_nothing_from_it() -> None:
@@ -228,10 +221,8 @@ def test_a_connection_that_was_late_elsewhere_takes_nothing_from_it() -> None:
         calls = outstanding(trace)
         assert unreached_s(trace) == {"10.0.0.2": pytest.approx(1.5)}
         found = uses(trace, calls)
-        assert found is not None
         use, own = found.of_all(), found.of_client(0, np.arange(len(asked)))
     assert use == own
-    assert use is not None
     assert use.idle == MountIdle(before_s=2.0)
 
 
@@ -245,11 +236,10 @@ def test_of_several_clients_each_has_its_own() -> None:
     waiting = [(at_s + 1, op, more | OTHER) for at_s, op, more in MOUNTED]
     asked = [(0.0, "READ", {}), *waiting, (3.5, "READ", {}), (4.03, "READ", OTHER)]
     with traced(*asked) as trace:
-        assert use_of(trace) is None
-        assert use_of(trace, 0) is None
+        assert use_of(trace) == ALWAYS
+        assert use_of(trace, 0) == ALWAYS
         own = use_of(trace, 1)
         clocks = measure(trace).clients
-    assert own is not None
     assert own.idle == MountIdle(before_s=3.0)
     assert clocks is not None
     worked = {clock.client: clock.active_s for clock in clocks.each}
@@ -260,7 +250,6 @@ def test_nobody_had_begun_where_all_only_mounted() -> None:
     theirs = [(at_s + 1, op, more | OTHER) for at_s, op, more in MOUNTED]
     with traced(*MOUNTED, *theirs, (3.03, "READ", {}), (6.0, "READ", OTHER)) as trace:
         found, measured = use_of(trace), measure(trace)
-    assert found is not None
     # Between both mounts, and until the first of them was used.
     assert found.idle == MountIdle(before_s=2.97)
     assert measured.worked_s == pytest.approx(6.01 - 2.97)

@@ -30,7 +30,7 @@ from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
 from pcapnfs.analyses.mounts import first_use as _first_use
 from pcapnfs.analyses.mounts import logins as _logins
-from pcapnfs.analyses.mounts.first_use import closed_up, uses
+from pcapnfs.analyses.mounts.first_use import ALWAYS, closed_up, uses
 from pcapnfs.analyses.mounts.logins import Logins, logins
 from pcapnfs.analyses.servers import server_queue as _server_queue
 from pcapnfs.analyses.servers import slow_storage as _slow_storage
@@ -134,7 +134,7 @@ def measure(
     network = network or network_path(trace)
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
     used = uses(trace, found)
-    use = used.of_all() if used is not None else None
+    use = used.of_all()
     calls = timeline(trace, network.added_ns, found, use)
     files, counted = _files(trace)
     # Times that nobody took are all alike, and their difference shows nothing.
@@ -154,7 +154,7 @@ def measure(
     queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, small))
     booked = booked or book(found)
     several = len(calls.clients) > 1
-    run = closed_up(found.intervals, None if several else use)
+    run = closed_up(found.intervals, ALWAYS if several else use)
     clocks = None
     if several or each:
         clocks = client_clocks(

@@ -26,7 +26,7 @@ import numpy as np
 
 from pcapnfs import columns, units
 from pcapnfs.analyses.asking import population
-from pcapnfs.analyses.asking.arrays import find
+from pcapnfs.analyses.asking.arrays import by_group, find
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import times_untold as _times_untold
@@ -46,7 +46,7 @@ from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -168,7 +168,7 @@ class Gap(Record):
 class Use(Record):
     """When a client used what it mounted: all the time but for some gaps."""
 
-    gaps: tuple[Gap, ...]
+    gaps: tuple[Gap, ...] = ()
     """The gaps in which it did not, in order of time."""
 
     @property
@@ -181,41 +181,50 @@ class Use(Record):
         return MountIdle(before, after)
 
 
+ALWAYS = Use()
+"""Of a client that used it all the time."""
+
+
 class Uses(Record):
     """The calls of each client before its first use and behind its last, in order of time."""
 
     calls: Outstanding
     """When calls were outstanding."""
-    leading: Places
+    leading: Places = np.zeros(0, np.int64)
     """Where those up to the first use are, the first use included."""
-    kind: NDArray[np.uint8]
+    kind: NDArray[np.uint8] = np.zeros(0, np.uint8)
     """What each of these is for."""
-    trailing: Places
+    trailing: Places = np.zeros(0, np.int64)
     """Where those behind the last use are."""
-    waited_ns: Mapping[int, int]
+    leading_of: Sequence[NDArray[np.int32]] = ()
+    """Of each client, which of `leading` are its own; empty where nobody has any."""
+    trailing_of: Sequence[NDArray[np.int32]] = ()
+    """The same of `trailing`."""
+    waited_ns: Mapping[int, int] = {}
     """By number of a call, what its client waited for before it, ns: a lost segment, or a path that
     was longer for a while."""
-    unreached: Mapping[str, Stretches]
+    unreached: Mapping[str, Stretches] = {}
     """By client, when it waited for connections, ns since the capture's start."""
 
-    def of_client(self, number: int, own: NDArray[np.signedinteger[Any]]) -> Use | None:
-        """When a client used what it mounted; None where there is no such gap.
+    def of_client(self, number: int, own: NDArray[np.signedinteger[Any]]) -> Use:
+        """When a client used what it mounted.
 
         Args:
             number: Its place in `calls.clients`.
             own: Where its calls are.
         """
-        group = self.calls.intervals.group
-        leads, trails = group[self.leading] == number, group[self.trailing] == number
+        if not self.leading_of:
+            return ALWAYS
+        leads = self.leading_of[number]
         return self._use(
             self.leading[leads],
             self.kind[leads],
-            self.trailing[trails],
+            self.trailing[self.trailing_of[number]],
             own,
             self.unreached.get(self.calls.clients[number]),
         )
 
-    def of_all(self) -> Use | None:
+    def of_all(self) -> Use:
         """When any of the clients did, taken as one."""
         every = tuple(self.unreached.values())
         unreached = joined(*map(np.concatenate, zip(*every, strict=True))) if every else None
@@ -228,7 +237,7 @@ class Uses(Record):
         trailing: Places,
         own: NDArray[np.signedinteger[Any]] | None,
         unreached: Stretches | None,
-    ) -> Use | None:
+    ) -> Use:
         """When those did whose calls these are."""
         begin, end = self.calls.intervals.begin, self.calls.intervals.end
         before = _before(begin[leading], end[leading], kind)
@@ -247,32 +256,35 @@ class Uses(Record):
                     idle_ns -= _shared_ns(unreached, next_ns - gap_ns, next_ns)
                 if idle_ns >= LEAST_NS:
                     gaps.append(Gap(next_ns, idle_ns, side))
-        return Use(tuple(gaps)) if gaps else None
+        return Use(tuple(gaps))
 
 
-def uses(trace: Trace, calls: Outstanding) -> Uses | None:
+def uses(trace: Trace, calls: Outstanding) -> Uses:
     """Find the calls beside the use of mounts.
 
-    None where there are none, and where the capture does not tell whether anything was under way
-    between those that it has.
+    None of them where the capture does not tell whether anything was under way between the calls
+    that it has: clients then used what they mounted all the time.
 
     Args:
         trace: The trace.
         calls: When its calls were outstanding.
     """
     if calls.untold or trust(trace).lacks_much:
-        return None
+        return Uses(calls)
     rows = _beside_use(trace)
     place = find(calls.call, rows["call"])
     order = np.argsort(calls.intervals.begin[place], kind="stable")
     place, kind, leads = place[order], rows["kind"][order], rows["leads"][order]
     if not len(place):
-        return None
+        return Uses(calls)
+    whose, groups = calls.intervals.group[place], calls.intervals.groups
     return Uses(
         calls=calls,
         leading=place[leads],
         kind=kind[leads],
         trailing=place[~leads],
+        leading_of=by_group(whose[leads], groups),
+        trailing_of=by_group(whose[~leads], groups),
         waited_ns=_waited_ns(trace, rows["call"]),
         unreached=_unreached.stretches(trace),
     )
@@ -287,19 +299,19 @@ def _beside_use(trace: Trace) -> dict[str, NDArray[Any]]:
 
 
 def closed_up(
-    intervals: Intervals, use: Use | None, own: NDArray[np.signedinteger[Any]] | None = None
+    intervals: Intervals, use: Use, own: NDArray[np.signedinteger[Any]] | None = None
 ) -> tuple[Times, Times]:
     """When calls began and ended, ns, as if there had been none of the gaps.
 
     Args:
         intervals: When calls were outstanding.
-        use: The gaps; None without any.
+        use: The gaps.
         own: Where these calls are; None: all are meant.
     """
     begin, end = intervals.begin, intervals.end
     if own is not None:
         begin, end = begin[own], end[own]
-    if use is None:
+    if not use.gaps:
         return begin, end
     # Once for all gaps: a client that only renews its lease makes one a minute.
     nexts = np.array([gap.next_ns for gap in use.gaps])

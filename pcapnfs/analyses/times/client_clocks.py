@@ -410,7 +410,7 @@ def client_clocks(
     line: Timeline,
     booked: Booked,
     known: ByClient,
-    used: Uses | None = None,
+    used: Uses,
     *,
     rtt_s: float | None,
     queue_s: float,
@@ -424,7 +424,7 @@ def client_clocks(
         line: The calls of all clients on one line of time.
         booked: The calls added up.
         known: What else is known of each client.
-        used: When each used what it had mounted; None: all the time.
+        used: When each used what it had mounted.
         rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
         queue_s: What of it a call waited until its server was done with others, seconds.
         lacking: The capture lacks so much that calls may have been under way where none is.
@@ -447,9 +447,8 @@ def client_clocks(
             continue
         place = number[client]
         mine = members[place]
-        use = used.of_client(place, own_calls[place]) if used is not None else None
-        idle = use.idle if use is not None else MountIdle()
-        own_times = closed_up(calls.intervals, use, own_calls[place])
+        use = used.of_client(place, own_calls[place])
+        idle, own_times = use.idle, closed_up(calls.intervals, use, own_calls[place])
         small, timed = mine[line.own_small[mine]], mine[line.own_timed[mine]]
         way = known.ways.get(client, NOTHING)
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())

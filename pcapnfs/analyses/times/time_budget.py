@@ -111,6 +111,6 @@ def time_budget(
 
 def _mount_idle(trace: Trace, calls: Outstanding) -> MountIdle:
     """For how long the only client did not use what it had mounted; nothing of several."""
-    used = uses(trace, calls) if len(calls.clients) == 1 else None
-    use = used.of_all() if used is not None else None
-    return use.idle if use is not None else MountIdle()
+    if len(calls.clients) != 1:
+        return MountIdle()
+    return uses(trace, calls).of_all().idle

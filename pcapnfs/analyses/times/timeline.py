@@ -24,7 +24,7 @@ from pcapnfs.analyses.asking.texts import among, position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
-from pcapnfs.analyses.mounts.first_use import MountIdle
+from pcapnfs.analyses.mounts.first_use import ALWAYS, MountIdle, Use
 from pcapnfs.analyses.servers.same_calls import PUT_OFF, TOLD_LATER
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.asking.equal_shares import Intervals
     from pcapnfs.analyses.asking.objects import Objects
     from pcapnfs.analyses.locks.lock_gaps import Stretches
-    from pcapnfs.analyses.mounts.first_use import Use
     from pcapnfs.analyses.servers.stalled_calls import StoodStill
     from pcapnfs.analyses.times.outstanding import Added, Outstanding
     from pcapnfs.trace import Trace
@@ -249,7 +248,7 @@ class Timeline(Record):
 
 
 def timeline(
-    trace: Trace, added_ns: Added, calls: Outstanding | None = None, use: Use | None = None
+    trace: Trace, added_ns: Added, calls: Outstanding | None = None, use: Use = ALWAYS
 ) -> Timeline:
     """Put the calls in order, and share the time among them.
 
@@ -258,7 +257,7 @@ def timeline(
         added_ns: By client and server, how much longer than the capture shows the client waited,
             ns.
         calls: When calls were outstanding, with what was added, where it is known already.
-        use: When any client used what it had mounted; None: all the time.
+        use: When any client used what it had mounted.
     """
     calls = calls or outstanding(trace, added_ns=added_ns)
     operations, known, facts = _facts(trace)
@@ -583,7 +582,7 @@ def _locked(
 
 
 def _left_out(
-    use: Use | None, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
+    use: Use, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
 ) -> tuple[MountIdle, tuple[int, ...]]:
     """Take from the gaps before calls in order, seconds, what of them nobody used a mount.
 
@@ -591,11 +590,10 @@ def _left_out(
     behind the last, is in no gap.
     """
     before_s, after_s, places = 0.0, 0.0, list[int]()
-    gaps = () if use is None else use.gaps
-    if not gaps:
+    if not use.gaps:
         return MountIdle(), ()
-    found = np.searchsorted(begin[order], np.array([gap.next_ns for gap in gaps]))
-    for gap, place in zip(gaps, found.tolist(), strict=True):
+    found = np.searchsorted(begin[order], np.array([gap.next_ns for gap in use.gaps]))
+    for gap, place in zip(use.gaps, found.tolist(), strict=True):
         if not 0 < place < len(order):
             continue
         whole_ns = round(float(idle_s[place]) * NANOSECONDS)

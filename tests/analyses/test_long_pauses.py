@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pcapnfs.analyses.times.long_pauses import few_pauses_s, long_enough, long_pauses_s, told
+from pcapnfs.analyses.times.long_pauses import long_enough, pauses, told
 
 SECOND = 1_000_000_000
 
 
 def paused(*calls: tuple[float, float]) -> float:
     """The long pauses between calls that begin and end at these seconds."""
-    return long_pauses_s(*times_of(calls))
+    return pauses(*times_of(calls)).long_s
 
 
 def rested(*calls: tuple[float, float]) -> float:
     """The shorter ones, likewise."""
-    return few_pauses_s(*times_of(calls))
+    return pauses(*times_of(calls)).few_s
 
 
 def times_of(calls: Sequence[tuple[float, float]]) -> Sequence[NDArray[np.int64]]:
@@ -78,11 +78,13 @@ def test_a_shorter_pause_may_lie_between_two_commands(pause_s: float, found_s: f
     assert rested(*work(0, 1.1), *work(1.1 + pause_s, 1.1)) == pytest.approx(found_s)
 
 
-@pytest.mark.parametrize(("pauses", "found_s"), [(3, 15.0), (4, 0.0)])
-def test_many_of_them_are_a_part_of_what_a_program_does(pauses: int, found_s: float) -> None:
+@pytest.mark.parametrize(("number", "found_s"), [(3, 15.0), (4, 0.0)])
+def test_many_of_them_are_a_part_of_what_a_program_does(number: int, found_s: float) -> None:
     """It sleeps in a loop, or computes for each file."""
-    times = [call for run in range(pauses + 1) for call in work(6.1 * run, 1.1)]
+    times = [call for run in range(number + 1) for call in work(6.1 * run, 1.1)]
     assert rested(*times) == pytest.approx(found_s)
+    # All are pauses of a second or more, however many.
+    assert pauses(*times_of(times)).short_s == pytest.approx(5.0 * number)
     # A long one is none of them.
     assert rested(*times, *work(100, 1.1)) == pytest.approx(found_s)
 

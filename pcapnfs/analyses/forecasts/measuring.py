@@ -5,6 +5,7 @@ Takes a trace; gives its `Measurement`, with where each input is from.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +31,7 @@ from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
 from pcapnfs.analyses.mounts import first_use as _first_use
 from pcapnfs.analyses.mounts import logins as _logins
-from pcapnfs.analyses.mounts.first_use import ALWAYS, closed_up, uses
+from pcapnfs.analyses.mounts.first_use import closed_up, uses
 from pcapnfs.analyses.mounts.logins import Logins, logins
 from pcapnfs.analyses.servers import server_queue as _server_queue
 from pcapnfs.analyses.servers import slow_storage as _slow_storage
@@ -77,7 +78,6 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.mounts.first_use import Times
     from pcapnfs.analyses.times.budget import Booked
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
@@ -149,12 +149,12 @@ def measure(
         network = replace(network, way=way)
     small, told = int(calls.small.sum()), shown(calls, calls.small, calls.timed, rtt, source)
     sums = _sums(calls, counted, rtt or 0.0)
-    pauses = float(calls.idle_s[calls.idle_s >= _pauses.PAUSE_S].sum())
+    pauses = _idle_s(calls, _pauses.PAUSE_S)
     known = _by_client(trace, network, calls, queued=source in MEANS)
     queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, small))
     booked = booked or book(found)
     several = len(calls.clients) > 1
-    run = closed_up(found.intervals, ALWAYS if several else use)
+    paused = _pauses.Pauses() if several else _pauses.pauses(*closed_up(found.intervals, use))
     clocks = None
     if several or each:
         clocks = client_clocks(
@@ -197,9 +197,9 @@ def measure(
         lost=calls.lost,
         longer=calls.longer,
         stood_still=calls.stood_still,
-        untold_pauses_s=0.0
-        if several or not statuses_untold(trace).intersection(calls.clients)
-        else _pauses.short_pauses_s(*run),
+        untold_pauses_s=paused.short_s
+        if statuses_untold(trace).intersection(calls.clients)
+        else 0.0,
         small_resent=told.small_resent,
         again_s=beyond_usual(
             added_up(*known.again_s.values()), told.timed_once, int(calls.timed.sum())
@@ -218,8 +218,9 @@ def measure(
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
-        long_pauses_s=0.0 if several else _long_pauses_s(run, calls),
-        few_pauses_s=0.0 if several else _few_pauses_s(run, calls),
+        # No more than the gaps that are left: what lies between a mount and its work is none.
+        long_pauses_s=min(paused.long_s, _idle_s(calls, _pauses.LONG_PAUSE_S)),
+        few_pauses_s=min(paused.few_s, _idle_s(calls, _pauses.PAUSE_S, _pauses.LONG_PAUSE_S)),
         mount_idle=calls.mount_idle,
         apart_s=float(calls.apart_s.sum()),
         unanswered_last=not several and bool(calls.unanswered_last.any()),
@@ -292,17 +293,10 @@ def _also_by_client(trace: Trace, calls: Timeline, known: ByClient) -> ByClient:
     )
 
 
-def _long_pauses_s(run: tuple[Times, Times], calls: Timeline) -> float:
-    """The long pauses of the only client, seconds: not what lies between its mount and its work."""
-    between_s = float(calls.idle_s[calls.idle_s >= _pauses.LONG_PAUSE_S].sum())
-    return min(_pauses.long_pauses_s(*run), between_s)
-
-
-def _few_pauses_s(run: tuple[Times, Times], calls: Timeline) -> float:
-    """Its shorter pauses, if they are few, likewise."""
+def _idle_s(calls: Timeline, least_s: float, below_s: float = math.inf) -> float:
+    """The gaps between calls of so many seconds or more, and fewer than so many, together."""
     idle_s = calls.idle_s
-    between_s = float(idle_s[(idle_s >= _pauses.PAUSE_S) & (idle_s < _pauses.LONG_PAUSE_S)].sum())
-    return min(_pauses.few_pauses_s(*run), between_s)
+    return float(idle_s[(idle_s >= least_s) & (idle_s < below_s)].sum())
 
 
 def _at_once(found: Outstanding, calls: Timeline) -> int:

@@ -33,10 +33,8 @@ from pcapnfs.analyses.times.idle_time import IdleTime, added_up, divided
 from pcapnfs.analyses.times.long_pauses import (
     LONG_PAUSE_S,
     PAUSE_S,
-    few_pauses_s,
     long_enough,
-    long_pauses_s,
-    short_pauses_s,
+    pauses,
 )
 from pcapnfs.analyses.times.outstanding import KINDS
 from pcapnfs.analyses.times.shown import round_trip_of, shown
@@ -448,7 +446,7 @@ def client_clocks(
         place = number[client]
         mine = members[place]
         use = used.of_client(place, own_calls[place])
-        idle, own_times = use.idle, closed_up(calls.intervals, use, own_calls[place])
+        idle, paused = use.idle, pauses(*closed_up(calls.intervals, use, own_calls[place]))
         small, timed = mine[line.own_small[mine]], mine[line.own_timed[mine]]
         way = known.ways.get(client, NOTHING)
         stable, counted = int(line.stable[mine].sum()), int(line.counted[mine].sum())
@@ -476,9 +474,7 @@ def client_clocks(
                 stable_calls=stable,
                 timed_calls=len(timed),
                 timed_once=told.timed_once,
-                untold_pauses_s=short_pauses_s(*own_times)
-                if client in known.statuses_untold
-                else 0.0,
+                untold_pauses_s=paused.short_s if client in known.statuses_untold else 0.0,
                 small_resent=told.small_resent,
                 again_s=beyond_usual(known.again_s.get(client, {}), told.timed_once, len(timed)),
                 small_calls=len(small),
@@ -506,8 +502,8 @@ def client_clocks(
                 lacking=lacking,
                 login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
-                long_pauses_s=long_pauses_s(*own_times),
-                few_pauses_s=few_pauses_s(*own_times),
+                long_pauses_s=paused.long_s,
+                few_pauses_s=paused.few_s,
                 turns=float(booked.turns[place].sum()),
                 stable_turns=float(booked.turns[place, ROWS.index("stable")]),
                 loss_rates=known.loss_rates.get(client, ()),

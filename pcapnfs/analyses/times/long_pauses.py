@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import units
+from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Times = NDArray[np.int64]
-    Seconds = NDArray[np.float64]
 
 LONG_PAUSE_S = 30.0
 """A pause of so many seconds lies between two commands, or two runs of a job: an hour of that
@@ -46,62 +46,58 @@ them. A program that sleeps in a loop, or computes for a while between its files
 are a part of what it does, and who waits for it waits for them."""
 
 
-def long_pauses_s(begin: Times, end: Times) -> float:
-    """The long pauses between a client's calls, together, seconds.
+class Pauses(Record):
+    """The pauses between a client's calls, of each kind together, seconds."""
 
-    0 without any, and where most of the rest are looks at the mount.
+    long_s: float = 0.0
+    """The long ones; 0 where most of the rest are looks at the mount."""
+    short_s: float = 0.0
+    """All of a second or more that are not long."""
+    few_s: float = 0.0
+    """The same, in which perhaps nothing was run: 0 where they are many, and where most of the rest
+    are looks at the mount."""
 
-    Args:
-        begin: When each call began to be outstanding, ns.
-        end: When that ended, ns.
-    """
-    pauses_s, work_s, rest_s = _between(begin, end, LONG_PAUSE_S)
-    return float(pauses_s.sum()) if work_s >= MOSTLY_WORK * rest_s else 0.0
 
-
-def few_pauses_s(begin: Times, end: Times) -> float:
-    """Shorter pauses in which perhaps nothing was run, together, seconds.
-
-    Those of a second or more that are not long. 0 where they are many, and where most of the rest
-    are looks at the mount.
+def pauses(begin: Times, end: Times) -> Pauses:
+    """Add up the pauses between a client's calls.
 
     Args:
         begin: When each call began to be outstanding, ns.
         end: When that ended, ns.
     """
-    pauses_s, work_s, rest_s = _between(begin, end, PAUSE_S)
-    short_s = pauses_s[pauses_s < LONG_PAUSE_S]
-    if len(short_s) > FEW or work_s < MOSTLY_WORK * rest_s:
-        return 0.0
-    return float(short_s.sum())
-
-
-def short_pauses_s(begin: Times, end: Times) -> float:
-    """All pauses of a second or more that are not long, together, seconds.
-
-    Args:
-        begin: When each call began to be outstanding, ns.
-        end: When that ended, ns.
-    """
-    pauses_s, _, _ = _between(begin, end, PAUSE_S)
-    return float(pauses_s[pauses_s < LONG_PAUSE_S].sum())
-
-
-def _between(begin: Times, end: Times, least_s: float) -> tuple[Seconds, float, float]:
-    """A client's pauses of so many seconds or more, and what of the rest is work, and all of it."""
     if not len(begin):
-        return np.zeros(0), 0.0, 0.0
+        return Pauses()
     if (begin[1:] < begin[:-1]).any():
         order = np.argsort(begin, kind="stable")
         begin, end = begin[order], end[order]
     reached = np.maximum.accumulate(end)
-    pauses_s = (begin[1:] - reached[:-1]) / NANOSECONDS
-    long = np.flatnonzero(pauses_s >= least_s)
+    gaps_s = (begin[1:] - reached[:-1]) / NANOSECONDS
+    long, paused = gaps_s >= LONG_PAUSE_S, gaps_s >= PAUSE_S
+    short_s = gaps_s[paused & ~long]
+    whole_s = float(short_s.sum())
+    few = len(short_s) <= FEW and _is_work(begin, reached, paused)
+    return Pauses(
+        long_s=float(gaps_s[long].sum()) if _is_work(begin, reached, long) else 0.0,
+        short_s=whole_s,
+        few_s=whole_s if few else 0.0,
+    )
+
+
+def _is_work(begin: Times, reached: Times, paused: NDArray[np.bool_]) -> bool:
+    """Whether work is enough of what lies between pauses.
+
+    Args:
+        begin: When each call began, in this order.
+        reached: Until when any of those up to it was outstanding.
+        paused: Whether a pause is behind each but the last.
+    """
+    behind = np.flatnonzero(paused)
     # Where each stretch between these pauses begins and ends.
-    first, last = np.concatenate(([0], long + 1)), np.concatenate((long, [len(reached) - 1]))
+    first = np.concatenate(([0], behind + 1))
+    last = np.concatenate((behind, [len(reached) - 1]))
     rest_s = (reached[last] - begin[first]) / NANOSECONDS
     work_s = rest_s[(rest_s >= WORK_S) | (last - first + 1 >= WORK_CALLS)].sum()
-    return pauses_s[long], float(work_s), float(rest_s.sum())
+    return bool(work_s >= MOSTLY_WORK * rest_s.sum())
 
 
 def long_enough(pauses_s: float, least_s: float = LONG_PAUSE_S) -> float:

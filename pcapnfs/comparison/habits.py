@@ -486,6 +486,8 @@ NO_TIMER = (0, None, None)
 
 def _timers(trace: Trace, alone: str | None) -> dict[str, tuple[int, float | None, float | None]]:
     """Of each client the calls that its timer did not wait for, and what tells how long it is."""
+    if not any_resending(trace):
+        return {}
     rows = trace.rows(
         f"""
         select coalesce($alone, calls.client), count(*) filter (transmissions > 1),
@@ -502,6 +504,12 @@ def _timers(trace: Trace, alone: str | None) -> dict[str, tuple[int, float | Non
         str(client): (integer(again), _last_s(quickest), _last_s(slowest))
         for client, again, quickest, slowest in rows
     }
+
+
+def any_resending(trace: Trace) -> bool:
+    """Whether there are calls of a version whose clients send them again."""
+    numbers = traffic.of_clients(trace).numbers
+    return bool(((numbers["program"] == NFS) & np.isin(numbers["version"], RESENDING)).any())
 
 
 def _last_s(times: object) -> float | None:

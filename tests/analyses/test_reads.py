@@ -124,7 +124,7 @@ from pcapnfs.analyses.wire import (
     uneven_connections,
     vain_connections,
 )
-from pcapnfs.comparison import side
+from pcapnfs.comparison import habits, side
 from pcapnfs.errors import UsageError
 from pcapnfs.meta import Vain
 from pcapnfs.record import replace
@@ -597,6 +597,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (exclusive_creates, "any_newer"),
     (exports, "any_several"),
     (full_windows, "any_full"),
+    (habits, "any_resending"),
     (late_connections, "any_late"),
     (late_successions, "any_left"),
     (loss_rate, "any_lost"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Observed
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.failures import Failures
@@ -15,31 +16,54 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.finding import Advice, Severity
 
 
-def observed(
-    pair: Failures,
-    title: str,
-    why: str,
-    advice: tuple[Advice, ...],
-    *,
-    severity: Severity = "problem",
-    confidence: Confidence = "certain",
-    restarts: tuple[Restart, ...] = (),
-) -> Observed:
-    """A finding on calls of one kind, of one client at one server.
+class Refused(Record):
+    """What one server refused one client."""
 
-    `restarts` tells what the server's write verifier did after these calls.
+    about: tuple[str, str]
+    """Addresses of the client and the server."""
+    calls: int
+    """Calls that were refused."""
+    frames: tuple[int, ...]
+    """Frames of the first of them."""
+    seen: str
+    """What was refused, how, for whom and on what; not escaped."""
+
+    def observed(
+        self,
+        title: str,
+        why: str,
+        advice: tuple[Advice, ...],
+        *,
+        severity: Severity = "problem",
+        confidence: Confidence = "certain",
+    ) -> Observed:
+        """A finding on it."""
+        return Observed(
+            severity=severity,
+            title=title,
+            seen=self.seen,
+            why=why,
+            advice=advice,
+            calls=self.calls,
+            confidence=confidence,
+            data=units.counted(self.calls, "refusal"),
+            frames=self.frames,
+            about=self.about,
+        )
+
+
+def of(pair: Failures, restarts: tuple[Restart, ...] = ()) -> Refused:
+    """Calls of one kind.
+
+    Args:
+        pair: The calls.
+        restarts: What tells how their server's write verifier changed after them.
     """
-    return Observed(
-        severity=severity,
-        title=title,
-        seen=wording.refused(pair) + _when(pair) + _verifier(pair, restarts),
-        why=why,
-        advice=advice,
-        calls=pair.calls,
-        confidence=confidence,
-        data=units.counted(pair.calls, "refusal"),
-        frames=pair.frames,
+    return Refused(
         about=(pair.client, pair.server),
+        calls=pair.calls,
+        frames=pair.frames,
+        seen=wording.refused(pair) + _when(pair) + _verifier(pair, restarts),
     )
 
 

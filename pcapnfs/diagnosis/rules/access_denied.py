@@ -9,13 +9,13 @@ from pcapnfs import units
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.diagnosis import refused, wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.refused import Refused
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.servers.failures import Failures
     from pcapnfs.analyses.servers.withheld_rights import WithheldRights
     from pcapnfs.confidence import Confidence
-    from pcapnfs.diagnosis.finding import Severity
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
@@ -39,54 +39,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     }
     withheld = {(pair.client, pair.server): pair for pair in material.withheld_rights}
     for about in dict.fromkeys((*denied, *withheld)):
-        both = Denied(denied.get(about), withheld.get(about))
-        if both.calls >= values[LEAST.name]:
-            yield _root(both) if both.of_root else _permission(both)
-
-
-class Denied:
-    """What one client was refused for lack of permission: calls, and what it may ask no more."""
-
-    def __init__(self, pair: Failures | None, withheld: WithheldRights | None) -> None:
-        """Either may be missing."""
-        self.pair = pair
-        self.withheld = withheld
-        parts = [part for part in (pair, withheld) if part is not None]
-        self.calls = sum(part.calls for part in parts)
-        most = max(parts, key=lambda part: part.calls)
-        self.of_root = ROOT in most.users[:1]
-        self.about = (most.client, most.server)
-        self.frames = tuple(sorted(frame for part in parts for frame in part.frames))[:EXAMPLES]
-
-    def seen(self) -> str:
-        """What was refused, how, for whom and on what; not escaped."""
-        told = [] if self.pair is None else [wording.refused(self.pair)]
-        if self.withheld is not None:
-            told.append(_withheld(self.withheld))
-        return " ".join(told)
-
-    def observed(
-        self,
-        title: str,
-        why: str,
-        advice: tuple[Advice, ...],
-        *,
-        severity: Severity,
-        confidence: Confidence = "certain",
-    ) -> Observed:
-        """A finding on it."""
-        return Observed(
-            severity=severity,
-            title=title,
-            seen=self.seen(),
-            why=why,
-            advice=advice,
-            calls=self.calls,
-            confidence="likely" if self.pair is None else confidence,
-            data=units.counted(self.calls, "refusal"),
-            frames=self.frames,
-            about=self.about,
+        calls, rights = denied.get(about), withheld.get(about)
+        parts = [part for part in (calls, rights) if part is not None]
+        seen = [] if calls is None else [wording.refused(calls)]
+        if rights is not None:
+            seen.append(_withheld(rights))
+        told = Refused(
+            about=about,
+            calls=sum(part.calls for part in parts),
+            frames=tuple(sorted(frame for part in parts for frame in part.frames))[:EXAMPLES],
+            seen=" ".join(seen),
         )
+        if told.calls < values[LEAST.name]:
+            continue
+        most = max(parts, key=lambda part: part.calls)
+        if ROOT in most.users[:1]:
+            yield _root(told, owned=calls is not None and calls.owning > 0)
+        else:
+            yield _permission(told, "likely" if calls is None else "certain")
 
 
 def _withheld(pair: WithheldRights) -> str:
@@ -100,8 +70,8 @@ def _withheld(pair: WithheldRights) -> str:
     )
 
 
-def _permission(denied: Denied) -> Observed:
-    return denied.observed(
+def _permission(told: Refused, confidence: Confidence) -> Observed:
+    return told.observed(
         "The server refuses calls for lack of permission",
         "The mode, ACL or export does not allow it to the user, as the server sees the user: "
         "with sec=sys by the numbers of the call, of at most 16 groups; with Kerberos by its name.",
@@ -116,13 +86,14 @@ def _permission(denied: Denied) -> Observed:
             ),
         ),
         severity="note",
+        confidence=confidence,
     )
 
 
-def _root(denied: Denied) -> Observed:
-    owned = denied.pair is not None and denied.pair.owning
+def _root(told: Refused, *, owned: bool) -> Observed:
+    """What root is refused; `owned`: some of it to give files an owner."""
     owners = Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner.")
-    return denied.observed(
+    return told.observed(
         "Root is refused: the server does not take it for root",
         "The server maps root to nobody (Linux: root_squash, the default of exports(5); NetApp: "
         "superuser in the export policy), so that "
@@ -147,8 +118,7 @@ def _root(denied: Denied) -> Observed:
 
 
 def _owner(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "The server does not know the owners that the client names",
         "NFSv4 names owners as user@domain, or by numbers as text where both sides allow it. The "
         "server could not map one of these, so that chown (tar, rsync, cp -p) fails, or the "
@@ -173,8 +143,7 @@ def _owner(pair: Failures) -> Observed:
 
 
 def _read_only(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "What the client writes to is read-only on the server",
         "The export is read-only for this client (Linux: ro in exports(5)), or its file "
         "system is: "
@@ -191,8 +160,7 @@ def _read_only(pair: Failures) -> Observed:
 
 
 def _mount(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "The server refuses the mount",
         "The export does not name this client as the server sees it: by address, by the name that "
         "its reverse look-up gives, by netgroup; or a call from a port above 1023 is refused "
@@ -209,8 +177,7 @@ def _mount(pair: Failures) -> Observed:
 
 
 def _export(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "The server has no such export",
         "What the mount names is no directory on the server: mistyped, moved, not there because a "
         "file system below it is not mounted, or a path of NFSv4 (below fsid=0) that was asked for "
@@ -226,8 +193,7 @@ def _export(pair: Failures) -> Observed:
 
 
 def _credential(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "The server refuses the client's credentials",
         "The server did not even look at the call: no export is for this client, or not any more, "
         "or exports want another flavour (sec=krb5) or a port below 1024 (Linux: secure). Programs "

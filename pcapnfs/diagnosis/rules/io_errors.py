@@ -39,8 +39,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             for verb, operations in (("read", READING), ("store", STORING))
             if not operations.isdisjoint(pair.operations)
         ]
-        yield refused.observed(
-            pair,
+        yield refused.of(pair, material.restarts).observed(
             f"The server cannot {' or '.join(failed)} data"
             if failed
             else "The server reports errors",
@@ -60,7 +59,6 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                 ),
             ),
             severity="problem" if failed else "warning",
-            restarts=material.restarts,
         )
 
 
@@ -87,8 +85,7 @@ def _other_errors(pair: Failures) -> tuple[Advice, ...]:
 
 
 def _session(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "The server has no room for the client's session",
         "The server keeps what it last answered for each slot of each session, and records of its "
         "clients; it says that it can make no more of these. Its file systems need not be full.",
@@ -104,8 +101,7 @@ def _session(pair: Failures) -> Observed:
 
 
 def _locks(pair: Failures) -> Observed:
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         "The server gives no locks",
         'Programs get ENOLCK ("No locks available"). Nobody else holds these locks: the server '
         "could not make a record of the client. Mostly the status monitor (rpc.statd), which has "

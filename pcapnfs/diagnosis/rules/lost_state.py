@@ -37,8 +37,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         elif pair.kind == "unreclaimed":
             yield _too_late(pair) if pair.statuses == (LATE,) else _unreclaimed(pair)
         elif pair.kind == "in_use":
-            yield refused.observed(
-                pair,
+            yield refused.of(pair).observed(
                 "The client's name is in use by another client",
                 "The server knows a client of the same name that logged in as another user or "
                 "from another machine, and lets this one in only when that one's lease is over.",
@@ -57,8 +56,7 @@ GONE = (
 
 def _ended(pair: Failures) -> Observed:
     """State that was taken, for one of the reasons that there are."""
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         ENDED,
         "The client was not heard for longer than the lease (90 s by default), did not give a "
         f"delegation back, or an administrator ended its state. {GONE}",
@@ -76,8 +74,7 @@ def _ended(pair: Failures) -> Observed:
 
 def _ended_by_twin(pair: Failures) -> Observed:
     """State that the login of another client ended, as another finding says."""
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         ENDED,
         f"A client of the same name logged in, as another finding says. {GONE}",
         (Advice("Give each client a name of its own (see that finding)."), RELOCK),
@@ -96,8 +93,7 @@ OPENED_ANEW = (
 
 def _unreclaimed(pair: Failures) -> Observed:
     """What a server that restarted does not give back."""
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         NOT_GIVEN_BACK,
         "After a restart of its server a client asks for its opens and locks again. The server "
         "refuses where it has no record that the client had any (RECLAIM_BAD), or where somebody "
@@ -114,8 +110,7 @@ def _unreclaimed(pair: Failures) -> Observed:
 
 def _too_late(pair: Failures) -> Observed:
     """What a server does not give back since it is in no grace period."""
-    return refused.observed(
-        pair,
+    return refused.of(pair).observed(
         NOT_GIVEN_BACK,
         "A client whose server does not know it any more asks for its opens and locks again. The "
         "server gives them back in the grace period after a restart only: that was over, or it "

@@ -17,16 +17,12 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each client, server and of both reasons."""
     for pair in material.failures:
         if pair.kind == "space":
-            yield refused.observed(
-                pair,
-                "The server's file system is full, or a limit on it is reached",
-                _ROOM,
-                _FULL,
-                restarts=material.restarts,
+            yield refused.of(pair, material.restarts).observed(
+                "The server's file system is full, or a limit on it is reached", _ROOM, _FULL
             )
         elif pair.kind == "quota":
-            yield refused.observed(
-                pair, "A quota on the server is used up", _WHY, _QUOTA, restarts=material.restarts
+            yield refused.of(pair, material.restarts).observed(
+                "A quota on the server is used up", _WHY, _QUOTA
             )
 
 

@@ -43,23 +43,26 @@ def test_calls_are_counted_by_kind_with_users_and_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "name", "attributes", "owning"),
+    ("op", "name", "attributes", "user", "owning"),
     [
-        ("SETATTR", "NFS3ERR_PERM", "00000000:00000010", 1),
-        ("SETATTR", "NFS4ERR_ACCESS", "00000000:00000020", 1),
-        ("SETATTR", "NFS3ERR_PERM", "00000010:00400002", 0),  # size, times and mode
-        ("SETATTR", "NFS3ERR_PERM", None, 0),
-        ("CREATE", "NFS3ERR_PERM", "00000000:00000010", 1),
-        ("CREATE", "NFS3ERR_ACCES", "00000000:00000010", 0),
-        ("OPEN", "NFS4ERR_PERM", "00000000:00000002", 0),
+        ("SETATTR", "NFS3ERR_PERM", "00000000:00000010", 0, 1),
+        ("SETATTR", "NFS4ERR_ACCESS", "00000000:00000020", 0, 1),
+        ("SETATTR", "NFS3ERR_PERM", "00000010:00400002", 0, 0),  # size, times and mode
+        ("SETATTR", "NFS3ERR_PERM", None, 0, 0),
+        ("CREATE", "NFS3ERR_PERM", "00000000:00000010", 0, 1),
+        ("CREATE", "NFS3ERR_ACCES", "00000000:00000010", 0, 0),
+        ("OPEN", "NFS4ERR_PERM", "00000000:00000002", 0, 0),
+        ("SETATTR", "NFS3ERR_PERM", "00000000:00000010", 7, 0),
+        ("SETATTR", "NFS3ERR_PERM", "00000000:00000010", None, 0),
     ],
 )
-def test_owners_are_those_that_are_set(
-    op: str, name: str, attributes: str | None, owning: int
+def test_owners_are_those_that_root_sets(
+    op: str, name: str, attributes: str | None, user: int | None, owning: int
 ) -> None:
-    """A chmod, or a file that nobody may make, gives no owner."""
+    """A chmod, or a file that nobody may make, gives no owner; and others may give none."""
+    call_ = refused(1, op, name, file=2, uid=user)
     asked = operation(1, op, attributes=attributes, file=2)
-    with trace_of(calls=[refused(1, op, name, file=2)], operations=[asked], files=FILES) as trace:
+    with trace_of(calls=[call_], operations=[asked], files=FILES) as trace:
         (pair,) = failures(trace)
     assert pair.owning == owning
 

@@ -106,6 +106,10 @@ USERS_SHOWN = 3
 """Users that are told."""
 
 
+ROOT = 0
+"""The user whom servers map to nobody unless told otherwise."""
+
+
 class Failures(Record):
     """What one server refused one client for one kind of reason."""
 
@@ -136,8 +140,8 @@ class Failures(Record):
     until_ns: int | None = None
     """When the last of them was sent, likewise; None like `from_ns`."""
     owning: int = 0
-    """Those of them that were to give a file an owner or a group: SETATTRs, and PERM of what makes
-    a file with one."""
+    """Those of them by which root was to give a file an owner or a group: SETATTRs, and PERM of
+    what makes a file with one. What others may not give away tells nothing of root."""
 
 
 def failures(trace: Trace) -> tuple[Failures, ...]:
@@ -244,7 +248,7 @@ _FAILURES = f"""
                list_sort(list_distinct(
                    list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
                min(call_time) as from_time, max(call_time) as until_time,
-               count(*) filter (owning) as owning
+               count(*) filter (owning and uid = {ROOT}) as owning
         from failed group by client, server, kind
     )
     select client, server, kind, calls, {_most("status_name", "10")}, {_most("op", "10")},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.asking.examples import EXAMPLES
+from pcapnfs.analyses.servers.failures import ROOT
 from pcapnfs.diagnosis import refused, wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.refused import Refused
@@ -22,9 +23,6 @@ LEAST = Threshold(
     "access_denied.least", 10, "calls", "refused for lack of permission, below which nothing is "
     "reported: programs try", "default of this tool",
 )  # fmt: skip
-
-ROOT = 0
-"""The user whom servers map to nobody unless told otherwise."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:

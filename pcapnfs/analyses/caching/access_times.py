@@ -59,7 +59,7 @@ DOUBTING = ("LOCK",)
 
 MANY = 50
 """GETATTRs of one client from which on those for all attributes are looked at, where nobody asks
-for times alone: the rule tells no fewer by default."""
+for times alone; the least of them that the rule tells, by default."""
 
 VAIN = 10
 """Where one in so many of the GETATTRs for all attributes has no READ before it, but comes as soon

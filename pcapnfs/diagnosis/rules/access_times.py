@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.caching.access_times import MANY
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost, takes_much
@@ -24,7 +25,7 @@ SHARE = Threshold(
     "default of this tool",
 )
 LEAST = Threshold(
-    "access_times.least", 50, "calls",
+    "access_times.least", MANY, "calls",
     "GETATTRs for the access time of a file just read, below which nothing is reported",
     "default of this tool",
 )  # fmt: skip

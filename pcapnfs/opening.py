@@ -75,9 +75,8 @@ in the time that it takes for a row group."""
 GATHERED_CALLS = 15_000
 """Calls of one trace on disk up to which its tables are read into a database, or into files of the
 command's own, instead of by each query; of several, or of several parts, twice as many for each
-but the first. A query takes 1.5 ms more of the processor's time for
-each part (50 parts of 500 calls: a summary in 1.8 s instead of 15), and filling a database 4 µs for
-a call."""
+but the first. A query takes 1.5 ms more of the processor's time for each part (50 parts of 500
+calls: a summary in 1.8 s instead of 15), and filling a database 4 µs for a call."""
 
 LOG = "1TB"
 """Size of the log at which a database is put in order: in memory there is none, and that would only

@@ -208,8 +208,8 @@ class Segment:
 
 
 def segment(frame: Frame, link: int) -> Segment | None:
-    """The payload that a frame carries; `None` for what is neither TCP nor UDP, or a
-    later fragment.
+    """The payload that a frame carries; `None` for what is neither TCP nor UDP, or a later
+    fragment.
     """
     data = frame.data
     at, kind = _network(data, link)

@@ -2,8 +2,8 @@
 
 Takes the rows of a trace, or a capture; gives its `Side`. Nobody can change one: whoever wants
 another replaces some of it. Each takes a third of a second to be asked for, and most tests of what
-differs hold several runs against one that stays as it is. Who changes what the analyses go
-by has them asked anew: `ASKED` is empty then.
+differs hold several runs against one that stays as it is. Who changes what the analyses go by has
+them asked anew: `ASKED` is empty then.
 """
 
 from __future__ import annotations

@@ -30,10 +30,10 @@ class Foretold(Record):
     """A forecast of the run after, made from the one before."""
 
     given: str
-    """What was given to it of the run after: `files` (their number), `set_up` (also the
-    round trip of a call that needs no storage, and persistence), `calls` (also calls and stable
-    calls for each file), or `overlap` (also how many calls were under way at the same time, where
-    that changed: what a call waited for others goes with it)."""
+    """What was given to it of the run after: `files` (their number), `set_up` (also the round trip
+    of a call that needs no storage, and persistence), `calls` (also calls and stable calls for each
+    file), or `overlap` (also how many calls were under way at the same time, where that changed:
+    what a call waited for others goes with it)."""
     files: float | None
     """Files that it is for; None where neither capture tells of any, so that nothing is given of
     them."""

@@ -1,8 +1,8 @@
 """What two captures lack, and how much of a difference that alone could make.
 
-Takes two sides; gives a share of the run. A call or reply that the capture lost takes
-its time from one factor of the model and gives it to another, and a message that could not be read
-does so where it is read on the other side.
+Takes two sides; gives a share of the run. A call or reply that the capture lost takes its time from
+one factor of the model and gives it to another, and a message that could not be read does so where
+it is read on the other side.
 """
 
 from __future__ import annotations

@@ -165,8 +165,8 @@ class Dissection:
 
 
 def require_tshark() -> str:
-    """Path of tshark; skips the calling test where it is not installed, or fails it
-    where the corpus is required.
+    """Path of tshark; skips the calling test where it is not installed, or fails it where the
+    corpus is required.
     """
     path = shutil.which("tshark")
     if path is not None:

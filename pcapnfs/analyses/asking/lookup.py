@@ -2,10 +2,10 @@ r"""Which files a user means: by path, by handle, or by a pattern of names.
 
 Takes what was typed; gives numbers of files (those that stand for each, see `files.identity`). A
 path may be given below the export, with the export in front, or by its end; a name that a file had
-earlier in the capture finds it too. A slash may follow it. It may be given as screens show
-it: with `\x1b` for what cannot be seen, shortened by `…`, marked as removed. A handle is
-hexadecimal, whole or its beginning, or the short form that paths and Wireshark show (`0x1f2e3d4c`,
-the CRC-32 of the handle).
+earlier in the capture finds it too. A slash may follow it. It may be given as screens show it: with
+`\x1b` for what cannot be seen, shortened by `…`, marked as removed. A handle is hexadecimal, whole
+or its beginning, or the short form that paths and Wireshark show (`0x1f2e3d4c`, the CRC-32 of the
+handle).
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Takes a trace; gives for each client and server the calls whose purpose is ACCES
 asked for the same rights on the same object for the same user and group as the one before, and got
 the same answer; and how many of these asked about a directory that the client itself had changed in
 between, where the server did not tell of that change what the client could trust. Users of
-RPCSEC_GSS cannot be told apart: their calls count as asked for the first
-time.
+RPCSEC_GSS cannot be told apart: their calls count as asked for the first time.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ class Bottleneck(Record):
     active_s: float | None = None
     """The time in which the client was active, seconds: from its first call to its last reply
     without `away_s` and `mount_idle_s`, and what it asked for a connection in vain after that; None
-    for all clients,
-    and for the only one unless it is less than the capture by a pause of 30 s or more."""
+    for all clients, and for the only one unless it is less than the capture by a pause of 30 s or
+    more."""
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""

@@ -162,8 +162,8 @@ class Model(Record):
     """What half of the small calls took at most, seconds; None where the round trip is not their
     mean."""
     slow_s: float
-    """What small and stable calls take of round trips beyond that, added up, seconds: a few
-    slow calls make the mean. The range of a forecast with other storage goes from none of it that
+    """What small and stable calls take of round trips beyond that, added up, seconds: a few slow
+    calls make the mean. The range of a forecast with other storage goes from none of it that
     changes to all of it."""
     clock_tick_s: float | None
     """What the capture's times are multiples of, seconds: the range of a forecast holds that round

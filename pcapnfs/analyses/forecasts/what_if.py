@@ -325,8 +325,8 @@ class Scenario(Record):
     high_s: float | None
     """Upper end of its range, seconds: one call after the other, what resampled files give, and
     what differs from run to run.
-    With streams, also with given ones: they bring nothing, as where they wait for one
-    another. None likewise."""
+    With streams, also with given ones: they bring nothing, as where they wait for one another. None
+    likewise."""
     factor: float | None
     """How many times as fast as what the changes start from; None when it takes no time."""
 

@@ -8,9 +8,8 @@ connection that had the old one before, since no TCP connection outlives a resta
 itself another after a WRITE or COMMIT of any client failed (commit_reset_write_verifier in
 fs/nfsd/vfs.c), so that clients write again what they had not committed. After such an error the
 connection that tells it may be a new one as well, if no older one was broken: a client mounted
-anew, or closed a connection that was idle. For the same reason it is
-none if a client lost its state, and a connection of any client lived on from when that state was
-known.
+anew, or closed a connection that was idle. For the same reason it is none if a client lost its
+state, and a connection of any client lived on from when that state was known.
 
 What clients sent again on a new connection belongs to the restart if that connection was begun
 while the verifier changed, or is one on which state was lost; connections break for other reasons,

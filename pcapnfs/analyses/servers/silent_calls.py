@@ -63,8 +63,7 @@ server ended the connection meanwhile; `at_once`: the server did, before the cal
 long; `resent`: TCP segments that the client sent again since;
 `unreceived`: bytes that the server sent there since and that never came; `undelivered`: bytes that
 it sent there and that the client never acknowledged, though the server sent them again and again;
-`misframed`: bytes came
-there since that no record mark explains."""
+`misframed`: bytes came there since that no record mark explains."""
 
 STRAY = "desynchronised"
 """The reason of such bytes in the table notes."""

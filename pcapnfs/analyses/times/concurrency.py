@@ -1,8 +1,8 @@
 """How many calls were under way at once.
 
 Takes the calls of clients that were answered; each is under way from its first frame to the frame
-that completes its reply. Gives the mean while any was, the peak, and the course over time
-in at most `MOMENTS` equal parts of the capture.
+that completes its reply. Gives the mean while any was, the peak, and the course over time in at
+most `MOMENTS` equal parts of the capture.
 """
 
 from __future__ import annotations

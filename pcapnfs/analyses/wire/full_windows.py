@@ -1,10 +1,10 @@
 """Transfers that a TCP window holds down: the sender stood until the receiver took more.
 
 Takes for how long one side of each connection stood at the right edge of the other's window (table
-connections), and the messages that moved that way; gives for each client, server and
-direction which window that was, and what it took of the clock. A sender has no more than a window
-under way, and what does not fit takes another round trip, however fast the link is (RFC 9293
-section 3.8.6, RFC 7323 section 2).
+connections), and the messages that moved that way; gives for each client, server and direction
+which window that was, and what it took of the clock. A sender has no more than a window under way,
+and what does not fit takes another round trip, however fast the link is (RFC 9293 section 3.8.6,
+RFC 7323 section 2).
 
 Nothing is said where another window would change nothing. A window that takes much longer to go
 round than the path does is full for something else: a link whose queue it stands in, or a receiver

@@ -97,9 +97,9 @@ TABLE = "tcp_stalls"
 """The table that `register` makes, with a row for each call that stood still: `call`, `client`,
 `server`, `call_frame`, `call_first_time`; `row` of the time budget; `stall`, what it took of the
 clock, ns; `waited`, whether it was outstanding `longer` ns than others, or came late, after a
-`pause`, where that is long, in which the server sent again for `unreached` ns; `inside`,
-what of that is in its service time, ns; `own`: nothing else makes it long, since it was answered
-for its first transmission, and not told to come again."""
+`pause`, where that is long, in which the server sent again for `unreached` ns; `inside`, what of
+that is in its service time, ns; `own`: nothing else makes it long, since it was answered for its
+first transmission, and not told to come again."""
 
 
 class Stalled(Record):

@@ -9,7 +9,7 @@ from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.clocked import Clocked
 from pcapnfs.analyses.times.storage_clock import absorbs
 from pcapnfs.analyses.times.taken_out import Longer, Lost
-from pcapnfs.analyses.times.timeline import Locked, Timeline, Units
+from pcapnfs.analyses.times.timeline import BetweenCalls, Timeline, Units
 
 CALLS = 300
 
@@ -50,7 +50,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "stood_still": StoodStill(),
         "served": {},
         "spent": {},
-        "locked": Locked(),
+        "locked": BetweenCalls(),
         "lock_gaps": (),
         "unanswered_last": no[:1],
         "apart_s": np.zeros(1),

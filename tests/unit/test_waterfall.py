@@ -10,7 +10,7 @@ from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Lost
-from pcapnfs.analyses.times.timeline import Locked
+from pcapnfs.analyses.times.timeline import BetweenCalls
 from pcapnfs.comparison.foretold import foretold
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waits, waterfall
 from pcapnfs.record import replace
@@ -219,12 +219,12 @@ def test_round_trips_that_hold_up_the_clock_for_longer_are_a_step_of_the_calls_a
 
 def test_what_was_waited_for_locks_is_a_step_of_its_own() -> None:
     """In gaps between calls and in pauses, which are the client's own without it."""
-    free, locked = run(40, 5), replace(run(40, 5), locked=Locked(gaps_s=0.2))
+    free, locked = run(40, 5), replace(run(40, 5), locked=BetweenCalls(gaps_s=0.2))
     found = changes(free, locked)
     assert found["locks_s"] == pytest.approx(0.2)
     assert found["client_s"] == pytest.approx(-0.2)
     paused = replace(free, pauses_s=3.0)
-    found = changes(free, replace(paused, locked=Locked(pauses_s=2.5)))
+    found = changes(free, replace(paused, locked=BetweenCalls(pauses_s=2.5)))
     assert found["locks_s"] == pytest.approx(2.5)
     assert found["pauses_s"] == pytest.approx(0.5)
     assert sum(found.values()) == pytest.approx(3.0)

@@ -13,6 +13,7 @@ from pcapnfs.analyses.forecasts.held_down import Held, held_down, moved
 from pcapnfs.analyses.forecasts.resampling import resampled
 from pcapnfs.analyses.forecasts.what_if import Base, Change
 from pcapnfs.analyses.times.showing import LEAST_CALLS
+from pcapnfs.analyses.times.timeline import BetweenCalls
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -183,6 +184,14 @@ def network_s(measured: Measurement | None, given: Overrides) -> float | None:
     if given.rtt_s is not None:
         return given.rtt_s
     return None if measured is None or measured.undivided else measured.path.rtt_s
+
+
+def still_waited(waited: BetweenCalls, given: Overrides) -> BetweenCalls:
+    """What of the client's own time it waited for something: nothing of time that is given for it.
+
+    Of that nobody knows what it waits for.
+    """
+    return waited if given.client_s is None else BetweenCalls()
 
 
 def mostly_resent(measured: Measurement | None, given: Overrides) -> bool:

@@ -12,8 +12,7 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.formula import Costs
-    from pcapnfs.analyses.forecasts.measurement import Unreached
-    from pcapnfs.analyses.times.timeline import Locked
+    from pcapnfs.analyses.times.timeline import BetweenCalls
 
 LEFT_OUT = 0.05
 """Part of the forecast from which on it is told what the plain formula leaves out."""
@@ -39,8 +38,8 @@ def left_out(
     *,
     transfer_s: float,
     waiting_s: float,
-    locked: Locked,
-    unreached: Unreached,
+    locked: BetweenCalls,
+    unreached: BetweenCalls,
 ) -> tuple[LeftOut, ...]:
     """The parts of a forecast, largest first.
 

@@ -30,7 +30,7 @@ from pcapnfs.analyses.times.long_pauses import PAUSE_S, long_enough
 from pcapnfs.analyses.times.spent import Spent, divided
 from pcapnfs.analyses.times.stable_calls import StableCalls
 from pcapnfs.analyses.times.taken_out import Longer, Lost
-from pcapnfs.analyses.times.timeline import Locked, Served
+from pcapnfs.analyses.times.timeline import BetweenCalls, Served
 from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
@@ -90,20 +90,6 @@ class Sums(Record):
     unseen_s: Floats
     """What of the client's time may be that of calls of which only the reply was captured, beyond a
     round trip, seconds."""
-
-
-class Unreached(Record):
-    """The time between calls in which a client waited for a connection, seconds."""
-
-    gaps_s: float = 0.0
-    """In gaps that are no pauses."""
-    pauses_s: float = 0.0
-    """In pauses."""
-
-    @property
-    def whole_s(self) -> float:
-        """All of it."""
-        return self.gaps_s + self.pauses_s
 
 
 class Measurement(Record):
@@ -169,7 +155,7 @@ class Measurement(Record):
     """What calls took longer because the path was longer for a while, likewise."""
     stood_still: StoodStill
     """What a few calls stood still; in no round trip, and in no persistence."""
-    locked: Locked
+    locked: BetweenCalls
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[LockGaps, ...]
     """What each client waited for them while it had no call outstanding itself."""
@@ -297,7 +283,7 @@ class Measurement(Record):
         return self.lost.idle_s + self.longer.idle_s + self.unreached_s + self.locked.pauses_s
 
     @property
-    def unreached(self) -> Unreached:
+    def unreached(self) -> BetweenCalls:
         """What of the only client's time between calls it waited for a connection.
 
         Nothing of it that it is known to have waited for something else.
@@ -307,7 +293,7 @@ class Measurement(Record):
         whole_s = min(self.unreached_s, left_s)
         # It takes a second or more, mostly, and what is left then is no more than the gaps.
         pauses_s = min(whole_s, max(0.0, self.paused_s - self.locked.pauses_s))
-        return Unreached(gaps_s=min(whole_s - pauses_s, self.client_s), pauses_s=pauses_s)
+        return BetweenCalls(gaps_s=min(whole_s - pauses_s, self.client_s), pauses_s=pauses_s)
 
     @property
     def paused_s(self) -> float:

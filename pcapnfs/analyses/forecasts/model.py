@@ -29,9 +29,10 @@ from pcapnfs.analyses.forecasts.inputs import (
     network_s,
     sources_of,
     still_foretold,
+    still_waited,
 )
 from pcapnfs.analyses.forecasts.left_out import LEFT_OUT, LeftOut, left_out
-from pcapnfs.analyses.forecasts.measurement import Measurement, Unreached
+from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, holdout_error, single_s
@@ -45,7 +46,7 @@ from pcapnfs.analyses.namespace import listing_costs as _listing_costs
 from pcapnfs.analyses.namespace.listing_costs import listing_costs
 from pcapnfs.analyses.times.call_times import BOUND, KindOfStable
 from pcapnfs.analyses.times.stable_calls import StableCalls
-from pcapnfs.analyses.times.timeline import Locked
+from pcapnfs.analyses.times.timeline import BetweenCalls
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record, replace
 
@@ -442,32 +443,36 @@ def _verdict(
 
 
 def _left_out(
-    measured: Measurement | None, given: Overrides, costs: Costs[float], locked: Locked
+    measured: Measurement | None, given: Overrides, costs: Costs[float], locked: BetweenCalls
 ) -> tuple[LeftOut, ...]:
     """What the plain formula leaves out of the forecast with these costs."""
     if measured is None:
-        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=locked, unreached=Unreached())
+        return left_out(
+            costs, transfer_s=0.0, waiting_s=0.0, locked=locked, unreached=BetweenCalls()
+        )
     by, clocked = costs.files / (measured.files or 1), measured.clocked
-    own = measured.unreached
-    # Of time that was given for the client nobody knows what it waits for.
-    unreached = Unreached() if given.client_s is not None else replace(own, gaps_s=own.gaps_s * by)
+    unreached = still_waited(measured.unreached, given)
     return left_out(
         _booked(measured, given, costs),
         transfer_s=clocked.transfer_s * by,
         waiting_s=clocked.waiting_s * by,
         locked=locked,
-        unreached=unreached,
+        unreached=replace(unreached, gaps_s=unreached.gaps_s * by),
     )
 
 
-def _locked(measured: Measurement | None, given: Overrides, costs: Costs[float]) -> Locked:
+def _locked(measured: Measurement | None, given: Overrides, costs: Costs[float]) -> BetweenCalls:
     """What of the client's own time with these costs it waits for locks; none of what is given."""
-    if measured is None or given.client_s is not None:
-        return Locked()
-    gaps_s = measured.locked.gaps_s * costs.files / (measured.files or 1)
-    return Locked(
-        gaps_s=min(gaps_s, costs.client_time_s - costs.pauses_s),
-        pauses_s=min(measured.locked.pauses_s, costs.pauses_s),
+    if measured is None:
+        return BetweenCalls()
+    own = still_waited(measured.locked, given)
+    if not own.whole_s:
+        return own
+    return BetweenCalls(
+        gaps_s=min(
+            own.gaps_s * costs.files / (measured.files or 1), costs.client_time_s - costs.pauses_s
+        ),
+        pauses_s=min(own.pauses_s, costs.pauses_s),
     )
 
 

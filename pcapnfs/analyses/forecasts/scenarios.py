@@ -15,9 +15,9 @@ from pcapnfs.analyses.forecasts.inputs import (
     network_s,
     outcomes_untold,
     parts_of,
+    still_waited,
     storage_untold,
 )
-from pcapnfs.analyses.forecasts.measurement import Unreached
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.caching.spared import Spared
     from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.analyses.forecasts.overrides import Overrides
+    from pcapnfs.analyses.times.timeline import BetweenCalls
 
 STREAMS = 8
 """Streams that are assumed side by side."""
@@ -114,12 +115,8 @@ def scenarios(
     if measured is None:
         return
     calls_s = measured.clocked.waiting_s
-    # Of time that was given for the client nobody knows what it waits for.
-    unreached = measured.unreached if given.client_s is None else Unreached()
-    reached = Change(
-        client_saved=_part(unreached.gaps_s, measured.client_s),
-        pauses_saved=_part(unreached.pauses_s, measured.paused_s),
-    )
+    unreached = still_waited(measured.unreached, given)
+    reached = _without(unreached, measured)
     waited_s = calls_s + unreached.whole_s
     if waited_s < NOTICED * measured.worked_s:
         waited_s = 0.0
@@ -128,13 +125,9 @@ def scenarios(
         waited, held_s = by_file(measured, calls_s), by_file(measured, measured.clocked.held_s)
         always = ready(asked, part_of_other(waited, base.costs), held_s)
         yield on_top("ready", None, always.then(reached))
-    locked = measured.locked
-    if given.client_s is None and locked.whole_s >= NOTICED * measured.worked_s > 0:
-        own = Change(
-            client_saved=_part(locked.gaps_s, measured.client_s),
-            pauses_saved=_part(locked.pauses_s, measured.paused_s),
-        )
-        yield on_top("unlocked", None, own)
+    locked = still_waited(measured.locked, given)
+    if locked.whole_s >= NOTICED * measured.worked_s > 0:
+        yield on_top("unlocked", None, _without(locked, measured))
     # Of what cannot be told from the network, a local disk may take as long as the server's.
     undivided = measured.undivided and given.rtt_s is None
     if told and not (undivided and costs.round_trips_s >= NOTICED * measured.worked_s):
@@ -144,6 +137,14 @@ def scenarios(
             # What they take beyond that they wait behind data on the link.
             spared += max(0.0, costs.rtt_s - measured.usual_s)
         yield on_top("local", waited_s or None, local(asked, spared, remote).then(reached))
+
+
+def _without(waited: BetweenCalls, measured: Measurement) -> Change:
+    """The client's own time without what it waited between calls."""
+    return Change(
+        client_saved=_part(waited.gaps_s, measured.client_s),
+        pauses_saved=_part(waited.pauses_s, measured.paused_s),
+    )
 
 
 def _part(some_s: float, of_s: float) -> float:

@@ -112,8 +112,8 @@ class Units(Record):
     """What of these gaps was before such a reply, added up, seconds."""
 
 
-class Locked(Record):
-    """The time between calls in which a client waited for a lock, seconds."""
+class BetweenCalls(Record):
+    """What of the time between calls a client waited for something, seconds."""
 
     gaps_s: float = 0.0
     """In gaps that are no pauses."""
@@ -218,7 +218,7 @@ class Timeline(Record):
     server took for them."""
     spent: Mapping[str, Spent]
     """By row of the budget, the calls, and what of the clock they held up."""
-    locked: Locked
+    locked: BetweenCalls
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
     """What each client waited for them while it had no call outstanding itself."""
@@ -566,10 +566,10 @@ def _served(
 def _locked(
     waited: Mapping[str, Stretches], begin: NDArray[np.int64], order: NDArray[np.int32],
     idle_s: Floats,
-) -> Locked:  # fmt: skip
+) -> BetweenCalls:  # fmt: skip
     """What of the gaps before calls in order, seconds, their clients waited for locks."""
     if not waited:
-        return Locked()
+        return BetweenCalls()
     idle = np.flatnonzero(idle_s > 0)
     end = begin[order[idle]]
     gaps = end - np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64), end
@@ -578,7 +578,7 @@ def _locked(
     first, last = _lock_gaps.common(gaps, of_all)
     pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
     length = (last - first) / NANOSECONDS
-    return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
+    return BetweenCalls(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
 
 
 def _left_out(

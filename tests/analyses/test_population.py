@@ -63,7 +63,6 @@ SHARED = {
     "pcapnfs.analyses.namespace.new_files",
     "pcapnfs.analyses.servers.same_calls",
     "pcapnfs.analyses.servers.unmade",
-    "pcapnfs.analyses.data.transfers",
 }
 """What is made or found out for other questions, if any of them is put."""
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking import joined, parts, population
+from pcapnfs.analyses.asking import joined, parts
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.by_file.visits import TOGETHER_S
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     moves.READS,
-    population.OPERATIONS_READS,
     queued_replies.READS,
     shares.READS,
     traffic.READS,
@@ -42,9 +41,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-NEEDS = population.Operations(moves.KINDS)
-"""Only these are looked at."""
 
 PAGE_BYTES = 4096
 """Pages and blocks of most clients and servers."""

@@ -46,9 +46,6 @@ HALVES = {"client": 0, "between": 1, "server": 2}
 RESEND_NS = 200_000_000
 """The least time until a lost segment is sent again."""
 
-Times = tuple[int, int]
-"""When a segment was sent and when it arrived."""
-
 
 class Segment(Record):
     """A segment on its way, once or several times."""

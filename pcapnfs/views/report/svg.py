@@ -7,7 +7,7 @@ style nor script in it: colours come from the page by class.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from html import escape as html_escape
 
 Scale = Callable[[float], float]
@@ -15,7 +15,7 @@ Scale = Callable[[float], float]
 
 
 def element(name: str, *children: str, **attributes: object) -> str:
-    """An element; `class_` is written class, `stroke_width` stroke-width. None leaves one out.
+    """An element; `class_` is written class, `text_anchor` text-anchor. None leaves one out.
 
     Children are elements already written; texts go through `text`.
     """
@@ -65,14 +65,6 @@ def rectangle(x: float, y: float, width: float, height: float, class_: str, tip:
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
     """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
-
-
-def path(pieces: Iterable[Sequence[tuple[float, float]]], class_: str) -> str:
-    """Lines through points, one for each piece."""
-    drawn = " ".join(
-        "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in piece) for piece in pieces if piece
-    )
-    return element("path", d=drawn, class_=class_) if drawn else ""
 
 
 def linear(low: float, high: float, first: float, last: float) -> Scale:

@@ -166,7 +166,8 @@ def overloaded(side: Side) -> Side:
         samples.findings().findings[0],
         id="server_overload",
         severity="warning",
-        title=f"Calls queue at the server {side.servers[0]} behind those of 10.0.0.9",
+        title="Calls queue at the server that it is about",
+        about=side.servers[:1],
         evidence="131 of 157 small calls waited. They did so long.",
         cost_s=4.0,
     )

@@ -181,7 +181,7 @@ def queues(before: Side, after: Side) -> Iterator[Cause]:
         told = next((found for found in mine.findings if _queue(found)), None)
         if told is None or any(found.id == QUEUES for found in other.findings):
             continue
-        queued_at = told.title.removeprefix(QUEUE_AT).split()[0]
+        (queued_at,) = told.about
         server = same_server(queued_at, mine.servers, other.servers)
         if server is None:
             continue

@@ -63,7 +63,7 @@ def queue(small: ServerQueue) -> Material:
 
 def test_small_calls_that_wait_for_others_stand_in_a_queue() -> None:
     (seen,) = seen_by(RULE, queue(QUEUED))
-    assert seen.title == "Calls queue at the server 10.0.0.1"
+    assert (seen.title, seen.about) == ("Calls queue at the server 10.0.0.1", ("10.0.0.1",))
     assert seen.seen == (
         "40 of 50 small calls that came while others were under way waited until one of those was "
         "answered, and were answered right after it: 24.0 ms after they had come (median), where "

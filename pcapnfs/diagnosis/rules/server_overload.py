@@ -169,6 +169,7 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         data=units.counted(server.calls, "call"),
         frames=small.frames,
         claims=claims,
+        about=(server.server,),
     )
 
 

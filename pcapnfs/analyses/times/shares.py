@@ -13,13 +13,12 @@ takes for that. So leaving out a call saves its share and its pause.
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import walks
-from pcapnfs.analyses.asking import joined
+from pcapnfs.analyses.asking import by_call, joined
 from pcapnfs.analyses.asking.equal_shares import equal_shares, whole_nanoseconds
 from pcapnfs.analyses.asking.once import answers
 from pcapnfs.analyses.times import outstanding as _outstanding
@@ -86,10 +85,7 @@ def register(
 
 def _fill(trace: Trace, found: Outstanding, share: NDArray[np.int64] | None) -> None:
     share = shares(found) if share is None else share
-    with closing(trace.cursor()) as cursor:
-        cursor.register("found", {"call": found.call, "share": share, "pause": pauses(found)})
-        cursor.execute(f"create table {TABLE} as {_FOUND}")
-        cursor.unregister("found")
+    by_call.create(trace, TABLE, found.call, share=share, pause=pauses(found))
 
 
 def where(condition: str) -> str:
@@ -98,7 +94,3 @@ def where(condition: str) -> str:
     Callbacks have no share and need not be left out.
     """
     return joined.condition(condition, other="share")
-
-
-_FOUND = "select call::ubigint as call, share, pause::bigint as pause from found"
-"""Arrays are as narrow as their numbers; who joins the table need not know."""

@@ -19,13 +19,12 @@ sent behind it, also on another connection of the same client and server.
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import given, parts
+from pcapnfs.analyses.asking import by_call, given, parts
 from pcapnfs.analyses.asking.arrays import distinct, find, median
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.captured import traffic
@@ -202,13 +201,7 @@ def register(trace: Trace) -> bool:
     found = longer_ways(trace)
     if not len(found.call):
         return False
-    with closing(trace.cursor()) as cursor:
-        cursor.register("found", {"call": found.call, "inside": found.inside_ns})
-        cursor.execute(
-            f"create table {TABLE} as select call::ubigint as call, inside::bigint as inside "
-            "from found"
-        )
-        cursor.unregister("found")
+    by_call.create(trace, TABLE, found.call, inside=found.inside_ns)
     return True
 
 

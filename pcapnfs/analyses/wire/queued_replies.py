@@ -11,13 +11,12 @@ link, many of them together tell (`crowded_replies`).
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking import parts
+from pcapnfs.analyses.asking import by_call, parts
 from pcapnfs.analyses.asking.arrays import distinct
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.wire import crowded_replies as _crowded_replies
@@ -108,13 +107,7 @@ def _register(trace: Trace) -> bool:
     found = queued_replies(trace)
     if not len(found.call):
         return False
-    with closing(trace.cursor()) as cursor:
-        cursor.register("found", {"call": found.call, "queued": found.queued_ns})
-        cursor.execute(
-            f"create table {TABLE} as select call::ubigint as call, queued::bigint as queued "
-            "from found"
-        )
-        cursor.unregister("found")
+    by_call.create(trace, TABLE, found.call, queued=found.queued_ns)
     return True
 
 

@@ -16,7 +16,7 @@ from pcapnfs.diagnosis.wording import listed
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.comparison.habits import Delegated
+    from pcapnfs.comparison.delegated import Delegated
     from pcapnfs.comparison.side import Side
 
 LEAST = 10

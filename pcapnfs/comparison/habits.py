@@ -17,13 +17,13 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, levels, most_at_once
 from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.layouts import OF_DATA
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.data.transfer_sizes import ALLOWED_READS, allowed
 from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.namespace.names_again import LOOKED_UP, NAMING
+from pcapnfs.comparison import delegated as _delegated
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
@@ -31,26 +31,23 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from pcapnfs.comparison.delegated import Delegated
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     traffic.READS,
+    _delegated.READS,
     ALLOWED_READS,
     columns.of(
         calls="call client mount connection callback program protocol op status flavor directory "
         "file call_first_time reply_time signature version transmissions first_arrived srt",
-        operations="call op status requested cookie committed share_access delegation",
+        operations="call op status requested cookie committed",
         connections="connection transport role",
     ),
     population.OPERATIONS_READS,
     population.CALLS_READS,
 )
 """The columns that the queries here read."""
-
-DELEGATING = population.Operations(("OPEN", OF_DIRECTORY), statuses=(0,))
-"""What tells whether anything is delegated."""
 
 LISTED = population.Operations(LISTING)
 """What tells whether directories are listed."""
@@ -100,42 +97,6 @@ run out. Those of NFSv4 must not (RFC 7530 section 3.1.1, RFC 8881 section 2.9.2
 
 SEVERAL = 3
 """Calls that must tell how long a client's timer is: one may have been held up in the client."""
-
-
-class Delegated(Record):
-    """How often a server delegated what it could have, and when."""
-
-    ages_s: NDArray[np.float64]
-    """When each OPEN, or GET_DIR_DELEGATION, whose reply tells what was granted was first sent:
-    seconds since the first call of its client."""
-    with_one: NDArray[np.bool_]
-    """Whether a delegation came with it."""
-
-    @property
-    def asked(self) -> int:
-        """How many of these calls there are."""
-        return len(self.ages_s)
-
-    @property
-    def granted(self) -> int:
-        """Those that a delegation came with."""
-        return int(np.count_nonzero(self.with_one))
-
-    @property
-    def first_s(self) -> float | None:
-        """The age at which the first of these was sent, seconds; None where none was granted."""
-        granted = self.ages_s[self.with_one]
-        return float(granted.min()) if len(granted) else None
-
-    @property
-    def last_s(self) -> float:
-        """The age at which the last call was sent, seconds; 0 without one."""
-        return float(self.ages_s.max(initial=0.0))
-
-    def between(self, begin_s: float, end_s: float) -> Delegated:
-        """The calls that were sent at these ages."""
-        chosen = (self.ages_s >= begin_s) & (self.ages_s <= end_s)
-        return Delegated(self.ages_s[chosen], self.with_one[chosen])
 
 
 class Habits(Record):
@@ -211,7 +172,7 @@ def by_client(trace: Trace) -> dict[str, Habits]:
     alone = clients.pop() if len(clients) == 1 else None
     kinds, transfers = _kinds(trace, alone), _transfers(trace, alone)
     names, connections = _names(trace, alone), _connections(trace)
-    work, delegated, layouts = _work(trace), _delegated(trace), _layouts(trace, alone)
+    work, delegated, layouts = _work(trace), _delegated.by_client(trace), _layouts(trace, alone)
     begun, limits, timers = _begun(trace, alone), _limits(trace), _timers(trace, alone)
     return {
         client: _habits(
@@ -248,7 +209,7 @@ def together(each: Collection[Habits]) -> Habits:
         work_overlaps=max((one.work_overlaps for one in each), default=0.0),
         layouts=sum(one.layouts for one in each),
         data_apart=sum(one.data_apart for one in each),
-        delegated=_all_delegated(one.delegated for one in each),
+        delegated=_delegated.together(one.delegated for one in each),
         listings_begun=sum(one.listings_begun for one in each),
         listing_bytes=_only({one.listing_bytes for one in each if one.listings_begun}),
         max_read_bytes=_only({one.max_read_bytes for one in each}),
@@ -266,21 +227,6 @@ def _added(each: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for one in each:
         calls.update(one)
     return dict(sorted(calls.items()))
-
-
-def _all_delegated(each: Iterable[Mapping[str, Delegated]]) -> dict[str, Delegated]:
-    """What was delegated to several clients."""
-    found: dict[str, list[Delegated]] = {}
-    for one in each:
-        for purpose, delegated in one.items():
-            found.setdefault(purpose, []).append(delegated)
-    return {
-        purpose: Delegated(
-            np.concatenate([one.ages_s for one in all_of]),
-            np.concatenate([one.with_one for one in all_of]),
-        )
-        for purpose, all_of in sorted(found.items())
-    }
 
 
 def _most(each: Iterable[int | None]) -> int | None:
@@ -545,49 +491,6 @@ def _names(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:
         {"alone": alone},
     )
     return {str(client): (integer(used), integer(again)) for client, used, again in rows}
-
-
-def _delegated(trace: Trace) -> dict[str, dict[str, Delegated]]:
-    """What servers delegated to each client, by what it is for."""
-    if not DELEGATING.met(trace):
-        return {}
-    with closing(trace.cursor()) as cursor:
-        cursor.execute(_DELEGATING)
-        # One query gives names and lengths, the next all ages in that order, as plain numbers.
-        groups = cursor.execute(
-            "select client, purpose, count(*) from delegating group by all order by all"
-        ).fetchall()
-        found = cursor.execute(
-            "select age, granted from delegating order by client, purpose, age, granted"
-        ).fetchnumpy()
-    ages_s, with_one = found["age"] / NANOSECONDS, found["granted"]
-    answer: dict[str, dict[str, Delegated]] = {}
-    begin = 0
-    for client, purpose, count in groups:
-        end = begin + integer(count)
-        answer.setdefault(str(client), {})[str(purpose)] = Delegated(
-            ages_s[begin:end], with_one[begin:end]
-        )
-        begin = end
-    return answer
-
-
-_DELEGATING = f"""
-    create temp table delegating as
-    with begun as (
-        select client, min(call_first_time) as begun
-        from calls where not callback and program = {NFS} group by client
-    )
-    select calls.client,
-           case when operations.op = '{OF_DIRECTORY}' then 'directories'
-                when share_access & 3 = 1 then 'reading' else 'writing' end as purpose,
-           call_first_time - begun as age,
-           delegation like 'READ%' or delegation like 'WRITE%' as granted
-    from operations join calls using (call) join begun using (client)
-    where {among("operations.op", DELEGATING.ops)} and operations.status = 0
-          and delegation is not null
-          and (operations.op = '{OF_DIRECTORY}' or share_access & 3 <> 0)
-"""
 
 
 def _layouts(trace: Trace, alone: str | None) -> dict[str, tuple[int, int]]:

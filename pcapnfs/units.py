@@ -191,6 +191,11 @@ def number(value: float | None) -> str:
     return _significant(value) if abs(value) < 999.5 else count(round(value))
 
 
+def named(name: str, value: float | None) -> str:
+    """Write what a name tells the unit of: `rtt_s` is a time, `rpcs_per_file` a number."""
+    return duration(value) if name.endswith("_s") else number(value)
+
+
 def fraction(value: float) -> str:
     """Write a number without a unit: all digits before the point, three or more after it."""
     if not math.isfinite(value):

@@ -19,11 +19,6 @@ EXACT = 1e-9
 """Forecasts are no further off than this where adding floats makes all of it."""
 
 
-def value(factor: str, number: float) -> str:
-    """A factor with its unit."""
-    return units.duration(number) if factor.endswith("_s") else units.number(number)
-
-
 def signed(seconds: float | None) -> str:
     """A difference of times with its sign."""
     if seconds is None:

@@ -146,8 +146,8 @@ def _steps(result: Comparison) -> list[RenderableType]:
     rows = [
         [
             differences.factor(step, result),
-            changed_figures.value(step.factor, step.before),
-            changed_figures.value(step.factor, step.after),
+            units.named(step.factor, step.before),
+            units.named(step.factor, step.after),
             changed_figures.signed(step.change_s),
             changed_figures.interval(step),
             "clear" if step.clear else "",

@@ -256,18 +256,13 @@ def _inputs(model: Model) -> RenderableType:
     rows = [
         [
             INPUTS[each.name],
-            value(each.name, each.value),
-            value(each.name, each.measured) if each.source == "given" else "",
+            units.named(each.name, each.value),
+            units.named(each.name, each.measured) if each.source == "given" else "",
             source(each, model),
         ]
         for each in model.inputs
     ]
     return FittedTable(columns, rows, indent=2)
-
-
-def value(name: str, number: float | None) -> str:
-    """An input in its unit."""
-    return units.duration(number) if name.endswith("_s") else units.number(number)
 
 
 def source(each: Input, model: Model) -> str:

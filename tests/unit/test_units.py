@@ -61,6 +61,14 @@ def test_reads_durations_with_units(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [("rtt_s", 0.002, "2.00 ms"), ("rpcs_per_file", 2.5, "2.50"), ("client_s", None, "-")],
+)
+def test_a_name_tells_the_unit(name: str, value: float | None, text: str) -> None:
+    assert units.named(name, value) == text
+
+
+@pytest.mark.parametrize(
     "text", ["", "5", "s", "5 parsecs", "30s1m", "1s1s", "- 5s", "1e3s", "5s!", "٣s"]
 )
 def test_refuses_what_is_no_duration(text: str) -> None:

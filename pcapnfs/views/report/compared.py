@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs import units
 from pcapnfs.text import rooted
 from pcapnfs.views import (
     changed_figures,
@@ -181,8 +182,8 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
     rows = [
         (
             words(differences.factor(step, result)),
-            Cell(changed_figures.value(step.factor, step.before), step.before),
-            Cell(changed_figures.value(step.factor, step.after), step.after),
+            Cell(units.named(step.factor, step.before), step.before),
+            Cell(units.named(step.factor, step.after), step.after),
             Cell(changed_figures.signed(step.change_s), step.change_s),
             words(changed_figures.interval(step)),
             words("clear" if step.clear else ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict import UNANSWERED
 from pcapnfs.views import estimate as view
 from pcapnfs.views import findings, forecasts
@@ -127,7 +128,7 @@ def _inputs(model: Model) -> Block:
     def row(each: Input) -> list[Cell]:
         return [
             Cell(view.INPUTS[each.name]),
-            Cell(view.value(each.name, each.value), each.value),
+            Cell(units.named(each.name, each.value), each.value),
             Cell(quoted(view.source(each, model))),
         ]
 

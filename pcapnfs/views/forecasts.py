@@ -210,7 +210,7 @@ def about_what_if(model: Model) -> list[str]:
             "What the server takes beyond a round trip stays in each of them: nothing tells for "
             "how long READs waited for its disks."
         )
-    return told + about_streams(model)
+    return [*told, *about_streams(model), *_in_turn(model)]
 
 
 def _paused(model: Model) -> str:
@@ -237,6 +237,25 @@ def about_streams(model: Model) -> list[str]:
         "longer: streams begin and end at different times, and wait for the client's processors or "
         "for one another at the storage."
     ]
+
+
+def _in_turn(model: Model) -> list[str]:
+    """What streams wait for one another with, where a forecast is as long as that."""
+    if not any(each.serial for each in model.what_if):
+        return []
+    took = (
+        f"{units.counted(model.serial.calls, 'call')} took {units.duration(model.serial.time_s)}, "
+        "one after the other."
+    )
+    return [_IN_TURN[model.serial.of].format(took=took)]
+
+
+_IN_TURN = {
+    "directory": "However many programs of a client make, rename or remove files in one directory, "
+    "they wait for one another there: {took} In directories of their own they would not.",
+    "owner": "However many programs of a user open files, NFSv4.0 has their OPENs and CLOSEs wait "
+    "for one another: {took} With NFSv4.1 they would not.",
+}
 
 
 def several(model: Model, where: str) -> list[str]:

@@ -237,3 +237,26 @@ def test_a_queue_is_as_long_as_what_those_before_it_take(change: Change, queue_s
 def test_without_a_queue_nothing_is_taken_from_a_round_trip() -> None:
     plain = replace(QUEUED, queue_s=0.0)
     assert Change(persist_s=0.0, streams=9.0).of(plain).rtt_s == 0.1
+
+
+def test_streams_that_wait_for_one_another_have_no_more_calls_under_way_than_that_leaves() -> None:
+    run = replace(PLAIN, client_s=0.0, pauses_s=0.0, serial_rpcs=1.0, serial_syncops=1.0)
+    change = Change(streams=100, moving_s=0.001)
+    costs = change.of(run)
+    # A millisecond of each file moves bytes, two calls at a time: that no stream makes shorter.
+    assert change.side_by_side(run).forecast_s == pytest.approx(27 / 100 + 0.5)
+    assert costs.forecast_s == pytest.approx(1000 * 0.006)
+    assert costs.concurrency == pytest.approx(27 / 5.5)
+    longer = Change(streams=100, moving_s=0.001, persist_s=0.009)
+    assert longer.of(run).forecast_s == pytest.approx(1000 * 0.01)
+    few = Change(streams=4, moving_s=0.001)
+    assert few.of(run).forecast_s == few.side_by_side(run).forecast_s > 6
+
+
+def test_the_range_of_streams_that_wait_for_one_another_is_no_shorter_than_that() -> None:
+    run = replace(PLAIN, client_s=0.0, pauses_s=0.0, serial_rpcs=1.0, serial_syncops=1.0)
+    found = scenario(
+        "streams", 100.0, Base(run, None, absorbs=False, measured=False), Change(streams=100)
+    )
+    assert [found.low_s, found.forecast_s] == pytest.approx([6, 6])
+    assert found.serial

@@ -50,7 +50,7 @@ from pcapnfs.analyses.data import (
     transfer_runs,
     write_shapes,
 )
-from pcapnfs.analyses.forecasts import bottleneck, model
+from pcapnfs.analyses.forecasts import bottleneck, model, serial_calls
 from pcapnfs.analyses.locks import dot_locks, lock_calls, lock_files, lock_waits, open_order
 from pcapnfs.analyses.mounts import (
     mount_outcomes,
@@ -615,6 +615,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (readdir, "any_plain"),
     (savings, "any_cuttable"),
     (sent_ahead, "any_cut"),
+    (serial_calls, "any_long"),
     (server_times, "any_slow"),
     (silent_calls, "any_found"),
     (silent_calls, "any_silent"),

@@ -67,6 +67,17 @@ class Costs(Record, Generic[Number]):
     """What round trips that were changed take of a file beyond what that overlap says."""
     stored_s: Number | float = 0.0
     """The same of persistence that was changed."""
+    serial_rpcs: Number | float = 0.0
+    """Calls of a file that come one after the other, however many streams there are."""
+    serial_syncops: Number | float = 0.0
+    """Those of them that are stable."""
+    serial_other_s: Number | float = 0.0
+    """What these calls take beyond round trips and persistence; negative where they take less."""
+    least_s: Number | float = 0.0
+    """What the run takes at least with as many streams as were assumed, for these calls alone."""
+    unshared_s: Number | float = 0.0
+    """What of the clock calls of a file take with these, however many are under way: in `other_s`
+    so many times as there are."""
 
     @property
     def all_rpcs_per_file(self) -> Number:
@@ -95,6 +106,20 @@ class Costs(Record, Generic[Number]):
         """The same with one call after the other."""
         alone = self.concurrency * 0.0 + 1.0
         return replace(self, concurrency=alone, longer_s=0.0, stored_s=0.0)
+
+    @property
+    def no_faster(self) -> Costs[Number]:
+        """The same with no more calls at the same time than leave it the least that it takes."""
+        fixed_s = self.files * self.unshared_s
+        shared_s = positive(self.forecast_s - self.client_time_s - fixed_s)
+        lacking_s = positive(self.least_s - self.forecast_s)
+        none = (shared_s <= 0) * 1.0
+        concurrency = self.concurrency * ((shared_s + none) / (shared_s + lacking_s + none))
+        return replace(
+            self,
+            concurrency=concurrency,
+            other_s=self.other_s - self.unshared_s * (self.concurrency - concurrency),
+        )
 
     @property
     def first_order_s(self) -> Number:

@@ -251,10 +251,13 @@ def inputs_of(
         if measured.outcomes_untold:
             told["syncops_per_file"] = None
     used = told | {"client_s": costs.client_s}  # For a file it is the same for other calls.
+    # Where streams wait for one another, fewer calls are under way than streams were given.
+    streams = {} if given.streams is None else {"concurrency": float(given.streams)}
+    now = {name: getattr(costs, name) for name in sources} | streams
     return tuple(
         Input(
             name=name,
-            value=getattr(costs, name) if source == "given" or measured is None else used[name],
+            value=now[name] if source == "given" or measured is None else used[name],
             measured=told[name],
             source=source,
         )

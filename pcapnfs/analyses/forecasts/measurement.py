@@ -13,6 +13,7 @@ import numpy as np
 from pcapnfs.analyses.captured.sealing import MOST
 from pcapnfs.analyses.captured.untold import known
 from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
+from pcapnfs.analyses.forecasts.serial_calls import NONE, SerialCalls
 from pcapnfs.analyses.mounts.first_use import MountIdle
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
 from pcapnfs.analyses.times.call_times import (
@@ -235,6 +236,9 @@ class Measurement(Record):
     spent: Mapping[str, Spent] = {}
     """By row of the budget, calls of NFS, NFSACL and the lock manager, and what of the clock they
     held up."""
+    serial: SerialCalls = NONE
+    """Calls of which each client sends one after the other, those that take longest; not asked for
+    where `at_once` is as much as is forecast."""
     ack_waits: AckWaits = AckWaits()
     """Calls of the only client that were answered late since the server waited for ACKs."""
     alone: ClientClock | None = None
@@ -347,6 +351,13 @@ class Measurement(Record):
         None with fewer than 30 of them, or without a round trip.
         """
         return persistence(self.stable_mean_s, int(self.sums.timed.sum()), self.rtt_s)
+
+    @property
+    def persisting_s(self) -> float:
+        """The same of this run: the time of its own calls is known, however few they are."""
+        if self.persist_s is not None:
+            return self.persist_s
+        return max(0.0, (self.stable_mean_s or 0.0) - (self.rtt_s or 0.0))
 
     @property
     def usual_s(self) -> float | None:
@@ -462,10 +473,7 @@ class Measurement(Record):
 
     def costs(self) -> Costs[float]:
         """The model's inputs; what was not measured is 0."""
-        rtt, persist = self.rtt_s or 0.0, self.persist_s
-        if persist is None:
-            # Too few calls for a mean that says anything of others, but their own time is known.
-            persist = max(0.0, (self.stable_mean_s or 0.0) - rtt)
+        rtt, persist = self.rtt_s or 0.0, self.persisting_s
         files, sums = self.files or 1, self.sums
         return Costs(
             # Without any, all calls are those of one.
@@ -498,7 +506,18 @@ class Measurement(Record):
                 rtt_s=rtt,
                 concurrency=self.concurrency,
             ),
+            **self.serial_by_file(),
         )
+
+    def serial_by_file(self) -> dict[str, float]:
+        """The fields of the inputs for calls that come one after the other."""
+        serial, files = self.serial, self.files or 1
+        trips_s = serial.calls * (self.rtt_s or 0.0) + serial.stable_calls * self.persisting_s
+        return {
+            "serial_rpcs": serial.calls / files,
+            "serial_syncops": serial.stable_calls / files,
+            "serial_other_s": (serial.time_s - trips_s) / files,
+        }
 
     def booked(self, costs: Costs[float]) -> Costs[float]:
         """The costs of this run, or of a like one, by what calls held up the clock for.

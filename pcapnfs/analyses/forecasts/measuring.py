@@ -28,7 +28,10 @@ from pcapnfs.analyses.captured.statuses_untold import statuses_untold
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.captured.untold import untold
+from pcapnfs.analyses.forecasts import serial_calls as _serial_calls
 from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
+from pcapnfs.analyses.forecasts.serial_calls import NONE, serial_calls
+from pcapnfs.analyses.forecasts.what_if import STREAMS
 from pcapnfs.analyses.mounts import first_use as _first_use
 from pcapnfs.analyses.mounts import logins as _logins
 from pcapnfs.analyses.mounts.first_use import closed_up, uses
@@ -101,6 +104,7 @@ READS = columns.together(
     _full_windows.READS,
     _loss_rate.READS,
     _resent_calls.READS,
+    _serial_calls.READS,
     _unreached.READS,
     _logins.READS,
     _first_use.READS,
@@ -154,6 +158,7 @@ def measure(
     queue = min(rtt or 0.0, sum(known.queued_s.values()) / max(1, small))
     booked = booked or book(found)
     several = len(calls.clients) > 1
+    at_once = _at_once(found, calls)
     paused = _pauses.Pauses() if several else _pauses.pauses(*closed_up(found.intervals, use))
     clocks = None
     if several or each:
@@ -211,6 +216,8 @@ def measure(
         unreached_s=0.0 if several else sum(known.unreached_s.values()),
         loss_rates=loss_rates(trace),
         full_windows=full_windows(trace),
+        # With as many under way, no forecast with streams needs it.
+        serial=NONE if untimed or at_once >= STREAMS else serial_calls(trace, found, calls),
         ack_waits=AckWaits() if several else next(iter(known.ack_waits.values()), AckWaits()),
         vain_s=0.0 if several else sum(known.vain_s.get(client, 0.0) for client in calls.clients),
         asked_in_vain=bool(trace.meta.vain),
@@ -226,7 +233,7 @@ def measure(
         unanswered_last=not several and bool(calls.unanswered_last.any()),
         sums=sums,
         clients=clocks if several else None,
-        at_once=_at_once(found, calls),
+        at_once=at_once,
         alone=clocks.each[0] if clocks and clocks.each and not several else None,
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,

@@ -37,6 +37,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import LEAST_FILES, holdout_error, single_s
 from pcapnfs.analyses.forecasts.scenarios import asking_otherwise, scenarios
+from pcapnfs.analyses.forecasts.serial_calls import NONE, SerialCalls
 from pcapnfs.analyses.forecasts.verdict import Verdict, measured_verdict, too_few, verdict
 from pcapnfs.analyses.forecasts.verdict_evidence import Evidence
 from pcapnfs.analyses.forecasts.verdict_reasons import is_paused
@@ -217,6 +218,9 @@ class Model(Record):
     locked_s: float = 0.0
     """What of the time between calls the client waited for locks, seconds: in each forecast but
     `unlocked`, and neither in `client_s` nor in `pauses_s`."""
+    serial: SerialCalls = NONE
+    """Calls of which a client sends one after the other, those that take longest: no forecast with
+    streams is shorter. None where 8 calls or more were under way for a twentieth of the time."""
     left_out: tuple[LeftOut, ...] = ()
     """What much of the forecast is made of that the plain formula leaves out, most first; empty
     without a forecast."""
@@ -424,6 +428,7 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         absorbs_rtt=measured.absorbs,
         persist_by_op=measured.kinds,
         client_number=measured.several,
+        serial=measured.serial,
     )
 
 
@@ -484,9 +489,9 @@ def _booked(measured: Measurement, given: Overrides, costs: Costs[float]) -> Cos
     return measured.booked(costs) if given.streams is None else costs
 
 
-def _more_at_once(measured: Measurement, given: Overrides) -> float:
+def _more_at_once(measured: Measurement, given: Overrides, costs: Costs[float]) -> float:
     """How many times as many calls are under way as were, where streams are given."""
-    return 1.0 if given.streams is None else given.streams / measured.concurrency
+    return 1.0 if given.streams is None else costs.concurrency / measured.concurrency
 
 
 def _evidence(
@@ -503,7 +508,7 @@ def _evidence(
         """With the round trip that is asked for."""
         return None if time_s is None else time_s + added
 
-    more = _more_at_once(measured, given)
+    more = _more_at_once(measured, given, costs)
     clocked = measured.clocked
     by = part * measured.concurrency
     waiting_s = clocked.held_s * more + clocked.put_off_s

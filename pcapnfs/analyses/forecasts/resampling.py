@@ -103,6 +103,7 @@ class Seen(Record):
                 rtt_s=rtt,
                 concurrency=concurrency,
             ),
+            **measured.serial_by_file(),
         )
 
     @property

@@ -21,6 +21,7 @@ from pcapnfs.analyses.forecasts.inputs import (
 from pcapnfs.analyses.forecasts.what_if import (
     LOG_DEVICE_S,
     RTT_PART,
+    STREAMS,
     Base,
     Change,
     Scenario,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.analyses.forecasts.overrides import Overrides
     from pcapnfs.analyses.times.timeline import BetweenCalls
-
-STREAMS = 8
-"""Streams that are assumed side by side."""
 
 NOTICED = 0.05
 """Part of the run from which on it is told what it took without waits for a server that was not
@@ -107,7 +105,8 @@ def scenarios(
     as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
     # Streams are of files side by side: a database in one file has none to share out.
     few = measured is not None and given.files is None and (measured.files or 0) < STREAMS
-    if costs.concurrency < STREAMS and not (as_many or few):
+    at_once = given.streams or costs.concurrency
+    if at_once < STREAMS and not (as_many or few):
         yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
         if told or not change.syncops_saved:

@@ -32,6 +32,9 @@ file system's way to it."""
 RTT_PART = 0.5
 """Part of the network's round trip that is assumed for a shorter one."""
 
+STREAMS = 8
+"""Streams that are assumed side by side."""
+
 LEAST_S = 1e-6
 """Persistence below this is none, but what the means of calls differ by."""
 
@@ -105,6 +108,10 @@ class Change(Record):
 
     def of(self, costs: Costs[Number]) -> Costs[Number]:
         """The inputs with the change."""
+        return self.side_by_side(costs).no_faster
+
+    def side_by_side(self, costs: Costs[Number]) -> Costs[Number]:
+        """The same, whether or not streams wait for one another."""
         files = _set(costs.files, self.files)
         asked = _set(costs.rpcs_per_file, self.rpcs_per_file)
         rpcs = positive(asked - self.rpcs_saved)
@@ -149,7 +156,30 @@ class Change(Record):
             * (rtt * (turns - 1.0) - costs.rtt_s * (costs.turns - 1.0)),
             stored_s=syncops
             * (persist * (stored_turns - 1.0) - costs.persist_s * (costs.stored_turns - 1.0)),
+            serial_rpcs=costs.serial_rpcs,
+            serial_syncops=costs.serial_syncops,
+            serial_other_s=costs.serial_other_s,
+            least_s=self._least_s(costs, files, rtt - queue + costs.queue_s, persist),
+            unshared_s=(self.waiting_s + self.moving_s) / costs.concurrency,
         )
+
+    def _least_s(
+        self, costs: Costs[Number], files: Number, rtt_s: Number, persist_s: Number
+    ) -> Number | float:
+        """What calls that come one after the other take of the run with streams; 0 without.
+
+        Args:
+            costs: What is changed.
+            files: How many files.
+            rtt_s: The round trip, without what more calls at the same time wait in a queue.
+            persist_s: The persistence.
+        """
+        if self.streams is None:
+            return 0.0
+        other_s: Number = rtt_s * 0.0 + costs.serial_other_s
+        other_s = other_s - self.other_saved * positive(other_s)
+        each_s: Number = costs.serial_rpcs * rtt_s + costs.serial_syncops * persist_s + other_s
+        return files * positive(each_s)
 
     def then(self, further: Change) -> Change:
         """Both at once: the further counts where both set an input, and what is added adds up."""
@@ -169,11 +199,12 @@ class Change(Record):
         knows whether another storage changes them: all of them may have been stable. Nor whether
         the few slow calls of which the round trip is the mean waited for the storage.
         """
-        yield from self._extremes(costs, absorbs=absorbs)
+        for case in self._extremes(costs, absorbs=absorbs):
+            yield case.no_faster
         if self.persist_s is not None:
-            yield self._all_stored(self.of(costs), costs)
+            yield self._all_stored(self.side_by_side(costs), costs).no_faster
             for case in self._extremes(costs, absorbs=absorbs):
-                yield self._all_stored(case, costs)
+                yield self._all_stored(case, costs).no_faster
 
     def _all_stored(self, changed: Costs[Number], costs: Costs[Number]) -> Costs[Number]:
         """A case of the change, if all of which that is not known was the storage's."""
@@ -205,7 +236,7 @@ class Change(Record):
         after the other, nor the wait for an object that all of them need. Or more of them than were
         bring nothing at all, as where they wait for the same lock or processor.
         """
-        changed = self.of(costs)
+        changed = self.side_by_side(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
             yield replace(changed, persist_s=positive(costs.persist_s - self.rtt_added_s))
         for further in (-self.saved_least, self.saved_most):
@@ -213,18 +244,23 @@ class Change(Record):
                 other = changed.other_s - further * positive(costs.other_s)
                 yield replace(changed, other_s=other)
         if self.rpcs_saved:
-            without = replace(self, rpcs_saved=0.0, pauses_saved_s=0.0).of(costs)
+            without = replace(self, rpcs_saved=0.0, pauses_saved_s=0.0).side_by_side(costs)
             yield replace(changed, pauses_s=without.pauses_s)
             if self.pauses_saved_s:
-                yield replace(self, pauses_saved_s=0.0).of(costs)
+                yield replace(self, pauses_saved_s=0.0).side_by_side(costs)
         if self.streams is not None:
             more = changed.concurrency / costs.concurrency
-            shared = changed.other_s - (self.moving_s - self.full_s) * (more - 1.0)
-            yield replace(changed, client_s=changed.client_s / more, other_s=shared)
+            moving_s = self.moving_s - self.full_s
+            yield replace(
+                changed,
+                client_s=changed.client_s / more,
+                other_s=changed.other_s - moving_s * (more - 1.0),
+                unshared_s=changed.unshared_s - moving_s / costs.concurrency,
+            )
             waited = changed.other_s + self.put_off_s * (more - 1.0)
             yield replace(changed, persist_s=changed.persist_s * more, other_s=waited)
             if np.all(more > 1.0):
-                yield replace(self, streams=None).of(costs)
+                yield replace(self, streams=None).side_by_side(costs)
 
 
 LEAST_RPCS = 1e-9
@@ -329,6 +365,9 @@ class Scenario(Record):
     likewise."""
     factor: float | None
     """How many times as fast as what the changes start from; None when it takes no time."""
+    serial: bool = False
+    """It takes as long as calls do (`model.serial`) that come one after the other however many
+    streams there are: without these it would take less."""
 
 
 def scenario(
@@ -344,7 +383,8 @@ def scenario(
         given: Another, which it comes on top of.
     """
     both = given.then(change)
-    forecast = both.of(base.costs).forecast_s
+    costs = both.of(base.costs)
+    forecast = costs.forecast_s
     low, high = base.range(both)
     # What is given has no range, unless a change has one.
     known = base.measured or high - low > LEAST_S
@@ -355,6 +395,7 @@ def scenario(
         low_s=low if known else None,
         high_s=high if known else None,
         factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
+        serial=bool(costs.least_s > both.side_by_side(base.costs).forecast_s),
     )
 
 

@@ -19,6 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.times import shares
@@ -30,8 +31,12 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
+OPENED_READS = columns.of(calls="protocol op reply_time")
+"""The columns that `any_opened` reads."""
+
 READS = columns.together(
     population.CALLS_READS,
+    OPENED_READS,
     at_once.READS,
     shares.READS,
     columns.of(
@@ -122,6 +127,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
     return tuple(found)
 
 
+@once
 def any_opened(trace: Trace) -> bool:
     """Whether there is an OPEN of NFSv4.0: those of later versions have slots."""
     return bool(trace.rows(_ANY))

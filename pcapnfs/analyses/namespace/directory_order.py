@@ -45,15 +45,25 @@ CHANGES = ("CREATE", "LINK", "MKDIR", "MKNOD", "OPEN", "REMOVE", "RENAME", "RMDI
 NEEDS = population.Operations(CHANGES, statuses=(0,))
 """Without one that succeeded no directory was changed."""
 
+CHANGING_READS = columns.of(operations="op executed status directory created")
+"""The columns that `CHANGING` reads."""
+
+CHANGING = f"""
+    {among("op", CHANGES)} and executed and status = 0 and operations.directory is not null
+    and (op <> 'OPEN' or created)
+"""
+"""SQL: an operation changed a directory."""
+
 READS = columns.together(
     population.OPERATIONS_READS,
     at_once.READS,
     shares.READS,
     traffic.READS,
     exclusive_creates.READS,
+    CHANGING_READS,
     columns.of(
         calls="call mount callback file stability call_frame call_first_time reply_time srt",
-        operations="call op executed status directory created delegation",
+        operations="call delegation",
         files="file path",
     ),
 )
@@ -183,11 +193,7 @@ _WAITED = f"""
     changed as (
         select call, min(operations.directory) as changed_directory,
                bool_or(delegation = 'WRITE') as delegated
-        from operations
-        where {among("op", CHANGES)} and executed and status = 0
-              and operations.directory is not null
-              and (op <> 'OPEN' or created)
-        group by call
+        from operations where {CHANGING} group by call
     ),
     often as (
         select mount, changed_directory

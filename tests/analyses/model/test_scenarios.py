@@ -10,8 +10,7 @@ from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import resampled
-from pcapnfs.analyses.forecasts.scenarios import STREAMS
-from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, Change
+from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, STREAMS, Change
 from pcapnfs.trace import Trace
 from pcapnfs.views import forecasts
 from pcapnfs.views.estimate import remarks

@@ -24,19 +24,24 @@ def by_row(time_s: Mapping[str, float]) -> tuple[Claim, ...]:
     return tuple(Claim(row, seconds) for row, seconds in sorted(time_s.items()) if seconds > 0)
 
 
-WAITED_FOR_ONE = 0.5
-"""What of the time of calls that wait for one another two programs would save that did not: with
-more of them it is more, which nothing tells."""
+TWO = 2
+"""Programs that wait for one another, at least."""
 
 AS_IF_TWO = " What it costs is told as if two programs waited; with more it is more."
-"""What is said of such a claim."""
+"""What is said of what calls that wait for one another cost, where nothing tells how many do."""
 
 
-def of_waiting(time_s: Mapping[str, float], part: float = 1.0) -> tuple[Claim, ...]:
+def of_waiting(
+    time_s: Mapping[str, float], part: float = 1.0, programs: int = TWO
+) -> tuple[Claim, ...]:
     """What calls that went one after the other cost, by row of the time budget.
+
+    Side by side, each program would do without what it waits for all others.
 
     Args:
         time_s: What they took of the clock, seconds.
         part: The part of them that waited.
+        programs: How many programs are known to have waited for one another.
     """
-    return by_row({row: WAITED_FOR_ONE * part * seconds for row, seconds in time_s.items()})
+    saved = part * (1 - 1 / programs)
+    return by_row({row: saved * seconds for row, seconds in time_s.items()})

@@ -19,6 +19,8 @@ def made(
     together: bool = False,
     delegation: str | None = None,
     directories: int = 1,
+    lookups: tuple[int, ...] = (),
+    later_ms: float = 0.1,
 ) -> tuple[DirectoryOrder, ...]:
     """What is told of files that are made one after the other, the next as soon as one is there.
 
@@ -28,9 +30,18 @@ def made(
         together: Two of them overlap.
         delegation: What each came with.
         directories: So many of them, in turn.
+        lookups: How many names are looked up there as each of the first files is made.
+        later_ms: How long after that.
     """
     calls: list[Row] = []
     operations: list[Row] = []
+    for number, names in enumerate(lookups, 1):
+        for _ in range(names):
+            own = 5000 + len(calls)
+            sent = START_NS + int(((number + 1) * 10 + later_ms) * MILLISECOND)
+            times = {"call_first_time": sent, "call_time": sent, "reply_time": sent + MILLISECOND}
+            calls.append({**call(number, "LOOKUP", 1), **times, "call": own})
+            operations.append(operation(own, "LOOKUP", directory=1))
     for number in range(1, MANY + 1):
         takes = 11 if together and number == 1 else 10 - between_ms
         calls.append(call(number, "CREATE", takes, file=1000 + number, stability="stable"))
@@ -72,6 +83,22 @@ def test_a_program_that_works_by_itself_has_nothing_else_under_way() -> None:
 
 def test_a_client_that_sends_several_at_once_has_no_such_order() -> None:
     assert made(together=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("lookups", "programs"),
+    [((7, 1, 6, 6, 1, 4, 2), 6), ((7, 6, 6, 6), 2), ((1, 1, 1, 1, 1, 1), 2), ((), 2)],
+)
+def test_names_looked_up_at_once_as_a_change_is_answered_show_how_many_wait(
+    lookups: tuple[int, ...], programs: int
+) -> None:
+    (found,) = made(lookups=lookups)
+    assert found.programs == programs
+
+
+def test_names_looked_up_a_while_later_show_nothing() -> None:
+    (found,) = made(lookups=(6,) * 6, later_ms=1.1)
+    assert found.programs == 2
 
 
 def removed(*, ahead: int, asked_from: int = 1) -> tuple[DirectoryOrder, ...]:

@@ -64,6 +64,19 @@ def test_what_is_sent_as_soon_as_another_file_is_open_had_waited() -> None:
         False,
     )
     assert dict(owner.ordered_s) == pytest.approx({"state": 2.0})
+    assert owner.between == 1
+
+
+@pytest.mark.parametrize("programs", [1, 2, 4])
+def test_files_that_others_open_meanwhile_show_how_many_programs_wait(programs: int) -> None:
+    calls: list[Row] = []
+    for number in range(40):
+        calls.append(step(len(calls) + 1, "OPEN", 10, file=number))
+        if number >= programs - 1:
+            calls.append(step(len(calls) + 1, "CLOSE", 10, file=number - programs + 1))
+    with trace_of(calls=calls) as trace:
+        (owner,) = open_order(trace)
+    assert owner.between == programs - 1
 
 
 def test_what_comes_later_may_be_of_the_same_program() -> None:

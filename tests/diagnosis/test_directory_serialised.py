@@ -43,3 +43,11 @@ def test_few_are_not_told(handed: int, *, told: bool) -> None:
     pair = replace(WAITED, handed_over=handed)
     found = replace(bound_by("persistence"), directory_order=(pair,))
     assert bool(seen_by(RULE, found)) is told
+
+
+def test_the_more_programs_are_known_to_wait_the_more_it_costs() -> None:
+    pair = replace(WAITED, programs=6)
+    (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(pair,)))
+    assert seen.claims == (Claim("stable", 2.5),)
+    assert "6 programs looked up names there at once" in seen.seen
+    assert "as if two" not in seen.seen

@@ -55,6 +55,17 @@ def test_what_waited_for_others_has_a_cost() -> None:
         {"stable": 0.5, "state": 0.1}
     )
     assert seen.severity == "warning"
+    assert "as if two programs waited" in seen.seen
+
+
+def test_the_more_programs_are_known_to_wait_the_more_it_costs() -> None:
+    owner = replace(WAITED, handed_over=120, between=3)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(owner,)))
+    assert {claim.row: claim.seconds for claim in seen.claims} == pytest.approx(
+        {"stable": 3.0, "state": 0.6}
+    )
+    assert "3 others were opened in the median" in seen.seen
+    assert "as if 4 programs waited" in seen.seen
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,9 @@ class OpenOrder(Record):
     (`IN_ORDER`), seconds."""
     frames: tuple[int, ...]
     """Example frames: of the first OPENs."""
+    between: int = 0
+    """OPENs of other files between that of a file and its CLOSE, in the median: of so many programs
+    each opened one meanwhile."""
 
 
 def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
@@ -99,6 +102,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         ways = at_once.ways_ns(trace)
         asked = [ways.get((str(client), str(server)), 0) for _, client, server, *_ in owners]
         handed = dict(cursor.execute(_HANDED, {"ways": asked}).fetchall())
+        between = dict(cursor.execute(_BETWEEN).fetchall())
         ordered = cursor.execute(_ORDERED).fetchall()
     found = []
     for owner, client, server, uid, opens, closes, time, frames in owners:
@@ -122,6 +126,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
                     if whose == owner
                 ),
                 frames=tuple(integer(frame) for frame in frames),
+                between=integer(between.get(owner, 0)),
             )
         )
     return tuple(found)
@@ -184,6 +189,23 @@ _HANDED = f"""
         window earlier as (partition by owner order by call_first_time, call)
     )
     select owner, count(*) from handed where handed group by owner
+"""
+
+_BETWEEN = f"""
+    with steps as (
+        select owner, op, file, call_first_time, call,
+               count(case when op = 'OPEN' then 1 end) over (
+                   partition by owner order by call_first_time, call
+               ) as opens
+        {_OWNED}
+    ),
+    closing as (
+        select owner, op, opens - lag(opens) over same as between,
+               lag(op) over same in ('OPEN', 'OPEN_CONFIRM') as opened
+        from steps window same as (partition by owner, file order by call_first_time, call)
+    )
+    select owner, floor(median(between))::bigint from closing where op = 'CLOSE' and opened
+    group by owner
 """
 
 _ORDERED = f"""

@@ -87,6 +87,14 @@ ALONE = 0.98
 way."""
 
 
+WOKEN = 5
+"""So often, at least, calls for names of a directory are sent together as soon as a change of it is
+answered, before that tells how many programs wait there."""
+
+TWO = 2
+"""Programs that wait at least where any does; and calls that are sent together."""
+
+
 class DirectoryOrder(Record):
     """What one client changed in directories of one server, one change after the other."""
 
@@ -110,6 +118,9 @@ class DirectoryOrder(Record):
     """The directories, most such changes first; not escaped."""
     frames: tuple[int, ...]
     """Example frames: of the first of those beside which others were under way."""
+    programs: int = TWO
+    """So many programs waited at least: LOOKUPs of names there that were sent at once, as soon as a
+    change was answered, in the median of the times when several were; 2 where they seldom were."""
 
 
 def directory_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
@@ -142,6 +153,7 @@ def in_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
         if not rows:
             return ()
         costs = cursor.execute(_COSTS).fetchall()
+        woken = dict(cursor.execute(_WOKEN).fetchall())
         told = paths.told(cursor, (files for _, _, _, _, _, files, _ in rows), FILES_SHOWN)
     found = (
         DirectoryOrder(
@@ -157,6 +169,7 @@ def in_order(trace: Trace) -> tuple[DirectoryOrder, ...]:
             ),
             places=places,
             frames=tuple(integer(frame) for frame in frames),
+            programs=integer(woken.get(mount, TWO)),
         )
         for (mount, directories, changes, handed, followed, _, frames), places in zip(
             rows, told, strict=True
@@ -276,7 +289,7 @@ _WAITED = f"""
         from passed join of_these using (mount, directory, step)
         where passed.file <> of_these.file and began < reply_time
     )
-    select mount, directory, stability, call_frame, share, together, followed,
+    select mount, directory, stability, call_frame, share, together, followed, reply_time, way,
            followed and beside and not delegated and in_company.step is not null as handed
     from of_these left join in_company using (mount, directory, step)
 """
@@ -304,4 +317,30 @@ _COSTS = f"""
     select mount, stability, sum(share)
     from changes_in_order semi join ({_SERIAL}) as serial using (mount, directory)
     where followed group by mount, stability order by mount, stability
+"""
+
+# A client looks names up only while nobody changes their directory.
+_WOKEN = f"""
+    with serial as ({_SERIAL}),
+    changes as (from changes_in_order semi join serial using (mount, directory)),
+    looking as (
+        select call, min(operations.directory) as looked_in
+        from operations where op = 'LOOKUP' group by call
+    ),
+    asked as (
+        select calls.mount, looked_in as directory, call_first_time as began
+        from calls join looking using (call)
+             semi join serial on calls.mount = serial.mount and looked_in = serial.directory
+        where not callback
+    ),
+    woken as (
+        select asked.mount, count(*) as lookups
+        from asked asof join changes
+             on asked.mount = changes.mount and asked.directory = changes.directory
+                and began >= reply_time
+        where began - reply_time - way <= {AT_ONCE_NS}
+        group by asked.mount, asked.directory, reply_time
+    )
+    select mount, floor(median(lookups))::bigint from woken where lookups >= {TWO}
+    group by mount having count(*) >= {WOKEN}
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.claims import AS_IF_TWO, of_waiting
+from pcapnfs.diagnosis.claims import AS_IF_TWO, TWO, of_waiting
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -37,7 +37,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.directory_order:
         if pair.handed_over < values[LEAST.name]:
             continue
-        claims = of_waiting(dict(pair.waited_s))
+        claims = of_waiting(dict(pair.waited_s), programs=pair.programs)
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
@@ -64,7 +64,17 @@ def _seen(pair: DirectoryOrder) -> str:
         f"{places} were sent at the moment at which that of another file was answered, and no two "
         f"overlap: each had waited. Beside {units.count(pair.handed_over)} of them another file "
         "that is made or removed there was called for: more than one program is at it. These took "
-        f"{units.duration(sum(seconds for _, seconds in pair.waited_s))}.{AS_IF_TWO}"
+        f"{units.duration(sum(seconds for _, seconds in pair.waited_s))}.{_as_if(pair.programs)}"
+    )
+
+
+def _as_if(programs: int) -> str:
+    if programs == TWO:
+        return AS_IF_TWO
+    return (
+        f" As changes were answered, {units.count(programs)} programs looked up names there "
+        "at once, in the median of the times when several did, and had waited, too: what it costs "
+        "is told as if so many waited."
     )
 
 

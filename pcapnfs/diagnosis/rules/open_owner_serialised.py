@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis.claims import AS_IF_TWO, of_waiting
+from pcapnfs.diagnosis.claims import AS_IF_TWO, TWO, of_waiting
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -84,16 +84,31 @@ def _seen(owner: OpenOrder, *, waits: bool) -> str:
         f"{none}, and {units.count(owner.handed_over)} of {units.counted(owner.closes, 'CLOSE')} "
         "were sent at the moment at which an OPEN of another file was answered: each had waited "
         f"for that.{took}, all that go one after the other "
-        f"{units.duration(sum(seconds for _, seconds in owner.ordered_s))}.{AS_IF_TWO}"
+        f"{units.duration(sum(seconds for _, seconds in owner.ordered_s))}.{_as_if(owner)}"
     )
 
 
+def _as_if(owner: OpenOrder) -> str:
+    if _programs(owner) == TWO:
+        return AS_IF_TWO
+    return (
+        f" Between the OPEN of a file and its CLOSE, {units.count(owner.between)} others were "
+        "opened in the median: what it costs is told as if "
+        f"{units.counted(_programs(owner), 'program')} waited."
+    )
+
+
+def _programs(owner: OpenOrder) -> int:
+    return max(TWO, 1 + owner.between)
+
+
 def _claims(owner: OpenOrder) -> tuple[Claim, ...]:
-    """What of the time of those that waited two programs that need not would save.
+    """What of the time of those that waited programs that need not would save.
 
     As many CLOSEs as came after OPENs came after CLOSEs of other programs, which shows of none.
     """
-    return of_waiting(dict(owner.ordered_s), min(1.0, 2 * owner.handed_over / owner.closes))
+    part = min(1.0, 2 * owner.handed_over / owner.closes)
+    return of_waiting(dict(owner.ordered_s), part, _programs(owner))
 
 
 RULE = Rule(

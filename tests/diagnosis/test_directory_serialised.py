@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.namespace.directory_order import DirectoryOrder
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.directory_serialised import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
-
-WAITED = DirectoryOrder(
-    client="10.0.0.2",
-    server="10.0.0.1",
-    directories=1,
-    changes=100,
-    handed_over=30,
-    followed=60,
-    waited_s=(("stable", 3.0), ("state", 0.0)),
-    places=("spool",),
-    frames=(5, 7),
-)
+from tests.diagnosis.waiting import IN_DIRECTORY
 
 
 def test_what_waited_costs_half_of_its_time() -> None:
-    (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(WAITED,)))
+    (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(IN_DIRECTORY,)))
     assert seen.seen == (
         "60 of 100 changes of 1 directory (spool) were sent at the moment at which that of another "
         "file was answered, and no two overlap: each had waited. Beside 30 of them another file "
@@ -40,13 +28,13 @@ def test_what_waited_costs_half_of_its_time() -> None:
 
 @pytest.mark.parametrize(("handed", "told"), [(30, True), (29, False)])
 def test_few_are_not_told(handed: int, *, told: bool) -> None:
-    pair = replace(WAITED, handed_over=handed)
+    pair = replace(IN_DIRECTORY, handed_over=handed)
     found = replace(bound_by("persistence"), directory_order=(pair,))
     assert bool(seen_by(RULE, found)) is told
 
 
 def test_the_more_programs_are_known_to_wait_the_more_it_costs() -> None:
-    pair = replace(WAITED, programs=6)
+    pair = replace(IN_DIRECTORY, programs=6)
     (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(pair,)))
     assert seen.claims == (Claim("stable", 2.5),)
     assert "6 programs looked up names there at once" in seen.seen

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.locks.open_order import OpenOrder
 from pcapnfs.diagnosis.rules.open_owner_serialised import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.waiting import OF_OWNER
 
-HELD_UP = OpenOrder("10.0.0.2", "10.0.0.1", 1000, 30, False, 20, 2, 1.5, 0.3, (), (5,))
+HELD_UP = replace(OF_OWNER, opens=30, closes=20, handed_over=2, others_at_once=1.5, ordered_s=())
 
 
 def test_opens_that_never_overlap_beside_calls_that_do_are_told() -> None:
@@ -35,18 +35,8 @@ def test_a_little_less_is_not(change: dict[str, float]) -> None:
     assert seen_by(RULE, replace(bound_by("client"), open_order=(owner,))) == []
 
 
-WAITED = replace(
-    HELD_UP,
-    opens=300,
-    closes=240,
-    handed_over=30,
-    others_at_once=0.0,
-    ordered_s=(("stable", 4.0), ("state", 0.8)),
-)
-
-
 def test_what_waited_for_others_has_a_cost() -> None:
-    (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(WAITED,)))
+    (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(OF_OWNER,)))
     assert seen.title == "OPENs and CLOSEs of NFSv4.0 wait for one another"
     assert "30 of 240 CLOSEs were sent at the moment" in seen.seen
     assert "one after the other 4.80 s" in seen.seen
@@ -59,7 +49,7 @@ def test_what_waited_for_others_has_a_cost() -> None:
 
 
 def test_the_more_programs_are_known_to_wait_the_more_it_costs() -> None:
-    owner = replace(WAITED, handed_over=120, between=3)
+    owner = replace(OF_OWNER, handed_over=120, between=3)
     (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(owner,)))
     assert {claim.row: claim.seconds for claim in seen.claims} == pytest.approx(
         {"stable": 3.0, "state": 0.6}
@@ -72,5 +62,5 @@ def test_the_more_programs_are_known_to_wait_the_more_it_costs() -> None:
     "change", [{"handed_over": 29}, {"closes": 241}, {"overlapping": True}], ids=str
 )
 def test_a_few_that_came_so_show_nothing(change: dict[str, int]) -> None:
-    owner = replace(WAITED, **change)  # type: ignore[arg-type]
+    owner = replace(OF_OWNER, **change)  # type: ignore[arg-type]
     assert seen_by(RULE, replace(bound_by("client"), open_order=(owner,))) == []

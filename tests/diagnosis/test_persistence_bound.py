@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.namespace.directory_order import DirectoryOrder
 from pcapnfs.analyses.servers.exports import Exports
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.warm_calls import WarmCalls
@@ -15,6 +16,7 @@ from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.test_slow_export import QUICK, SLOW
+from tests.diagnosis.waiting import HALF, IN_DIRECTORY, LESS
 
 
 def test_more_than_half_of_the_time_for_disks_is_a_problem() -> None:
@@ -270,3 +272,18 @@ def test_a_slow_minute_is_told_beside_a_long_pause(share: float, storage: str, t
     for each in seen:
         assert each.severity == "warning"
         assert each.title.startswith("A part of the time goes")
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        (replace(IN_DIRECTORY, waited_s=HALF), False),
+        (replace(IN_DIRECTORY, waited_s=LESS), True),
+        (replace(IN_DIRECTORY, waited_s=HALF, handed_over=29), True),
+    ],
+)
+def test_more_streams_do_not_help_programs_that_wait_for_one_another(
+    order: DirectoryOrder, *, told: bool
+) -> None:
+    (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(order,)))
+    assert any("several streams" in advice.action for advice in seen.advice) is told

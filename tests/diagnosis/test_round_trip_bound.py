@@ -25,6 +25,7 @@ from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_captured_at_server import THERE
 from tests.diagnosis.test_slower_path import LONGER
+from tests.diagnosis.waiting import HALF, IN_DIRECTORY, LESS, OF_OWNER
 
 FAR: dict[str, Any] = {
     "rtt_s": 0.006,
@@ -84,6 +85,27 @@ def test_nor_where_much_is_done_at_once_already() -> None:
     assert seen(8.0).advice[0].action.startswith("Send fewer calls")
     assert "one thing after the other" in seen(7.9).why
     assert any("several processes" in advice.action for advice in seen(7.9).advice)
+
+
+@pytest.mark.parametrize(
+    ("material", "told"),
+    [
+        ({"directory_order": (replace(IN_DIRECTORY, waited_s=HALF),)}, True),
+        ({"directory_order": (replace(IN_DIRECTORY, waited_s=LESS),)}, False),
+        ({"directory_order": (replace(IN_DIRECTORY, waited_s=HALF, handed_over=29),)}, False),
+        ({"open_order": (replace(OF_OWNER, ordered_s=HALF),)}, True),
+        ({"open_order": (replace(OF_OWNER, ordered_s=LESS),)}, False),
+        ({"open_order": (replace(OF_OWNER, ordered_s=HALF, handed_over=29),)}, False),
+        ({"open_order": (replace(OF_OWNER, ordered_s=HALF, overlapping=True),)}, False),
+    ],
+)
+def test_programs_that_wait_for_one_another_are_not_to_be_more(
+    material: dict[str, Any], *, told: bool
+) -> None:
+    (seen,) = seen_by(RULE, replace(bound_by("round_trips", **FAR), **material))
+    actions = " ".join(advice.action for advice in seen.advice)
+    assert ("not wait for one another first" in actions) is told
+    assert ("several processes" in actions) is not told
 
 
 def test_round_trips_of_one_building_are_a_note() -> None:

@@ -35,7 +35,7 @@ _ADVICE = (
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with such directories."""
     for pair in material.directory_order:
-        if pair.handed_over < values[LEAST.name]:
+        if not _waits(pair, values):
             continue
         claims = of_waiting(dict(pair.waited_s), programs=pair.programs)
         yield Observed(
@@ -54,6 +54,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def waiting(material: Material, values: Values) -> Iterator[tuple[tuple[str, str], float]]:
+    """The clients and servers with such directories, and for how long they were changed, seconds.
+
+    More programs there do not help.
+    """
+    for pair in material.directory_order:
+        if _waits(pair, values):
+            yield (pair.client, pair.server), sum(seconds for _, seconds in pair.waited_s)
+
+
+def _waits(pair: DirectoryOrder, values: Values) -> bool:
+    return pair.handed_over >= values[LEAST.name]
 
 
 def _seen(pair: DirectoryOrder) -> str:

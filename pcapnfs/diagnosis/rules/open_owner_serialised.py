@@ -37,14 +37,9 @@ WAITED = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each user of a client whose OPENs never overlap though other calls do."""
     for owner in material.open_order:
-        waits = (
-            owner.handed_over >= values[LEAST.name]
-            and owner.handed_over >= values[WAITED.name] * owner.closes
-        )
-        if (
-            owner.overlapping
-            or owner.opens < values[LEAST.name]
-            or not (waits or owner.others_at_once >= values[OTHERS.name])
+        waits = _waits(owner, values)
+        if not _in_order(owner, values) or not (
+            waits or owner.others_at_once >= values[OTHERS.name]
         ):
             continue
         claims = _claims(owner) if waits else ()
@@ -69,6 +64,26 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(owner.client, owner.server),
         )
+
+
+def waiting(material: Material, values: Values) -> Iterator[tuple[tuple[str, str], float]]:
+    """The clients and servers at which programs wait so, and what goes in order, seconds.
+
+    More of them do not help.
+    """
+    for owner in material.open_order:
+        if _in_order(owner, values) and _waits(owner, values):
+            yield (owner.client, owner.server), sum(seconds for _, seconds in owner.ordered_s)
+
+
+def _in_order(owner: OpenOrder, values: Values) -> bool:
+    """Whether there are enough OPENs, none of which overlaps another."""
+    return not owner.overlapping and owner.opens >= values[LEAST.name]
+
+
+def _waits(owner: OpenOrder, values: Values) -> bool:
+    """Whether CLOSEs show that they had to wait for the OPENs of others."""
+    return owner.handed_over >= max(values[LEAST.name], values[WAITED.name] * owner.closes)
 
 
 def _seen(owner: OpenOrder, *, waits: bool) -> str:

@@ -9,6 +9,7 @@ from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_reasons import when_slow
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.one_by_one import one_by_one
 from pcapnfs.diagnosis.rules import slow_export
 from pcapnfs.diagnosis.rules.slow_service import busy
 from pcapnfs.diagnosis.severity import by_cost
@@ -255,7 +256,7 @@ def _storage(
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
-        advice=tuple(_helping(found, advice)),
+        advice=tuple(_helping(found, advice, in_order=one_by_one(material, values, found))),
         confidence="certain"
         if found.verdict.storage in ("disk", "slow")
         and slow
@@ -290,10 +291,10 @@ def _took(found: Bottleneck, some: SlowStorage | None) -> str:
     )
 
 
-def _helping(found: Bottleneck, advice: Sequence[Advice]) -> Iterator[Advice]:
-    """What helps, given how stable calls wait for one another; best first."""
+def _helping(found: Bottleneck, advice: Sequence[Advice], *, in_order: bool) -> Iterator[Advice]:
+    """What helps, given how stable calls, or programs, wait for one another; best first."""
     for place, each in enumerate(advice):
-        if each is not STREAMS or not found.stable.crowded:
+        if each is not STREAMS or not (found.stable.crowded or in_order):
             yield each
         if place == 0 and (found.stable.crowded or found.stable.waits):
             yield THREADS

@@ -15,6 +15,7 @@ from pcapnfs.analyses.servers.server_times import scatter_s
 from pcapnfs.analyses.wire.half import FEW_ACKS
 from pcapnfs.diagnosis import bound, read_ahead, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.one_by_one import one_by_one
 from pcapnfs.diagnosis.rules import concurrency_cap
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.record import replace
@@ -95,6 +96,11 @@ _AT_ONCE = Advice(
 _NOT_YET = Advice(
     "Let more calls through at once first: programs wait until fewer are under way, as the finding "
     "on that says, and more programs make nothing faster until then."
+)
+
+_APART = Advice(
+    "Have programs not wait for one another first, as the finding on that says: more of them bring "
+    "little until then."
 )
 
 _HAVE_HANDSHAKE = ", or have the capture begin before the mount, since a handshake of TCP shows it"
@@ -500,8 +506,9 @@ def _makes(found: Bottleneck) -> bool:
 
 def _at_once(material: Material, values: Values, found: Bottleneck) -> Advice:
     """What makes more calls overlap: where programs wait already, not more of them."""
-    few = concurrency_cap.few(material, values)
-    return _NOT_YET if (found.about in few if found.about else few) else _AT_ONCE
+    if bound.among(found, concurrency_cap.few(material, values)):
+        return _NOT_YET
+    return _APART if one_by_one(material, values, found) else _AT_ONCE
 
 
 def _fewer(material: Material, values: Values, found: Bottleneck) -> tuple[Advice, ...]:

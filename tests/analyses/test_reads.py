@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -129,10 +130,8 @@ from pcapnfs.errors import UsageError
 from pcapnfs.meta import Vain
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
-from pcapnfs.views.document import to_json
 from tests.analyses.listening import listen, listened
 from tests.analyses.plans import watch, watching
-from tests.summarized import summarized
 from tests.unit.rows import ROOT, tables
 
 ANOTHER_FILE_FORMAT = "fmt-plain-v42.pcapng"
@@ -346,12 +345,8 @@ PUT_IN = {
 }
 """Samples in which these put, together, every query that they put in any sample."""
 
-PUT_BESIDES = {
-    ("report", "opt-noac-v3.pcap"),
-    ("report", "published-v3-tar.pcap"),
-    ("report", "published-v41-tar.pcap"),
-}
-"""Samples in which one of them puts a query besides."""
+PUT_BESIDES = {"opt-noac-v3.pcap", "published-v3-tar.pcap", "published-v41-tar.pcap"}
+"""Samples in which the report puts a query besides."""
 
 OF_AN_OUTER_QUERY = {
     (question, "notes", "call")
@@ -436,14 +431,6 @@ DECODED = {table.name for table in tables()}
 """The tables of a trace; those that a question makes are others."""
 
 
-@pytest.fixture(scope="module", params=SAMPLES, ids=lambda path: path.name)
-def sample(request: pytest.FixtureRequest) -> Iterator[tuple[Path, Trace]]:
-    """A sample, and all of its columns, decoded once for all questions."""
-    with pcapnfs.open(request.param) as whole:
-        yield request.param, whole
-    reported.cache_clear()
-
-
 @pytest.mark.parametrize("question", [name for name in QUESTIONS if name not in COMPOSED])
 def test_an_answer_needs_no_other_columns(question: str, heard: Callable[[Path], Heard]) -> None:
     """With nothing but its columns decoded, the answer is the same.
@@ -515,49 +502,64 @@ def heard() -> Iterator[Callable[[Path], Heard]]:
         yield functools.cache(lambda path: Heard(opened.enter_context(pcapnfs.open(path))))
 
 
-@pytest.mark.parametrize(
-    ("sample", "question"),
-    [
-        pytest.param(path, question, id=f"{path.name}-{question}")
-        for path in SAMPLES
-        for question in sorted(COMPOSED)
-        if path.name in PUT_IN or (question, path.name) in PUT_BESIDES
-    ],
-    indirect=["sample"],
-)
-def test_nor_does_one_that_puts_others(question: str, sample: tuple[Path, Trace]) -> None:
-    """On samples in each of which it puts some that it puts in none of the others, as above. None
-    of its queries can wait for itself, either (`test_streams.py`).
+def composed() -> tuple[str, ...]:
+    """Questions that put others, in an order in which each reads all that the one before reads."""
+    return tuple(sorted(COMPOSED, key=lambda question: len(columns_of(question))))
+
+
+def columns_of(question: str) -> frozenset[tuple[str, str]]:
+    """The columns that a question says it reads, each with its table."""
+    reads, _ = QUESTIONS[question]
+    return frozenset((table, name) for table, names in reads.items() for name in names)
+
+
+@contextmanager
+def put_away(trace: Trace, away: frozenset[tuple[str, str]]) -> Iterator[None]:
+    """A trace as if these columns had not been decoded."""
+    with closing(trace.cursor()) as cursor:
+        for table, name in away:
+            cursor.execute(f'alter table {table} rename column "{name}" to "without {name}"')
+        try:
+            yield
+        finally:
+            for table, name in away:
+                cursor.execute(f'alter table {table} rename column "without {name}" to "{name}"')
+
+
+def assert_others_need_no_more(narrow: Trace, whole: Trace, questions: Sequence[str]) -> None:
+    """The answers are the same with nothing but the columns of a question decoded.
+
+    What one has found out serves the next ones, which read as much and more: nobody has to find it
+    out from more columns than the first of them says it reads.
     """
-    assert_needs_no_other_columns(question, sample)
+    for question in questions:
+        _, ask = QUESTIONS[question]
+        with put_away(narrow, columns_of(questions[-1]) - columns_of(question)):
+            found = ask(narrow)
+        assert found == ask(whole), question
 
 
-def assert_needs_no_other_columns(question: str, sample: tuple[Path, Trace]) -> None:
-    """Of the whole sample, answers that several questions build on may be there already."""
-    reads, ask = QUESTIONS[question]
-    path, whole = sample
-    if question == "summary":  # Other tests want the one of its columns, too.
-        assert summarized(path) == to_json(of_whole(question, whole))
-        return
+@pytest.mark.parametrize(
+    "sample",
+    [path for path in SAMPLES if path.name in PUT_IN | PUT_BESIDES],
+    ids=lambda path: path.name,
+)
+def test_nor_do_those_that_put_others(sample: Path) -> None:
+    """On samples in each of which they put some that they put in none of the others, as above. None
+    of their queries can wait for itself, either (`test_streams.py`).
+    """
+    questions = composed() if sample.name in PUT_IN else composed()[-1:]
+    reads, _ = QUESTIONS[questions[-1]]
     waiting: list[str] = []
-    with pcapnfs.open(path, columns=reads) as narrow:
+    with pcapnfs.open(sample) as whole, pcapnfs.open(sample, columns=reads) as narrow:
         watch(narrow, waiting)
-        assert ask(narrow) == of_whole(question, whole)
+        assert_others_need_no_more(narrow, whole, questions)
     assert waiting == []
 
 
-@functools.lru_cache(maxsize=1)
-def reported(trace: Trace) -> report.Report:
-    """What `report` gives of a trace: of the whole sample that two questions are about."""
-    return report.report(trace)
-
-
-def of_whole(question: str, whole: Trace) -> object:
-    """The answer to a question that puts others; every figure of a summary is in the report."""
-    if question in ("report", "summary"):
-        found = reported(whole)
-        return found if question == "report" else found.summary
-    return QUESTIONS[question][1](whole)
+def test_each_that_puts_others_reads_what_the_one_before_reads() -> None:
+    """Else nothing would show what a question needs whose answers another one has found out."""
+    assert all(columns_of(one) <= columns_of(another) for one, another in pairwise(composed()))
 
 
 @pytest.fixture(scope="module")
@@ -567,18 +569,32 @@ def whole() -> Iterator[Callable[[Path], Trace]]:
         yield functools.cache(lambda path: opened.enter_context(pcapnfs.open(path)))
 
 
-@pytest.mark.parametrize("question", sorted(QUESTIONS))
-def test_an_answer_in_parts_needs_no_other_columns(
-    question: str, whole: Callable[[Path], Trace], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As those of a large trace are, which is walked over and joined some calls at a time."""
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace is walked over and joined some calls at a time, as a large one is."""
     monkeypatch.setattr(parts, "BLOCK", 16)
     monkeypatch.setattr(parts, "STRETCH_ROWS", 200)
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("question", [name for name in sorted(QUESTIONS) if name not in COMPOSED])
+def test_an_answer_in_parts_needs_no_other_columns(
+    question: str, whole: Callable[[Path], Trace]
+) -> None:
     reads, ask = QUESTIONS[question]
     sample = ROOT / "samples" / SHOWN_BY.get(question, "k61-walk-v3.pcap")
     with pcapnfs.open(sample, columns=reads) as narrow:
         narrow.walked = 60
         assert ask(narrow) == ask(whole(sample))
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_nor_do_those_that_put_others_in_parts(whole: Callable[[Path], Trace]) -> None:
+    sample = ROOT / "samples" / "k61-walk-v3.pcap"
+    reads, _ = QUESTIONS[composed()[-1]]
+    with pcapnfs.open(sample, columns=reads) as narrow:
+        narrow.walked = 60
+        assert_others_need_no_more(narrow, whole(sample), composed())
 
 
 GATES: tuple[tuple[ModuleType, str], ...] = (

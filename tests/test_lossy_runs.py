@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.captured.capture import capture
+from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 
@@ -20,12 +22,11 @@ def told(folder: Path, **options: object) -> tuple[float, float, float]:
     path = folder / "run.pcap"
     Simulation(Options(**options)).run()[0].write(path)  # type: ignore[arg-type]
     with pcapnfs.open(path) as trace:
-        known = pcapnfs.summarize(trace)
+        duration_s, known = capture(trace).duration_s, model(trace)
         found = {each.id: each for each in pcapnfs.findings(trace).findings}
-    assert known.model is not None
     lost = found["tcp_loss"].saving_s if "tcp_loss" in found else 0.0
-    assert known.capture.duration_s is not None
-    return known.capture.duration_s, lost or 0.0, known.model.persist_s or 0.0
+    assert duration_s is not None
+    return duration_s, lost or 0.0, known.persist_s or 0.0
 
 
 @pytest.mark.parametrize("vantage", ["client", "server"])

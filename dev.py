@@ -158,7 +158,7 @@ def fuzz_core() -> None:
     """The crates: a few seconds of fuzzing."""
     if shutil.which(os.environ.get("CXX", "c++")):
         # That shows that the targets work; `make fuzz` looks for what is wrong.
-        run(sys.executable, FUZZ / "fuzz.py", "--quick", "--seconds", "4", aside=True)
+        run(sys.executable, FUZZ / "fuzz.py", "--quick", "--seconds", "2", aside=True)
     else:
         print("dev.py: no C++ compiler, so the decoder is not fuzzed", file=sys.stderr)
 

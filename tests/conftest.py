@@ -43,12 +43,13 @@ gc.set_threshold(NEW_OBJECTS)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what commands remember of the one before out of the account that runs the tests.
 
-    Processes that tests begin take as much memory as those of users: what the allocator of this one
-    keeps at hand (dev.py), theirs give back.
+    Processes that tests begin take as much memory as those of users: what the allocators of this
+    one keep at hand (dev.py), theirs give back.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        patch.delenv("GLIBC_TUNABLES", raising=False)
+        for allocator in ("GLIBC_TUNABLES", "DUCKDB_JE_MALLOC_CONF"):
+            patch.delenv(allocator, raising=False)
         yield
 
 

@@ -56,6 +56,8 @@ def run(
 def test_commands_that_tests_begin_have_the_allocator_that_users_have() -> None:
     """dev.py has the processes of tests keep more at hand, for speed: theirs tell no memory."""
     assert "GLIBC_TUNABLES" not in os.environ
+    # Unless a test has run a command in this process.
+    assert os.environ.get(VARIABLE, ALLOCATOR) == ALLOCATOR
 
 
 def test_the_answer_is_the_same_with_few_addresses() -> None:

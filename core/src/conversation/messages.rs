@@ -289,7 +289,7 @@ impl Messages {
             first_arrived: request.first_arrived(reply.map(|reply| reply.last.time_ns), resent),
             resent,
             resent_before_ns: connection.and_then(|known| known.resent_before(request.message.first.time_ns)),
-            unreceived_ns: connection.and_then(|known| {
+            left_out: connection.and_then(|known| {
                 let end = SeqNumber(request.end?.get());
                 known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
             }),

@@ -43,18 +43,30 @@ impl Unreceived {
         }
     }
 
-    /// When the other side last acknowledged less than up to `end`, if that was after a time: what ends
-    /// there had not arrived when that was sent. An earlier time, where not all are kept.
+    /// How far the other side last acknowledged less than up to `end`, and when, if that was after a time:
+    /// what ends there had not arrived when that was sent. An earlier one, where not all are kept.
     #[inline]
-    pub fn before(&self, end: SeqNumber, after_ns: i64) -> Option<i64> {
+    pub fn before(&self, end: SeqNumber, after_ns: i64) -> Option<LeftOut> {
         self.0.as_ref().and_then(|known| known.before(end, after_ns))
     }
 }
 
+/// What an acknowledgement left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many bytes before the place in the stream that was asked about.
+    pub bytes: u32,
+    /// When it came.
+    pub time_ns: i64,
+}
+
 impl Known {
-    fn before(&self, end: SeqNumber, after_ns: i64) -> Option<i64> {
+    fn before(&self, end: SeqNumber, after_ns: i64) -> Option<LeftOut> {
         let since = self.kept.iter().rev().take_while(|(_, time_ns)| *time_ns > after_ns);
-        since.copied().find(|(until, _)| until.ahead_of(end) < 0).map(|(_, time_ns)| time_ns)
+        since
+            .copied()
+            .find(|(until, _)| until.ahead_of(end) < 0)
+            .map(|(until, time_ns)| LeftOut { bytes: end.0.wrapping_sub(until.0), time_ns })
     }
 }
 
@@ -75,10 +87,13 @@ mod tests {
     #[test]
     fn the_last_acknowledgement_that_left_it_out_tells() {
         let unreceived = of(&[(u32::MAX, 10), (99, 20), (99, 25), (199, 30)]);
-        assert_eq!(unreceived.before(SeqNumber(150), 5), Some(25), "the same once more tells as well");
-        assert_eq!(unreceived.before(SeqNumber(99), 5), Some(10), "it was received by then");
-        assert_eq!(unreceived.before(SeqNumber(300), 5), Some(30));
-        assert_eq!(unreceived.before(SeqNumber(150), 25), None, "what came before it was sent says nothing");
+        let before = |end, after_ns| {
+            unreceived.before(SeqNumber(end), after_ns).map(|known| (known.bytes, known.time_ns))
+        };
+        assert_eq!(before(150, 5), Some((51, 25)), "the same once more tells as well");
+        assert_eq!(before(99, 5), Some((100, 10)), "it was received by then; numbers begin anew");
+        assert_eq!(before(300, 5), Some((101, 30)));
+        assert_eq!(before(150, 25), None, "what came before it was sent says nothing");
         assert_eq!(Unreceived::default().before(SeqNumber(0), 0), None);
     }
 
@@ -91,7 +106,9 @@ mod tests {
             let all: Vec<(u32, i64)> = sums.zip(1..).collect();
             let exact = all.iter().rev().find(|(until, _)| *until < end).map(|(_, time_ns)| *time_ns);
             let unreceived = of(&all);
-            let told = unreceived.before(SeqNumber(end), 0);
+            let left_out = unreceived.before(SeqNumber(end), 0);
+            let told = left_out.map(|known| known.time_ns);
+            prop_assert!(left_out.is_none_or(|known| all.contains(&(end - known.bytes, known.time_ns))));
             prop_assert!(told <= exact);
             let recent = all.iter().rev().take(KEPT / 2).any(|(_, time_ns)| exact == Some(*time_ns));
             prop_assert!(!recent || told == exact);

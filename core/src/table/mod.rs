@@ -38,6 +38,7 @@ use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
 use crate::stream::ConnectionId;
 use crate::stream::assembler::Stamp;
+use crate::stream::unreceived::LeftOut;
 use crate::table::columns::{Naming, Word};
 use crate::table::schema::{
     CallsBatch, ConnectionsBatch, EntriesBatch, FilesBatch, NamesBatch, NotesBatch, OperationsBatch, append,
@@ -78,8 +79,8 @@ pub struct Exchange<'a> {
     pub resent: bool,
     /// When one was sent again before the call began, as far as it is known.
     pub resent_before_ns: Option<i64>,
-    /// When the other side last acknowledged less than all of the call, after it was sent.
-    pub unreceived_ns: Option<i64>,
+    /// What the last acknowledgement of less than all of the call left out, if it came after the call.
+    pub left_out: Option<LeftOut>,
     /// The clock of who replied when it sent the segment that completes the reply, where it says so.
     pub reply_clock: Option<u32>,
     /// How the reply answers.

@@ -292,6 +292,7 @@ table! { CALLS CallsBatch "calls" "An RPC call with its reply. A call that was s
         tcp_resent       Bool false ""      "Either side sent a TCP segment again on the connection of the reply between the call's first byte and the reply's last; it need not be one of theirs."
         resent_before_time I64 true "ns"    "When either side last sent a TCP segment again on that connection before the call's first byte, nanoseconds since 1970 UTC; NULL where none was, or two were since."
         unreceived_time  I64  true  "ns"    "When the other side last acknowledged less than all of the call, after call_time: not all of it had arrived when that was sent, whatever the receiver delays. Nanoseconds since 1970 UTC; NULL where the first acknowledgement took it all in, and where not known."
+        unreceived_bytes U32  true  "bytes" "What that acknowledgement left out of the stream up to the call's end: the other side had received all before it. NULL likewise."
         reply_clock      U32  seldom ""    "What the clock of who replied said when it sent the segment that completes the reply, in ticks of its own: TSval of TCP's timestamps option (RFC 7323). NULL where the segment has none, and where it waited for one that was lost."
         rpc_status       Name seldom ""    "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
         status           U32  seldom ""    "Status of the procedure; of a compound, that of its last executed operation."

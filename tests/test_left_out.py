@@ -1,0 +1,59 @@
+"""What the last acknowledgement left out of a call, and when it came, on built captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.synth.builder import Conversation, nfs3, rpc
+from tests.decoded import MS, T
+
+pytest.importorskip("pcapnfs._core")
+
+SEGMENT = 1448
+HANDLE = bytes(range(32))
+
+
+def written(folder: Path, link_ms: float, disk_ms: int, *, at_client: bool = True) -> pcapnfs.Trace:
+    """Small calls, then WRITEs of four full segments and a bit, of which two are acknowledged at a
+    time.
+
+    Args:
+        folder: Where the capture may be.
+        link_ms: What each segment takes on the link to the server, which is 10 ms away.
+        disk_ms: What the server takes for each WRITE.
+        at_client: Where the capture is taken.
+    """
+    way_ns, link_ns = (10 * MS, round(link_ms * MS)) if at_client else (20_000, 0)
+    apart_ns = 1 if at_client else round(link_ms * MS)
+    talk = Conversation(mss=SEGMENT, timestamp_bases=None)
+    talk.open(T, way_ns, 10 * MS + 20_000 - way_ns)
+    for number in range(10):
+        at_ns = T + (100 + 20 * number) * MS
+        talk.call(1_000 + number, at_ns, *nfs3.getattr_(HANDLE))
+        talk.reply(1_000 + number, at_ns + way_ns, bytes(100))
+    for number in range(20):
+        at_ns = T + (1_000 + 200 * number) * MS
+        request = nfs3.write(HANDLE, 0, bytes(4 * SEGMENT))
+        message = rpc.record(rpc.call(number, *request, talk.credential, rpc.NO_AUTH))
+        pieces = [message[place:][:SEGMENT] for place in range(0, len(message), SEGMENT)]
+        for place, piece in enumerate(pieces, start=1):
+            talk.send("client", at_ns + place * apart_ns, piece)
+            if place in {2, 4}:
+                talk.ack("server", at_ns + place * max(link_ns, apart_ns) + way_ns)
+        answered_ns = at_ns + 4 * max(link_ns, apart_ns) + way_ns + disk_ms * MS
+        talk.reply(number, answered_ns + apart_ns, nfs3.results.write(4 * SEGMENT))
+    return pcapnfs.open(talk.capture().write(folder / "written.pcap"))
+
+
+def test_it_is_what_had_not_come_by_then(tmp_path: Path) -> None:
+    """The second acknowledgement takes in four segments; of small calls nothing is left out."""
+    with written(tmp_path, 2, 0) as trace:
+        rows = trace.rows(
+            "select op, call_bytes + 4 - unreceived_bytes, unreceived_time - call_first_time + 1 "
+            "from calls order by call"
+        )
+    assert rows[:10] == [("GETATTR", None, None)] * 10
+    assert rows[10:] == [("WRITE", 4 * SEGMENT, 18 * MS)] * 20

@@ -658,6 +658,7 @@ def test_locks_are_not_told_where_they_cost_about_as_much(
             "clients or programs wait for those of others",
         ),
         ("slower_path", "The link to the server was full for a while", "path", "a link was full"),
+        ("slower_path", "The link to the server is narrow", "path", "a link is narrow"),
         (
             "slower_path",
             "The path to the server was longer for a while",

@@ -50,7 +50,7 @@ def _tables(
                 f'"{column.name}"'
                 for column in table.columns
                 if (frames or not column.name.endswith("frame"))
-                and (times or column.unit != "ns" or not _is_packet_time(column.name))
+                and (times or not _goes_by_packet_times(column.name))
             ]
             query = f"select {', '.join(columns)} from {table.name}"
             found[table.name] = sorted(repr(row) for row in trace.sql(query).fetchall())
@@ -64,12 +64,16 @@ def _unnumbered(path: Path) -> Tables:
     }
 
 
-def _is_packet_time(column: str) -> bool:
-    """Whether a time is that of packets, rather than one that the server reports of a file."""
+def _goes_by_packet_times(column: str) -> bool:
+    """Whether it is a time of packets, not one that the server reports of a file, or goes by them.
+
+    What comes behind a call on one interface may come before its last byte on another.
+    """
     return column in {
         "call_first_time",
         "call_time",
         "unreceived_time",
+        "unreceived_bytes",
         "reply_first_time",
         "reply_time",
         "srt",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.wire.narrow_links import narrow_links
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
 from tests.decoded import MS, T
 
@@ -57,3 +58,24 @@ def test_it_is_what_had_not_come_by_then(tmp_path: Path) -> None:
         )
     assert rows[:10] == [("GETATTR", None, None)] * 10
     assert rows[10:] == [("WRITE", 4 * SEGMENT, 18 * MS)] * 20
+
+
+@pytest.mark.parametrize(
+    ("link_ms", "disk_ms", "at_client", "rate"),
+    [
+        (2, 0, True, SEGMENT / 0.002),
+        (2, 50, True, SEGMENT / 0.002),
+        # Storage as slow as that link was, and nothing else.
+        (0.01, 8, True, None),
+        # Captured at the server: the link is before it.
+        (2, 0, False, None),
+    ],
+)
+def test_a_link_shows_and_storage_does_not(
+    link_ms: float, disk_ms: int, at_client: bool, rate: float | None, tmp_path: Path
+) -> None:
+    with written(tmp_path, link_ms, disk_ms, at_client=at_client) as trace:
+        found = narrow_links(trace)
+    assert [link.bytes_per_s for link in found] == (
+        [] if rate is None else [pytest.approx(rate, rel=1e-3)]
+    )

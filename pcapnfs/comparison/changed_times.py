@@ -19,7 +19,7 @@ from pcapnfs.comparison.cause import Cause, once
 from pcapnfs.comparison.changed_windows import window
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.confidence import Confidence
-from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER, STAYED
+from pcapnfs.diagnosis.rules.slower_path import FULL, LONGER, NARROW, STAYED
 from pcapnfs.diagnosis.rules.tcp_loss import LEAST, WHOLE
 from pcapnfs.record import Record
 from pcapnfs.text import sentences
@@ -133,6 +133,7 @@ def _might_tell(found: Finding, mine: Side, other: Side) -> bool:
 
 ONE_SIDED = (
     OneSided("path", "slower_path", "a link was full", "no link was full", "possible", FULL),
+    OneSided("path", "slower_path", "a link is narrow", "no link was full", "possible", NARROW),
     OneSided(
         "path",
         "slower_path",

@@ -239,6 +239,8 @@ WAITED_OUT = "; one that got no answer, or was to come again, counts until that 
 
 def _why_longer(paths: Sequence[SlowerPath]) -> str:
     """What made calls take longer, in the words of the finding on that."""
+    if all(path.alone for path in paths):
+        return "because a link is narrow"
     if all(path.full_bytes_per_s for path in paths):
         return "because a link was full for a while"
     if all(path.stays for path in paths):

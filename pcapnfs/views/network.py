@@ -253,7 +253,8 @@ def _slower(path: SlowerPath, *, named: bool) -> str:
 
 def _full(path: SlowerPath) -> str:
     """That it was a link that data filled."""
-    return f": the link to the {path.filled} was full" if path.filled else ""
+    how = "is narrow" if path.alone else "was full"
+    return f": the link to the {path.filled} {how}" if path.filled else ""
 
 
 def _when(path: SlowerPath) -> str:

@@ -39,6 +39,30 @@ def test_calls_that_came_late_are_told_with_what_shows_it() -> None:
     assert seen.data == "320 late calls on 1 connection"
 
 
+def test_a_narrow_link_is_told_with_its_rate() -> None:
+    narrow = replace(
+        LONGER,
+        acks=0,
+        turns=0,
+        full=0,
+        soon=0,
+        calls=350,
+        late_calls=320,
+        alone=320,
+        full_bytes_per_s=600_000.0,
+        full_of="calls",
+    )
+    (seen,) = seen_by(RULE, nothing(slower_paths=(narrow,)))
+    assert seen.title == "The link to the server is narrow"
+    assert seen.seen.endswith(
+        "No other data was under way when these were sent, so that they waited for nothing but "
+        "their own bytes: what the acknowledgements did take in had come at 586 KiB a second "
+        "(4.80 Mbit/s). 350 calls took 24.5 s longer for it."
+    )
+    # Fair queueing helps where others wait behind the data.
+    assert len(seen.advice) == 2
+
+
 def test_what_late_calls_cost_is_no_guess_where_their_reason_is_one() -> None:
     late = replace(LONGER, late_calls=320, confidence="likely")
     (seen,) = seen_by(RULE, replace(bound_by("round_trips"), slower_paths=(late,)))

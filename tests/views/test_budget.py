@@ -183,6 +183,11 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
     assert "took longer because the path became longer, and stayed so: 2.00 s in" in stayed
     (mixed, *_) = budget.remarks(samples.time_budget().total, [path, good])
     assert "because paths were longer, not all of them for a while only: 4.00 s in" in mixed
+    link = replace(path, full_bytes_per_s=6e5, full_of="calls")
+    (full, *_) = budget.remarks(samples.time_budget().total, [link, replace(link, alone=12)])
+    assert "because a link was full for a while: 4.00 s in" in full
+    (narrow, *_) = budget.remarks(samples.time_budget().total, [replace(link, alone=12)])
+    assert "because a link is narrow: 2.00 s in" in narrow
     far = replace(path, time_s={"client": 1.5})
     assert budget.remarks(samples.time_budget().total, [far])[0] == (
         "This includes 1.50 s by which calls came later because the path was longer for a while: "

@@ -64,6 +64,16 @@ def test_replies_that_came_late_by_the_servers_clock_are_evidence() -> None:
     assert " UTC, and to the end of the capture, a round trip to the server took " in told
 
 
+def test_a_narrow_link_is_said_to_be_one() -> None:
+    path = replace(
+        samples.slower_path(), side="server", late_calls=120, full_bytes_per_s=6e5, full_of="calls"
+    )
+    result = replace(samples.network(), slower_paths=(path, replace(path, alone=120)))
+    full, narrow = network.slower(result)
+    assert ": the link to the server was full" in full
+    assert ": the link to the server is narrow" in narrow
+
+
 def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     result = samples.network()
     assert any("13 segments sent again" in line for line in network.lines(result))

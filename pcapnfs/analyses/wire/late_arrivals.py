@@ -21,7 +21,9 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.wire import left_out as _left_out
 from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire.left_out import BRINGS_BYTES, left_out
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     round_trip.READS,
+    _left_out.READS,
     columns.of(
         calls="call client server connection callback call_frame call_first_time call_time "
         "unreceived_time reply_time call_bytes tcp_resent"
@@ -43,9 +46,6 @@ TIMES_AS_LONG = 2
 
 LATER_NS = 5_000_000
 """… and so much longer: less shows nothing where a path varies."""
-
-BRINGS_BYTES = 4096
-"""What a call brings at least that tells."""
 
 LEAST = 10
 """Calls of a client and a server below which nothing is told; those that one acknowledgement left
@@ -132,8 +132,9 @@ def register(trace: Trace) -> bool:
     Where no call arrived late there is no table.
     """
     pairs = {
-        (str(client), str(server))
-        for client, server in trace.rows(_ANY, {"later": LATER_NS, "brings": BRINGS_BYTES})
+        (each.client, each.server)
+        for each in left_out(trace)
+        if each.longest_ns is not None and each.longest_ns > LATER_NS
     }
     if not pairs:
         return False
@@ -164,11 +165,6 @@ def register(trace: Trace) -> bool:
         ((found,),) = cursor.fetchall()
     return bool(found)
 
-
-_ANY = """
-    select distinct client, server from calls
-    where unreceived_time - call_time > $later and call_bytes >= $brings and not callback
-"""
 
 # The stream brings calls in the order of the frames that complete them.
 _LATE = f"""

@@ -2,8 +2,9 @@
 
 Takes what TCP shows of each connection over time: answers that all came late for a while
 (`late_answers`), calls that had not arrived when the server acknowledged less (`late_arrivals`), by
-which a path shows that is longer again and again, with quick answers in between, and replies that
-the server had sent longer ago than others, by its own clock (`one_way_delays`). Gives for each
+which a path shows that is longer again and again, with quick answers in between, or a link on which
+each takes its time (`narrow_links`), and replies that the server had sent longer ago than others,
+by its own clock (`one_way_delays`). Gives for each
 client, server and half of the path when it was longer, how sure that is, whether a full link made
 it so (`full_links`), and what the calls that were under way then took longer for it.
 """
@@ -24,10 +25,12 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_links, queued_replies, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
+from pcapnfs.analyses.wire import narrow_links as _narrow_links
 from pcapnfs.analyses.wire import one_way_delays as _one_way_delays
 from pcapnfs.analyses.wire.full_links import FullLink
 from pcapnfs.analyses.wire.late_answers import LateAnswers, Side, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
+from pcapnfs.analyses.wire.narrow_links import NarrowLink, narrow_links
 from pcapnfs.analyses.wire.one_way_delays import LongerWay, longer_ways
 from pcapnfs.analyses.wire.slower_gaps import GapsOfPair
 from pcapnfs.confidence import Confidence
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _late_answers.READS,
     _late_arrivals.READS,
+    _narrow_links.READS,
     _one_way_delays.READS,
     full_links.READS,
     queued_replies.READS,
@@ -121,8 +125,9 @@ class SlowerPath(Record):
     """What that took of the clock, seconds by row of the time budget."""
     full_bytes_per_s: float | None = None
     """How fast data moved meanwhile, bytes a second, where it did so evenly, one large call after
-    the other, or one large reply (`full_of`): then the data stood in the queue of a link that was
-    full, and that is what made the path longer. None where it did not, or little moved."""
+    the other, or one large reply (`full_of`), or what calls brought by themselves (`alone`): then
+    the data stood in the queue of a link that was full, and that is what made the path longer. None
+    where it did not, or little moved."""
     full_of: full_links.Data | None = None
     """What filled it: `calls`, the link to the server, or `replies`, that to the client, where the
     acknowledgements of a server wait as well. None where nothing did."""
@@ -132,6 +137,9 @@ class SlowerPath(Record):
     """Calls that show it: the server had not received them for so long, as its acknowledgements
     tell, with others in between that it had at once. 0 where all answers were late meanwhile, and
     `acks`, `turns` or `late_replies` show it."""
+    alone: int = 0
+    """Those of them that were sent while no other data was under way, and still arrived late, by
+    what their bytes take at one rate: the link is narrow. 0 where others show it."""
     late_replies: int = 0
     """Replies that show it: the server had sent them longer ago than others, as its clock in them
     tells (TCP timestamps). 0 where the others show it."""
@@ -262,6 +270,8 @@ def register(trace: Trace) -> bool:
         late = f"select call, inside, false as moving from {_late_arrivals.TABLE}"
     if _one_way_delays.register(trace):
         late += f" union all select call, inside, false from {_one_way_delays.TABLE}"
+    if _narrow_links.register(trace):
+        late += f" union all select call, inside, false from {_narrow_links.TABLE}"
     with closing(trace.cursor()) as cursor:
         cursor.execute(
             f"create table {TABLE} as "
@@ -289,6 +299,10 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
     for path in map(_by_clock, longer_ways(trace).ways):
         calls = late.get((path.client, path.server))
         if calls is None or path.until_ns - path.from_ns > calls.until_ns - calls.from_ns:
+            late[path.client, path.server] = path
+    for path in map(_by_link, narrow_links(trace)):
+        calls = late.get((path.client, path.server))
+        if calls is None or not calls.full_bytes_per_s:
             late[path.client, path.server] = path
     found = []
     for path in map(_by_answers, late_answers(trace)):
@@ -343,6 +357,29 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
         full_bytes_per_s=late.bytes_per_s,
         full_of="calls" if late.bytes_per_s else None,
         late_calls=late.calls,
+    )
+
+
+def _by_link(link: NarrowLink) -> SlowerPath:
+    """What calls show that arrived late though none was before them: how fast the link is."""
+    return SlowerPath(
+        client=link.client,
+        server=link.server,
+        side="server",
+        connections=link.connections,
+        from_ns=link.from_ns,
+        until_ns=link.until_ns,
+        rtt_s=link.median_s,
+        usual_s=link.usual_s,
+        acks=0,
+        turns=0,
+        full=0,
+        soon=0,
+        confidence="certain" if link.sizes else "likely",
+        full_bytes_per_s=link.bytes_per_s,
+        full_of="calls",
+        late_calls=link.calls,
+        alone=link.calls,
     )
 
 

@@ -31,6 +31,9 @@ STAYED = "became longer, and stayed so"
 FULL = "was full for a while"
 """What the title ends with of a link that data filled."""
 
+NARROW = "is narrow"
+"""The same of one that what single calls bring fills."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and half of the path."""
@@ -43,7 +46,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem" if path.known else None,
             title=_title(path),
             seen=f"{_seen(path)}{_proof(path)}{_rate(path)}{_cost(path)}",
-            why=_FULL
+            why=_NARROW
+            if path.alone
+            else _FULL
             if path.full_bytes_per_s
             else "Every call waits for the path there and back, whatever servers and disks do. "
             "Calls that wait longer for it look like slow storage, and time-outs that were long "
@@ -51,7 +56,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             if path.known
             else "No answer is quicker than the path; but an end that is busy may be late with "
             "all of them.",
-            advice=ADVICE_FULL if path.full_bytes_per_s else ADVICE,
+            advice=ADVICE_NARROW
+            if path.alone
+            else ADVICE_FULL
+            if path.full_bytes_per_s
+            else ADVICE,
             confidence=path.confidence,
             data=f"{_data(path)} on {units.counted(path.connections, 'connection')}",
             frames=path.frames,
@@ -100,7 +109,7 @@ def _data(path: SlowerPath) -> str:
 
 def _title(path: SlowerPath) -> str:
     if path.filled:
-        return f"The link to the {path.filled} {FULL}"
+        return f"The link to the {path.filled} {NARROW if path.alone else FULL}"
     longer = STAYED if path.stays else LONGER
     how = longer if path.known else "may have been longer for a while"
     return f"The path to the {path.side} {how}"
@@ -110,6 +119,12 @@ def _rate(path: SlowerPath) -> str:
     """That data filled it."""
     if not path.full_bytes_per_s:
         return ""
+    if path.alone:
+        return (
+            " No other data was under way when these were sent, so that they waited for nothing "
+            "but their own bytes: what the acknowledgements did take in had come at "
+            f"{units.rate(path.full_bytes_per_s)}."
+        )
     whose, what = ("client", "call") if path.filled == "server" else ("server", "reply")
     return (
         f" Meanwhile the {whose}'s data moved at {units.rate(path.full_bytes_per_s)}, "
@@ -162,6 +177,8 @@ def _cost(path: SlowerPath) -> str:
     if not path.calls:
         return ""
     calls, longer = units.counted(path.calls, "call"), units.duration(path.longer_s)
+    if path.alone:
+        return f" {calls} took {longer} longer for it."
     if path.full_bytes_per_s:
         return (
             f" {calls}, those while its queue grew or went included, took {longer} longer for it."
@@ -175,7 +192,13 @@ _FULL = (
     "faster disks do not help."
 )
 
-ADVICE_FULL = (
+_NARROW = (
+    "What a call brings takes its time on the slowest link, also where nothing else is under way, "
+    "and the more the longer. At the client that looks like slow storage: the call is sent at once "
+    "and answered late. Faster disks do not help."
+)
+
+ADVICE_NARROW = (
     Advice(
         "Compare the rate with what each link on the way is to carry (line rate, shaper, VPN, what "
         "a provider gives): if it is near, a faster link is the way, or less data (compress, send "
@@ -186,6 +209,11 @@ ADVICE_FULL = (
         "shapers, other traffic on the same link, duplex mismatch, a machine that is too busy to "
         "forward."
     ),
+)
+"""Where what single calls bring takes its time on the link."""
+
+ADVICE_FULL = (
+    *ADVICE_NARROW,
     Advice(
         "That small calls need not wait behind the data, keep queues short: fair queueing at the "
         "bottleneck (fq_codel, CAKE), or a shaper just below its rate."

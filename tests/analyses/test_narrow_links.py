@@ -6,10 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from pcapnfs.analyses.forecasts.measuring import measure
+from pcapnfs.analyses.forecasts.model import model
+from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.wire.narrow_links import NarrowLink, narrow_links
 from pcapnfs.analyses.wire.slower_path import slower_paths
+from pcapnfs.record import replace
 from tests.analyses.test_late_arrivals import CONNECTION
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 RATE = 600.0
 """Bytes that the link takes in a millisecond."""
@@ -86,6 +90,22 @@ def test_what_the_bytes_took_is_the_path_s_and_the_rest_the_storage_s() -> None:
     assert path.longer_s == pytest.approx(20 * 6_000 / 600_000, rel=1e-3)
     assert path.full_bytes_per_s == pytest.approx(600_000)
     assert path.full_of == "calls"
+
+
+def test_streams_share_none_of_it() -> None:
+    """Forty files, each with a WRITE of 10 ms on the link."""
+    numbers = range(1, 41)
+    calls = [*small(), *(write(number, file=number) for number in numbers)]
+    files = [file(number, f"f{number}") for number in numbers]
+    with trace_of(calls=calls, connections=[CONNECTION], files=files) as trace:
+        measured = measure(trace)
+        assert measured.longer.full
+        unknown = replace(measured, longer=replace(measured.longer, full=False))
+        full, shared = (
+            model(trace, Overrides(streams=8), measured=each).forecast_s or 0.0
+            for each in (measured, unknown)
+        )
+    assert full - shared == pytest.approx(40 * 0.010 * (1 - 1 / 8), rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -160,10 +160,13 @@ def _put_off_s(measured: Measurement | None) -> float:
 
 
 def _moving_s(measured: Measurement | None) -> float:
-    """For how long bytes of calls were moving, by file, seconds; none that round trips hold."""
+    """For how long bytes of calls were moving, by file, seconds; none that round trips hold.
+
+    With what calls took longer for a link that their own data filled.
+    """
     if measured is None:
         return 0.0
-    moving_s = by_file(measured, measured.clocked.moved_s)
+    moving_s = by_file(measured, measured.clocked.moved_s + _filled_s(measured))
     return max(0.0, min(moving_s, measured.costs().other_s))
 
 
@@ -171,7 +174,13 @@ def _full_s(measured: Measurement | None) -> float:
     """The part of it that a link is known to have been full, by file, seconds."""
     if measured is None:
         return 0.0
-    return min(by_file(measured, measured.clocked.full_s), _moving_s(measured))
+    full_s = by_file(measured, measured.clocked.full_s + _filled_s(measured))
+    return min(full_s, _moving_s(measured))
+
+
+def _filled_s(measured: Measurement) -> float:
+    """What of the clock calls took longer for links that their own data filled, seconds."""
+    return measured.clocked.longer_s if measured.longer.full else 0.0
 
 
 def by_file(measured: Measurement, clock_s: float) -> float:

@@ -88,23 +88,6 @@ class File:
         path.write_bytes(b"".join(parts))
 
 
-def packets(path: Path) -> int:
-    """How many packets a file has, of which nothing else is read; 0 where `File.read` takes none of
-    it.
-    """
-    data = path.read_bytes()
-    if data[:4] not in _LITTLE + _BIG:
-        return 0
-    kept = struct.Struct("<8xI4x" if data[:4] in _LITTLE else ">8xI4x")
-    at, found = 24, 0
-    while at < len(data):
-        if at + kept.size > len(data):
-            return 0
-        at += kept.size + kept.unpack_from(data, at)[0]
-        found += 1
-    return found
-
-
 # Damage: file in, file out ------------------------------------------------------------------------
 
 Damage = Callable[[File], File]

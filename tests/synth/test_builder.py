@@ -18,7 +18,7 @@ from pcapnfs.synth.builder.nfs4 import (
 from pcapnfs.synth.builder.nfs4.call_state import claim_deleg_cur_fh
 from tests.synth import messages
 from tests.synth.messages import FH, SESSION, V3, V40, V41, V42, Call, Reply
-from tests.synth.tshark import assert_clean, fields, written
+from tests.synth.tshark import of_clean, written
 
 START = 1_500_000_000_123_456_789
 STEP = 1_000_000
@@ -81,14 +81,12 @@ def _v3() -> Conversation:
 def test_v3_procedures(tmp_path: Path) -> None:
     assert [request.procedure for request, _, _ in V3[:22]] == list(range(22))
     path = written(_v3().capture(), tmp_path)
-    assert_clean(path)
-    rows = fields(path, ["rpc.program", "rpc.procedure"], "rpc.msgtyp == 1")
+    rows = of_clean(path, ["rpc.time", "rpc.program", "rpc.procedure"], "rpc.msgtyp == 1")
     expected = Counter[tuple[str, ...]]()
     for request, _, bad in V3 + messages.SIDE:
         expected[str(request.program), str(request.procedure)] += 1 if bad is None else 2
-    assert Counter(tuple(row) for row in rows) == expected
-    times = [row[0] for row in fields(path, ["rpc.time"], "rpc.msgtyp == 1")]
-    assert set(times) == {"0.000500000"}
+    assert Counter(tuple(names) for _, *names in rows) == expected
+    assert {time for time, *_ in rows} == {"0.000500000"}
 
 
 def _compounds(minor: int, cases: list[tuple[int, Call, Reply]], sentinel: bool) -> Conversation:
@@ -120,13 +118,12 @@ def test_v4_operations(
     minor: int, cases: list[tuple[int, Call, Reply]], sentinel: bool, tmp_path: Path
 ) -> None:
     path = written(_compounds(minor, cases, sentinel).capture(), tmp_path)
-    assert_clean(path)
     before = [str(int(Op.SEQUENCE))] * (minor > 0) + [str(int(Op.PUTFH))]
     after = [str(int(Op.GETFH))] * sentinel
     expected = [[*before, str(int(opcode)), *after] for opcode, _, _ in cases]
+    rows = of_clean(path, ["rpc.msgtyp", "nfs.opcode"], "rpc.msgtyp")
     for message_type in ("0", "1"):
-        rows = fields(path, ["nfs.opcode"], f"rpc.msgtyp == {message_type}")
-        assert [row[0].split(",") for row in rows] == expected
+        assert [row[1].split(",") for row in rows if row[0] == message_type] == expected
 
 
 def test_shapes_that_tshark_does_not_know() -> None:
@@ -185,8 +182,7 @@ def test_every_attribute_value(tmp_path: Path) -> None:
         conversation.call(xid, START + xid * STEP, *request)
         conversation.reply(xid, START + xid * STEP + 1000, answer.body())
     path = written(conversation.capture(), tmp_path)
-    assert_clean(path)
-    rows = fields(path, ["nfs.attr", "nfs.fattr4_xattr_support"], "rpc.msgtyp == 1")
+    rows = of_clean(path, ["nfs.attr", "nfs.fattr4_xattr_support"], "rpc.msgtyp == 1")
     for name, row in zip(names, rows, strict=True):
         assert row[0].split(",")[0] == str(ATTRIBUTES[name][0])
     unread = {name for name, row in zip(names, rows, strict=True) if row[1] != "1"}
@@ -205,8 +201,7 @@ def test_callbacks_run_from_the_server(tmp_path: Path) -> None:
     answer = CallbackReply().cb_sequence(SESSION, 1).cb_recall().body()
     conversation.message("client", START + 2 * STEP, rpc.reply(9, answer))
     path = written(conversation.capture(), tmp_path)
-    assert_clean(path)
-    rows = fields(path, ["rpc.programversion", "nfs.cb.operation"], "rpc.xid == 9")
+    rows = of_clean(path, ["rpc.programversion", "nfs.cb.operation"], "rpc.xid == 9")
     assert [row[1] for row in rows] == ["11,4", "11,4"]
 
 
@@ -225,9 +220,8 @@ def test_rpc_refusals(tmp_path: Path) -> None:
         conversation.call(xid, START + xid * STEP, *nfs3.getattr_(FH))
         conversation.message("server", START + xid * STEP + 1000, refusal)
     path = written(conversation.capture(), tmp_path)
-    assert_clean(path)
     names = ["rpc.state_accept", "rpc.state_reject", "rpc.state_auth"]
-    rows = fields(path, names, "rpc.msgtyp == 1")
+    rows = of_clean(path, names, "rpc.msgtyp == 1")
     accepted = [[str(status), "", ""] for status in range(1, 6)]
     assert rows == [*accepted, ["", "0", ""], ["", "1", "5"]]
 
@@ -247,8 +241,7 @@ def test_krb5_integrity_and_privacy(tmp_path: Path) -> None:
         conversation.call(xid, at, *known, credential=credential, verifier=verifier)
         conversation.reply(xid, at + 1000, answer, verifier=verifier)
     path = written(conversation.capture(), tmp_path)
-    assert_clean(path)
-    rows = fields(path, ["rpc.authgss.service", "rpc.authgss.seqnum"], "rpc.msgtyp == 0")
-    assert [row[0] for row in rows] == ["1", "2", "3"]
-    sizes = fields(path, ["nfs.fattr3.size"], "rpc.msgtyp == 1")
-    assert [row[0] for row in sizes] == ["0", "0", ""]
+    names = ["rpc.msgtyp", "rpc.authgss.service", "nfs.fattr3.size"]
+    rows = of_clean(path, names, "rpc.msgtyp")
+    assert [service for kind, service, _ in rows if kind == "0"] == ["1", "2", "3"]
+    assert [size for kind, _, size in rows if kind == "1"] == ["0", "0", ""]

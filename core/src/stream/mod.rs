@@ -175,7 +175,9 @@ impl Connections {
         // A SYN with data on a pair of ports in use is no opening but a damaged packet.
         let opens = segment.flags.syn() && !segment.flags.ack() && segment.payload.length == 0;
         let another = |state: &State| {
-            opens && state.reused_by(side, segment) || state.succeeded_by(side, segment, stamp.time_ns)
+            opens && state.reused_by(side, segment)
+                || state.succeeded_by(side, segment, stamp.time_ns)
+                || state.asked_again_by(side, segment, stamp.time_ns)
         };
         let id = if self.states.get(id).is_some_and(another) {
             self.flush_one(id, &mut sink);
@@ -183,6 +185,8 @@ impl Connections {
             let id = self.open(segment.source, segment.destination, Transport::Tcp, stamp);
             if opens {
                 self.asked_for(id, Some(before), segment, stamp);
+            } else {
+                self.tell_attempts(id, before, true, stamp);
             }
             id
         } else {
@@ -448,14 +452,25 @@ impl Connections {
         stamp: Stamp,
     ) {
         let last = self.asked.insert((segment.source.ip(), segment.destination), id);
-        let states = &mut self.states;
-        let mut attempted = |id: Option<ConnectionId>, same_ports| {
-            states.get_mut(id?).and_then(|state| state.attempted(same_ports, stamp))
-        };
-        let Some(opening) = attempted(before, true).or_else(|| attempted(last, false)) else { return };
-        if let Some(state) = self.states.get_mut(id) {
-            state.connection.opening = opening;
+        if !before.is_some_and(|before| self.tell_attempts(id, before, true, stamp))
+            && let Some(last) = last
+        {
+            self.tell_attempts(id, last, false, stamp);
         }
+    }
+
+    /// Tells a connection what came `before`, if nothing came of that. `false`: something did.
+    fn tell_attempts(
+        &mut self,
+        id: ConnectionId,
+        before: ConnectionId,
+        same_ports: bool,
+        stamp: Stamp,
+    ) -> bool {
+        let attempted = self.states.get_mut(before).and_then(|state| state.attempted(same_ports, stamp));
+        let (Some(opening), Some(state)) = (attempted, self.states.get_mut(id)) else { return false };
+        state.connection.opening = opening;
+        true
     }
 
     fn remember(&mut self, Ends(one, other, transport): &Ends, id: ConnectionId) {

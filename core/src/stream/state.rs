@@ -174,6 +174,23 @@ impl State {
         silent_ns > ACKNOWLEDGED_PATIENCE_NS && segment.flags.ack() && elsewhere && !copied
     }
 
+    /// Whether a segment from `side`, which comes now, follows on another SYN between the same ports, which is not in
+    /// the capture: the one that is known was refused, or nobody waits for it any more. Nothing was sent behind
+    /// that one, so that no number can be far from it; and a SYN+ACK answers the SYN whose number it bears.
+    pub(super) fn asked_again_by(&self, side: Side, segment: &Segment<'_>, now_ns: i64) -> bool {
+        if segment.flags.rst() || !self.connection.is_asked_for() {
+            return false;
+        }
+        let Some((opener, _)) = self.connection.syn else { return false };
+        let Some(first) = self.directions.of(opener).assembler.next() else { return false };
+        let own = side == opener;
+        let number = SeqNumber(if own { segment.sequence } else { segment.acknowledgement });
+        let least = if segment.flags.syn() && !own { 1 } else { TAIL_LIMIT.unsigned_abs() };
+        segment.flags.ack()
+            && number.ahead_of(first).unsigned_abs() >= least
+            && self.connection.is_given_up(now_ns)
+    }
+
     /// Whether one side ended it at once, or both did.
     fn is_over(&self) -> bool {
         let Sides { low, high } = &self.directions;

@@ -591,6 +591,49 @@ fn attempts_that_came_to_nothing_are_told_of_the_connection_that_followed() {
 }
 
 #[test]
+fn what_answers_another_syn_than_the_one_that_was_refused_is_another_connection() {
+    // What comes first of the connection whose SYN is not in the capture, and where its numbers begin.
+    for isn in [900, 40_000_000] {
+        for skipped in 0..3 {
+            let mut wire = Wire::default();
+            wire.send(0, 'C', SYN, 100, 0, 0);
+            wire.send(100, 'S', RST_ACK, 0, 101, 0);
+            let first = wire.id;
+            if skipped < 1 {
+                wire.send(3 * SECOND_US, 'S', SYN_ACK, 0, isn + 1, 0);
+            }
+            if skipped < 2 {
+                wire.send(3 * SECOND_US + 10, 'C', ACK, isn + 1, 1, 0);
+            }
+            wire.send(3 * SECOND_US + 20, 'C', ACK, isn + 1, 1, 100);
+            wire.send(3 * SECOND_US + 900, 'S', ACK, 1, isn + 101, 50);
+            wire.connections.flush(|_, _, _, _| ());
+            let missing = wire.connection().counts.low.missing_bytes;
+            if skipped == 0 || isn > 900 {
+                assert_ne!(wire.id, first, "{isn} {skipped}");
+                assert_eq!((missing, wire.connection().opening.attempts), (0, 1), "{isn} {skipped}");
+                assert_eq!(wire.connections.unopened().count(), 0);
+            } else {
+                assert_eq!((wire.id, missing), (first, 800), "as many may have been lost");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_answers_a_syn_that_is_waited_for_is_no_other_connection() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 100, 0, 0);
+    let first = wire.id;
+    wire.send(100, 'S', SYN_ACK, 7, 40_000_001, 0); // It answers a SYN of before, which was given up.
+    assert_eq!(wire.id, first);
+    wire.send(200, 'S', RST, 8, 0, 0); // That of another connection, which the SYN crossed.
+    wire.send(300, 'S', SYN_ACK, 0, 101, 0);
+    wire.send(400, 'C', ACK, 1_500, 1, 100); // What came before it was lost.
+    assert_eq!(wire.id, first);
+}
+
+#[test]
 fn what_was_asked_for_in_vain_is_told_by_client_and_port_of_the_server() {
     let mut wire = Wire::default();
     for (at, isn) in [(0, 1_000), (3, 2_000), (4, 2_000), (6, 2_000)] {

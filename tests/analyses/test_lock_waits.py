@@ -45,6 +45,49 @@ def found(asked: Asked) -> LockWaits:
     return pair
 
 
+def wanted(number: int, status: str | None) -> tuple[Row, Row]:
+    """A LOCK that is to wait, answered after 1 ms with this status, or not in the capture."""
+    srt = None if status is None else 1
+    told = {"status_name": status, "file": 1, "offset": 0, "requested": 10, "lock_type": 4}
+    return call(number, "LOCK", srt, connection=1), operation(number, "LOCK", **told)
+
+
+def lasted(asked: Asked, replied: int | None = None) -> tuple[int, int, int, float]:
+    """Waits, how many were granted, LOCKs that were refused again, and how long waits took, s."""
+    calls, operations = zip(*asked, strict=True)
+    time = START_NS + (replied or 0) * 10 * MILLISECOND
+    reply = {"reason": "reply_without_call", "connection": 1, "time": time}
+    with trace_of(
+        calls=calls,
+        operations=operations,
+        files=FILES,
+        connections=[{"connection": 1, "client": "10.0.0.2", "server": "10.0.0.1"}],
+        notes=[] if replied is None else [reply],
+    ) as trace:
+        (pair,) = lock_waits(trace)
+        assert waits(trace) is not None
+    return pair.waits, pair.granted, pair.polled, pair.waited_s
+
+
+def test_a_wait_lasts_until_the_lock_of_which_the_capture_lacks_one_half() -> None:
+    refused = [wanted(1, "NFS4ERR_DENIED"), wanted(101, "NFS4ERR_DENIED")]
+    after = unlock(502, "10.0.0.2")
+    assert lasted([*refused, after]) == (1, 0, 1, 1.001)
+    # Its reply, or its call.
+    assert lasted([*refused, wanted(501, None), after]) == (1, 1, 1, 5.0)
+    assert lasted([*refused, after], 501) == (1, 1, 1, 5.0)
+
+
+def test_a_lock_of_which_the_capture_lacks_one_half_ends_no_wait_that_goes_on() -> None:
+    refused = [wanted(1, "NFS4ERR_DENIED"), wanted(101, "NFS4ERR_DENIED")]
+    again = [wanted(701, "NFS4ERR_DENIED"), wanted(1_001, "NFS4_OK")]
+    assert lasted([*refused, wanted(501, None), *again]) == (1, 1, 2, 10.001)
+    assert lasted([*refused, *again], 501) == (1, 1, 2, 10.001)
+    # The client may still wait for the answer; and what comes after other calls may be theirs.
+    assert lasted([*refused, wanted(501, None)]) == (1, 0, 1, 1.001)
+    assert lasted([*refused, unlock(300, "10.0.0.2")], 501) == (1, 0, 1, 1.001)
+
+
 def test_a_wait_lasts_from_the_first_refusal_to_the_lock() -> None:
     asked = [
         lock(1, "NFS4_OK", OTHER),

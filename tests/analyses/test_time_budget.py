@@ -121,6 +121,36 @@ def test_a_call_that_nobody_answers_waits_while_others_are_answered(
         assert found == {"waiting": waited - 3, "unstable": 3, "client": 10_000 - waited}
 
 
+@pytest.mark.parametrize(
+    ("others", "came", "waited"),
+    [
+        # The reply to the OPEN that came again, which was lost.
+        ([], 501, 5_000),
+        ([call(600, "OPEN", 1)], 501, 5_990),
+        # It may be that of anything else.
+        ([call(300, "GETATTR", 1)], 501, 1),
+        # The same call is there.
+        ([call(201, "OPEN", 1)], 501, 2_000),
+        # Nobody waits for so long before asking again.
+        ([], 6_110, 1),
+    ],
+)
+def test_a_call_that_was_put_off_waits_until_the_reply_to_one_that_was_lost(
+    others: list[Row], came: int, waited: int
+) -> None:
+    connection = {"connection": 1, "client": "10.0.0.2", "server": "10.0.0.1"}
+    rows = [call(1, "OPEN", 1, connection=1, status_name="NFS4ERR_GRACE"), *others]
+    reply = {
+        "reason": "reply_without_call",
+        "connection": 1,
+        "time": START_NS + came * 10 * MILLISECOND,
+    }
+    told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    with trace_of(told, calls=rows, connections=[connection], notes=[reply]) as trace:
+        (budget,) = time_budget(trace).clients
+    assert rows_of(budget)["waiting"] == waited
+
+
 @pytest.mark.parametrize(("copied", "file", "taken"), [(0, 1, 2_000), (9, 1, 5), (0, 2, 5)])
 def test_a_copy_in_the_background_lasts_until_the_server_tells_its_end(
     copied: int, file: int, taken: int

@@ -12,6 +12,10 @@ taken to be of one wait, and where the range was, those of one file. Of a LOCK w
 off only NLM's BLOCKED says that it is waited for; a GRANTED without a file is that of the LOCK
 refused last. Where the owner of any LOCK of a range was cut off, all of a client are taken to be of
 one.
+
+Who is refused once more asks once more. So where the last LOCK of a wait has no reply in the
+capture, though the client went on, or is not there itself, but its reply is (lonely_replies.py), it
+ended the wait.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.captured import lonely_replies
 from pcapnfs.programs import PORTMAPPER
 from pcapnfs.record import Record
 
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 
 WAITS_READS = columns.together(
     population.OPERATIONS_READS,
+    lonely_replies.READS,
     columns.of(
         calls="call mount client server callback call_frame call_time reply_time undecoded",
         operations="call op status_name file offset requested lock_type lock_owner stateid",
@@ -180,9 +186,14 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
 def _register(trace: Trace) -> None:
     """Make the tables `lock_operations` and `lock_steps` of a trace, unless they are there."""
     with closing(trace.cursor()) as cursor:
-        granted = list(GRANTED)
+        granted, refused = list(GRANTED), list(REFUSED)
         cursor.execute(_OWNED, {"granted": granted})
-        cursor.execute(_STEPS, {"refused": list(REFUSED), "granted": granted})
+        cursor.execute("create temp table lock_replies (call ubigint, later bigint)")
+        if lonely_replies.any_lonely(trace):
+            cursor.execute(_ASKED, {"refused": refused})
+            later = lonely_replies.next_of("from lock_refusals")
+            cursor.execute(f"insert into lock_replies {later}")
+        cursor.execute(_STEPS, {"refused": refused, "granted": granted})
 
 
 # Whose they are: a LOCK of an owner that is new to the server names it, others and LOCKU name the
@@ -209,20 +220,31 @@ _OWNED = """
     from asked left join known using (mount, stateid)
 """
 
+_ASKED = """
+    create temp table lock_refusals as
+    select call, client, server, greatest(reply_time, call_time + 1) as came
+    from lock_operations where op = 'LOCK' and status_name in $refused
+"""
+
 # A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
 # names the file, of NLM the range as well; one that names no range is of all waits for the file.
 _STEPS = f"""
     create table lock_steps as
-    with asked as (
+    with latest as (
+        select client, server, max(call_time) as latest_time
+        from calls where not callback and reply_time is not null group by client, server
+    ),
+    asked as (
         select mount, client, server, op, file, "offset", requested, owner,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
                coalesce(status_name in $refused, false) as refused,
                coalesce(status_name in $refused, false) and lock_type is null
                    and status_name not in {BLOCKED} as untyped,
-               callback, call, lock_type
-        from lock_operations
+               callback, call, lock_type, reply_time is null and not callback as unheard
+        from lock_operations left join latest using (client, server)
         where op = 'LOCK'
               and (status_name in $granted
+                   or reply_time is null and lock_type in {WAITING} and call_time < latest_time
                    or status_name in $refused
                       and coalesce(lock_type in {WAITING}, true)
                       and (file is not null or status_name in {BLOCKED}))
@@ -254,13 +276,29 @@ _STEPS = f"""
                 and placed."offset" is not distinct from refusals."offset"
                 and placed.requested is not distinct from refusals.requested
     ),
+    ordered as (
+        select contended.*, later,
+               row_number() over (
+                   partition by client, server, file, "offset", requested, owner
+                   order by asked desc, call desc
+               ) = 1 as final
+        from contended left join lock_replies using (call)
+    ),
+    known as (
+        select * exclude (later, final) from ordered where final or not unheard
+        union all by name
+        select * exclude (later, final)
+                 replace (null as call, later as asked, later as answered,
+                          false as refused, false as untyped)
+        from ordered where final and refused and later - asked < {POLLED_NS}
+    ),
     steps as (
         select *,
                lag(refused, 1, false) over earlier
                    and (callback or lock_type is not null
                         or asked - lag(asked) over earlier < {POLLED_NS}) as refused_before,
                asked - lag(asked) over earlier as since
-        from contended
+        from known
         window earlier as (
             partition by client, server, file, "offset", requested, owner order by asked, call
         )
@@ -277,7 +315,7 @@ _EACH = """
     from lock_steps group by client, server, file, "offset", requested, owner, wait
 """
 
-_LOCKS = "select call from lock_steps where not callback order by call"
+_LOCKS = "select call from lock_steps where not callback and call is not null order by call"
 
 
 def alone(last: str) -> str:

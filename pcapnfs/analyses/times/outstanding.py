@@ -12,7 +12,8 @@ out.
   the capture has lost does not count as outstanding for ever. Without such a reply it is
   outstanding to the capture's end.
 - A call that the server was not ready for (DELAY, GRACE …) is outstanding until the client sends
-  the same call again: it waits for the server although no call is on its way.
+  the same call again: it waits for the server although no call is on its way. Where that is not in
+  the capture but its reply is (lonely_replies.py), it is until then.
 - A COPY that the server carries out in the background is outstanding until CB_OFFLOAD tells its end
   (RFC 7862 section 15.2).
 - A call that came again after its answer had come by the capture point on its way to the client was
@@ -37,9 +38,9 @@ from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.asking.equal_shares import Intervals
 from pcapnfs.analyses.asking.texts import place
+from pcapnfs.analyses.captured import lonely_replies, traffic
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured import times_untold as _times_untold
-from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.sealing import sealed_clients
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.data import offloads
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _times_untold.READS,
     _network_path.READS,
+    lonely_replies.READS,
     lost_replies.READS,
     _queued_replies.READS,
     same_calls.READS,
@@ -353,11 +355,7 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     same_calls.register(trace)
     sent = trace.arrays(
         f"""
-        with same as (from {same_calls.TABLE}),
-        refused as (
-            -- A clock that ticks slowly has both times alike: no call is its own successor.
-            select *, greatest(reply_time, call_first_time + 1) as came from same where {_REFUSED}
-        )
+        with same as (from {same_calls.TABLE}), refused as ({_CAME})
         select refused.call, same.call_first_time as again
         from refused asof join same
              on refused.kind = same.kind and same.call_first_time >= refused.came
@@ -365,7 +363,13 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     )
     places, again = find(call, sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
-    return places[soon], again[soon]
+    places, again = places[soon], again[soon]
+    if not lonely_replies.any_lonely(trace):
+        return places, again
+    told = trace.arrays(lonely_replies.next_of(_CAME))
+    answers, came = find(call, told["call"]), span.since_start(told["later"])
+    soon = (came - answered[answers] <= PAUSE_LIMIT_NS) & ~np.isin(answers, places)
+    return np.concatenate([places, answers[soon]]), np.concatenate([again, came[soon]])
 
 
 def _lost(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:
@@ -396,3 +400,10 @@ def _later(trace: Trace, span: _Span, call: Calls, rows: str) -> tuple[Places, T
 
 
 _REFUSED = f"(reply_time is not null and {TOLD_LATER})"
+
+# A clock that ticks slowly has both times alike: no call is its own successor.
+_CAME = f"""
+    select *, greatest(reply_time, call_first_time + 1) as came
+    from {same_calls.TABLE} where {_REFUSED}
+"""
+"""Calls that the server was not ready for, and from when on they may come again."""

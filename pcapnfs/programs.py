@@ -24,6 +24,9 @@ NFSACL = 100227
 NFS_PROGRAMS = (NFS, NFSACL)
 """Programs whose calls are NFS to a user, and whose replies bring attributes."""
 
+NFS_PORT = 2049
+"""The port of NFS (RFC 7530 section 3.1)."""
+
 ROCE_PORT = 4791
 """The UDP port of RoCE version 2, which carries RDMA (InfiniBand Architecture Specification, annex
 A17)."""

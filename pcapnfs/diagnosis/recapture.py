@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.programs import NFS_PORT
+
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
@@ -18,9 +20,6 @@ PORTS_NAMED = 4
 
 TAGS_NAMED = 2
 """VLAN tags that a filter looks behind; with more, it goes without."""
-
-NFS_PORT = 2049
-"""The port of NFS (RFC 7530 section 3.1)."""
 
 ON_OTHER_PORTS = ("2", "3", "nlm", "mount")
 """How the protocols begin that have ports of their own, which change from one mount to another:

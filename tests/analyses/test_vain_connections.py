@@ -106,6 +106,23 @@ def test_the_portmapper_tells_what_listens_there() -> None:
         assert pair.program is None
 
 
+def test_a_server_that_asks_its_client_is_told_from_a_client() -> None:
+    back = replace(ASKED, client=ASKED.server, server=ASKED.client, port=111)
+    (pair,) = told(back)
+    assert pair.back
+    # Each has NFS from the other; and who asks a host about services is no client of it.
+    mutual = call(101, "GETATTR", 1, client=ASKED.server, server=ASKED.client)
+    (pair,) = told(back, calls=(CALLED, mutual))
+    assert not pair.back
+    (pair,) = told(back, calls=(CALLED, {**mutual, "op": "GETPORT", "program": 100000}))
+    assert pair.back
+    (pair,) = told(ASKED)
+    assert not pair.back
+    # Who asks for NFS wants to mount what that host serves.
+    (pair,) = told(replace(back, port=2049))
+    assert not pair.back
+
+
 def test_a_call_that_was_seen_to_wait_until_its_connection_ended() -> None:
     hanging = call(150, "READ", None, connection=1)
     connection: Row = {

@@ -92,6 +92,42 @@ def test_a_service_that_the_portmapper_told_is_named(
     assert seen.advice[0].action.startswith("A firewall must let") is (refusals == 0)
 
 
+@pytest.mark.parametrize(
+    ("port", "program", "refusals", "told"),
+    [
+        (111, None, 0, "when a lock is free"),
+        (44919, 100021, 8, "when a lock is free"),
+        (42035, None, 0, "delegation"),
+    ],
+)
+def test_a_server_that_cannot_call_its_client(
+    port: int, program: int | None, refusals: int, told: str
+) -> None:
+    asked = replace(ASKED, port=port, refusals=refusals)
+    pair = replace(VAIN, asked=asked, program=program, back=True, idle_s=0.0)
+    (seen,) = seen_by(RULE, nothing(vain_connections=(pair,)))
+    assert seen.title.startswith("The server could not call its client: ")
+    assert seen.seen.startswith("The server sent 8 SYNs in 2 attempts to port ")
+    assert f"to port {port} of its client" in seen.seen
+    assert told in seen.why
+    advice = " ".join(each.action for each in seen.advice)
+    assert "client's firewall" in advice
+    assert "Is the server up" not in advice
+
+
+def test_one_syn_of_a_capture_that_lacks_packets_is_little_evidence() -> None:
+    one = replace(VAIN, asked=replace(ASKED, attempts=1, syns=1))
+    whole = nothing(vain_connections=(one,))
+    for trust, confidence in [
+        (whole.trust, "likely"),
+        (replace(whole.trust, missing_bytes=1), "possible"),
+        (replace(whole.trust, dropped_packets=1), "possible"),
+        (replace(whole.trust, orphan_replies=2, orphan_replies_at_start=1), "possible"),
+    ]:
+        (seen,) = seen_by(RULE, replace(whole, trust=trust))
+        assert seen.confidence == confidence
+
+
 def test_who_did_something_else_is_warned() -> None:
     other = replace(VAIN, asked=replace(ASKED, attempts=1, syns=1), idle_s=0.0, waits=False)
     (seen,) = seen_by(RULE, nothing(vain_connections=(other,)))

@@ -17,16 +17,19 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.mounts.preliminaries import FINDING
 from pcapnfs.analyses.servers import silent_calls
-from pcapnfs.programs import PORTMAPPER
+from pcapnfs.programs import MOUNT, NFS_PORT, NFS_PROGRAMS, PORTMAPPER
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
@@ -44,7 +47,10 @@ TIMES_READS = columns.together(
 """The columns that `asked_in_vain_s` reads."""
 
 READS = columns.together(
-    TIMES_READS, _directions.READS, columns.of(calls="server", operations="call op text")
+    TIMES_READS,
+    _directions.READS,
+    traffic.READS,
+    columns.of(calls="server", operations="call op text"),
 )
 """The columns that the queries here read."""
 
@@ -82,6 +88,8 @@ class VainConnections(Record):
     """What this server sent to this client is not in the capture, nor would its answers be."""
     from_ns: int | None = None
     """When the first SYN was sent, nanoseconds since 1970; None where that is not known."""
+    back: bool = False
+    """A server asked its client: that host has NFS from it, and it has none from that host."""
 
 
 def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
@@ -89,6 +97,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     cost = {each.place: each.idle_ns for each in _costs(trace)}
     start = trace.meta.start_ns or 0
     programs = _programs(trace)
+    served = _served(trace)
     spans = sorted(
         enumerate(_spans(trace)),
         key=lambda each: (each[1].since - each[1].until, each[1].vain.frame),
@@ -96,7 +105,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     return tuple(
         VainConnections(
             asked=span.vain,
-            program=programs.get((span.vain.client, span.vain.server, span.vain.port)),
+            program=program,
             since_s=(span.since - start) / NANOSECONDS,
             lasted_s=(span.until - span.since) / NANOSECONDS,
             waits=span.waits,
@@ -104,8 +113,12 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
             idle_s=cost.get(place, 0) / NANOSECONDS,
             alone=(span.vain.client, span.vain.server) in directions(trace).pairs,
             from_ns=span.since,
+            back=(span.vain.server, span.vain.client) in served
+            and (span.vain.client, span.vain.server) not in served
+            and not _mounts(span.vain.port, program),
         )
         for place, span in spans
+        for program in (programs.get((span.vain.client, span.vain.server, span.vain.port)),)
     )
 
 
@@ -136,6 +149,19 @@ def between_calls(trace: Trace) -> list[tuple[str, int, int]]:
         for cost in _costs(trace)
         if cost.idle_ns and not cost.last
     ]
+
+
+def _mounts(port: int, program: int | None) -> bool:
+    """Whether who asks for this wants to mount something, and calls nobody back."""
+    return port == NFS_PORT or program in (MOUNT, *NFS_PROGRAMS)
+
+
+def _served(trace: Trace) -> set[tuple[str, str]]:
+    """Clients that made calls of NFS, each with its server."""
+    if not trace.meta.vain:
+        return set()
+    lines = traffic.of_clients(trace)
+    return set(lines.where(np.isin(lines.numbers["program"], NFS_PROGRAMS)).mounts().values())
 
 
 def _programs(trace: Trace) -> dict[tuple[str, str, int], int]:

@@ -12,7 +12,9 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.programs import MOUNT, NLM, NSM
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.analyses.wire.vain_connections import VainConnections
+    from pcapnfs.confidence import Confidence
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.meta import Vain
 
@@ -83,9 +85,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=_seen(pair),
             why=told.why,
             advice=told.advice,
-            confidence="certain"
-            if (asked.syns > 1 or asked.refusals) and not unknown
-            else "likely",
+            confidence=_confidence(asked, material.trust, unknown=unknown),
             data=units.counted(asked.syns, "SYN"),
             frames=(asked.frame,),
             claims=claims,
@@ -94,14 +94,23 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _confidence(asked: Vain, trust: Trust, *, unknown: bool) -> Confidence:
+    """How sure it is that there was no answer, and not merely none in the capture."""
+    if asked.syns > 1 or asked.refusals:
+        return "likely" if unknown else "certain"
+    lacks = trust.missing_bytes or trust.unanswered_within or trust.orphans_within
+    return "possible" if lacks or trust.dropped_packets else "likely"
+
+
 def _seen(pair: VainConnections) -> str:
     asked = pair.asked
     one = asked.syns == 1
-    text = f"The client sent {units.counted(asked.syns, 'SYN')}"
+    text = f"The {'server' if pair.back else 'client'} sent {units.counted(asked.syns, 'SYN')}"
     if 1 < asked.attempts < asked.syns:
         text += f" in {units.counted(asked.attempts, 'attempt')}"
     text += (
-        f" to port {asked.port}{_told_by(pair)}, {'' if one else 'the first '}"
+        f" to port {asked.port}{' of its client' if pair.back else ''}{_told_by(pair)}, "
+        f"{'' if one else 'the first '}"
         f"{units.duration(pair.since_s)} after the capture's begin{_at(pair)}. {_answers(asked)} "
         f"{units.duration(pair.lasted_s)}"
     )
@@ -138,7 +147,9 @@ def _answers(asked: Vain) -> str:
 
 
 def _explanation(pair: VainConnections) -> Explanation:
-    """By what the server answered and what was asked for."""
+    """By who asked, what was answered and what was asked for."""
+    if pair.back:
+        return _called_back(pair)
     if pair.asked.refusals:
         return Explanation(
             title="No connection: the client's SYNs were refused",
@@ -152,6 +163,41 @@ def _explanation(pair: VainConnections) -> Explanation:
         "the answers were lost on the way, or a firewall dropped them.",
         advice=(*((_FIXED,) if _service(pair) is not None else ()), _IS_IT_UP, _SAME_PORT),
     )
+
+
+def _called_back(pair: VainConnections) -> Explanation:
+    """Of a server that called its client."""
+    locks = pair.asked.port == PORTMAPPER or _service(pair) is not None
+    why = (
+        "A server calls its client of NFSv3 when a lock is free for which a program waits there, "
+        "or to tell that it restarted, and asks the client's portmapper first where its lock "
+        "manager listens. A lock that it cannot grant so, the client has only once it asks again "
+        "by itself (Linux after 30 s); meanwhile the lock is free, and nobody has it."
+        if locks
+        else "A server calls its client to have a delegation back (NFSv4.0), or when a lock of "
+        "NFSv3 is free. Without that it grants no delegations, so that each open goes to the "
+        "server; and a lock that it cannot grant, the client has only once it asks again by itself "
+        "(Linux after 30 s)."
+    )
+    return Explanation(
+        title="The server could not call its client: "
+        f"{'its SYNs were refused' if pair.asked.refusals else 'nobody answered its SYNs'}",
+        why=why,
+        advice=(_LET_IN, _LISTENS_AT_CLIENT),
+    )
+
+
+_LET_IN = Advice(
+    "Let the client's firewall, and any between the two, pass what comes from the server: rpcbind "
+    "(port 111), the lock manager and statd (on Linux lockd port= and udp-port=, statd port= in "
+    "/etc/nfs.conf of the client), and for NFSv4.0 the callback port (module parameter nfs "
+    "callback_tcpport=). NFSv4.1 needs none: calls back come on the client's connection."
+)
+
+_LISTENS_AT_CLIENT = Advice(
+    "Ask from the server whether the client's services answer: rpcinfo -p with the client's "
+    "address; at the client whether rpcbind and rpc.statd run."
+)
 
 
 def _service(pair: VainConnections) -> Service | None:

@@ -126,7 +126,7 @@ def test_udp_has_no_acks() -> None:
         assert held_segments(trace) == ()
 
 
-def reads(waits: int, late: int = 6) -> tuple[HeldSegments, ...]:
+def reads(waits: int, late: int = 6, **lacking: int) -> tuple[HeldSegments, ...]:
     """A usual call, READs that took 40 ms longer, an UNSTABLE WRITE and a stable one that did."""
     calls = [
         at(1, 1),
@@ -134,7 +134,7 @@ def reads(waits: int, late: int = 6) -> tuple[HeldSegments, ...]:
         at(8, 42, stability="unstable_write"),
         at(9, 41, stability="stable"),
     ]
-    connection = {**CONNECTION, "server_ack_waits": waits}
+    connection = {**CONNECTION, "server_ack_waits": waits, **lacking}
     with trace_of(calls=calls, connections=[connection]) as trace:
         found = held_segments(trace)
         told = ack_waits_by_client(trace)
@@ -152,3 +152,14 @@ def test_a_disk_may_take_as_long_unless_the_server_was_seen_to_wait() -> None:
     # What does not stand out is no mode.
     (few,) = reads(10, late=3)
     assert (few.held, few.seen) == (4, False)
+
+
+def test_where_the_capture_lacks_segments_fewer_waits_tell_as_much() -> None:
+    # A fourth of the ACKs is timed, for two segments each.
+    sees = {"server_segments": 800, "client_acks": 100}
+    assert reads(4, **sees, missing_bytes=0) == ()
+    (pair,) = reads(4, **sees, missing_bytes=1448)
+    assert (pair.held, pair.ack_waits) == (7, 4)
+    assert reads(3, **sees, missing_bytes=1448) == ()
+    assert reads(4, server_segments=800, client_acks=200, missing_bytes=1448) == ()
+    assert reads(9, server_segments=200, client_acks=800, missing_bytes=1448) == ()

@@ -37,7 +37,7 @@ READS = columns.together(
         calls="call client server connection callback stability call_frame call_first_time "
         "call_time reply_first_time reply_time srt call_bytes reply_bytes",
         connections="connection transport client_acks server_acks client_ack_waits "
-        "server_ack_waits",
+        "server_ack_waits server_segments missing_bytes",
     ),
 )
 """The columns that the queries here read."""
@@ -53,7 +53,24 @@ whose ticks are coarse."""
 
 SEEN_WAITING = 10
 """Times that a server must have been seen to wait for a late ACK on a connection, for what READs
-and WRITEs took there to be told from what a disk takes."""
+and WRITEs took there to be told from what a disk takes. Where the capture lacks a segment, what is
+acknowledged next is not timed: of a connection with holes, as many as there would be if all ACKs
+had been …"""
+
+FEWEST_SEEN = 4
+"""… of which so many must have been seen."""
+
+SEGMENTS_ACKED = 2
+"""Full segments for which a receiver sends an ACK at least (RFC 5681 section 4.2)."""
+
+SEES_WAITING = f"""(
+    server_ack_waits >= {FEWEST_SEEN}
+    and server_ack_waits
+        * (case when missing_bytes > 0
+                then greatest(1, server_segments / ({SEGMENTS_ACKED} * greatest(1, client_acks)))
+                else 1 end) >= {SEEN_WAITING}
+)"""
+"""SQL: whether a server was seen to wait so on a connection."""
 
 
 LARGE_BYTES = 16384
@@ -207,7 +224,7 @@ def _serving(pair: HeldSegments) -> tuple[float, str]:
     return pair.serving_s, pair.server
 
 
-_SEEN = f"select 1 from connections where server_ack_waits >= {SEEN_WAITING} limit 1"
+_SEEN = f"select 1 from connections where {SEES_WAITING} limit 1"
 
 _USUAL = """
     create temp table usual as
@@ -223,7 +240,7 @@ _LATE = f"""
     create temp table late as
     with waiting as (
         select connection, server_ack_waits as waits
-        from connections where server_ack_waits >= {SEEN_WAITING}
+        from connections where {SEES_WAITING}
     ),
     parts as (
         select call, client, server, connection, call_frame, stability, waits,

@@ -122,6 +122,26 @@ def test_a_call_that_nobody_answers_waits_while_others_are_answered(
 
 
 @pytest.mark.parametrize(
+    ("answered", "beside", "serial"),
+    [(30, False, True), (29, False, False), (30, True, False)],
+)
+def test_a_call_whose_reply_was_lost_ends_before_the_next_of_a_client_that_makes_one_at_a_time(
+    answered: int, beside: bool, serial: bool
+) -> None:
+    rows = [
+        call(1, "READ", None),
+        call(2, "READ", None),
+        *(call(3 + 2 * number, "GETATTR", 1) for number in range(answered)),
+        *([call(100, "READ", 11, stability="read"), call(101, "GETATTR", 1)] if beside else []),
+    ]
+    with trace_of(meta(end_ns=START_NS + 2_000 * MILLISECOND), calls=rows) as trace:
+        (budget,) = time_budget(trace).clients
+    # The third call is under way for 1 ms, and both others with it where nothing tells their end.
+    assert rows_of(budget)["unknown"] == pytest.approx(20 if serial else 20 + 2 / 3)
+    assert (budget.concurrency == 1) is serial
+
+
+@pytest.mark.parametrize(
     ("others", "came", "waited"),
     [
         # The reply to the OPEN that came again, which was lost.

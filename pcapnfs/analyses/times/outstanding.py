@@ -9,8 +9,9 @@ out.
   long as it shows that.
 - Any other call without reply is outstanding until a call that the same client sent to the same
   server later is answered: from then on nothing shows that the client still waits, and a reply that
-  the capture has lost does not count as outstanding for ever. Without such a reply it is
-  outstanding to the capture's end.
+  the capture has lost does not count as outstanding for ever. Of a client that never has two calls
+  under way there, as far as they are answered, it is only until the next one is sent. Without such
+  a reply or call it is outstanding to the capture's end.
 - A call that the server was not ready for (DELAY, GRACE …) is outstanding until the client sends
   the same call again: it waits for the server although no call is on its way. Where that is not in
   the capture but its reply is (lonely_replies.py), it is until then.
@@ -104,6 +105,9 @@ PAUSE_LIMIT_NS = 60_000_000_000
 NFSv4, others for 10 s; what comes later is taken for a call of its own."""
 
 
+SERIAL_CALLS = 30
+"""Answered calls from which on a client that never had two under way makes one after the other."""
+
 SPAN_LIMIT_NS = 2**62
 """Longest span, 146 years: a damaged capture may claim any times, and beyond this their differences
 would not fit."""
@@ -162,7 +166,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     counts = np.bincount(pair, minlength=len(pairs))
     of_clients = np.maximum(1, np.bincount(of_pair, counts, len(clients)))
     first = np.minimum(rows["first"], sent, out=rows.pop("first"))
-    answered = _answered(rows, pair, span.length_ns)
+    answered = _answered(rows, pair, first, span.length_ns)
     hung, until = _hung(trace, span, rows)
     answered[hung] = until
     # Nothing but waiting, as with a refusal.
@@ -300,7 +304,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     return pairs, rows
 
 
-def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
+def _answered(rows: Rows, pair: NDArray[np.int32], first: Times, end: int) -> Times:
     """When each call was answered; without reply, when nothing shows any more that it was not."""
     answered: Times = rows.pop("answered")
     unanswered = np.flatnonzero(rows["unanswered"])
@@ -317,8 +321,21 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
         earliest = np.minimum.accumulate(replied[members][::-1])[::-1]
         earliest = np.append(earliest, end)
         asked = unanswered[pair[unanswered] == each]
-        found[asked] = earliest[np.searchsorted(sent[members], rows["sent"][asked], "right")]
+        place = np.searchsorted(sent[members], rows["sent"][asked], "right")
+        found[asked] = earliest[place]
+        begun, untold = first[order[members]], rows["unanswered"][order[members]]
+        if _one_at_a_time(begun, replied[members], untold):
+            found[asked] = np.minimum(found[asked], np.append(begun, end)[place])
     return found
+
+
+def _one_at_a_time(first: Times, replied: Times, unanswered: NDArray[np.bool_]) -> bool:
+    """Whether calls, in the order of sending, were each answered before the next one was begun.
+
+    Of those without a reply nobody knows; the others must be many.
+    """
+    begun, ended = first[~unanswered], replied[~unanswered]
+    return len(begun) >= SERIAL_CALLS and bool((begun[1:] >= ended[:-1]).all())
 
 
 def _hung(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 import pcapnfs
+from pcapnfs import temporary
+from pcapnfs.analyses.caching.overwritten import overwritten
 from pcapnfs.memory import BEYOND_BYTES, LEAST_BYTES
-from pcapnfs.trace import FREEING
+from pcapnfs.opening import connect
+from pcapnfs.record import replace
+from pcapnfs.trace import FREEING, Trace
+from tests.unit.rows import START_NS, meta, tables
 
 CLEAR_REFS = Path("/proc/self/clear_refs")
 
@@ -91,3 +98,55 @@ def test_the_database_draws_no_progress_where_results_go() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "[(False,)]\n" * 2
+
+
+ONE_OF_TWO = f"""
+    call: number, connection: 0, client: '10.0.0.' || 2 + number % 2, server: '10.0.0.1',
+    mount: number % 2, xid: number, callback: false, program: 100003, version: 3, file: 0,
+    stability: 'stable', transmissions: 1, call_frame: 2 * number, call_first_frame: 2 * number,
+    call_time: {START_NS} + number * 1000, call_first_time: {START_NS} + number * 1000,
+    reply_frame: 2 * number + 1, reply_time: {START_NS} + number * 1000 + 500, srt: 500, status: 0,
+    rpc_status: 0
+"""
+"""The columns of a call that two clients make by turns, but for what it does."""
+
+
+@contextmanager
+def stored(rows: Mapping[str, str], number: int, memory: str) -> Iterator[Trace]:
+    """A trace on disk, of so many rows of each table, but for files: one; and little memory."""
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    for table, columns in rows.items():
+        file = directory.path / f"{table}.parquet"
+        numbers = f"range({1 if table == 'files' else number}) as counted(number)"
+        connection.execute(
+            f"insert into {table} by name (select unnest({{{columns}}}) from {numbers})"
+        )
+        connection.execute(f"copy {table} to '{file}' (format parquet)")
+        connection.execute(f"drop table {table}; create view {table} as from '{file}'")
+    told = replace(meta(), calls=number)
+    with closing(Trace(connection, told, directory, limit=LEAST_BYTES)) as trace:
+        connection.execute(f"set memory_limit = '{memory}'; set threads = 1")
+        yield trace
+
+
+def test_two_clients_that_append_to_a_log_all_the_time() -> None:
+    """Each is told the end, then each writes there: hundreds of thousands of ends of one file."""
+    rounds = 60_000
+    end, asks = "100 + 10 * (number // 4)", "number % 4 < 2"
+    rows = {
+        "files": "file: 0, identity: 0, server: '10.0.0.1', path: 'log', role: 'file', type: 'REG'",
+        "calls": f"{ONE_OF_TWO}, op: if({asks}, 'GETATTR', 'WRITE')",
+        "operations": f"""
+            call: number, position: 0, op: if({asks}, 'GETATTR', 'WRITE'), executed: true,
+            status: 0, file: 0, "offset": if({asks}, null, {end}), "count": if({asks}, null, 10),
+            size: if({asks}, {end}, {end} + 10)
+        """,
+    }
+    with stored(rows, 4 * rounds, "36MB") as trace:
+        (found,) = overwritten(trace)
+    assert (found.appends, found.writes) == (2 * rounds, rounds)
+    assert [(file.clients, file.writes) for file in found.shown] == [
+        (("10.0.0.2", "10.0.0.3"), rounds)
+    ]
+    assert found.frames == (4, 6, 12, 14, 20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.caching.overwritten import Overwritten, OverwrittenFile, overwritten
 from tests.unit.rows import Row, call, file, operation, trace_of
 
@@ -28,6 +29,11 @@ def appends(
         call(number, "WRITE", takes_ms, client=client, file=1, stability="stable"),
         operation(number, "WRITE", file=1, offset=at, count=count, size=size or at + count),
     )
+
+
+def of_file(number: int, *steps: Step) -> list[Step]:
+    """The same of another file."""
+    return [({**each, "file": number}, {**done, "file": number}) for each, done in steps]
 
 
 def told(*steps: Step) -> tuple[Overwritten, ...]:
@@ -128,3 +134,28 @@ def test_a_file_with_locks_is_left_to_those() -> None:
         told(lock, asks(2, ONE, 100), asks(3, TWO, 100), appends(4, ONE, 100), appends(5, TWO, 100))
         == ()
     )
+
+
+def test_all_files_count_and_some_are_told() -> None:
+    """Those with most of them, of equals the ones that came first; frames are theirs."""
+    steps = [
+        step
+        for number in range(4)
+        for step in of_file(
+            number,
+            asks(4 * number + 1, ONE, 100),
+            asks(4 * number + 2, TWO, 100),
+            appends(4 * number + 3, ONE, 100),
+            appends(4 * number + 4, TWO, 100),
+        )
+    ]
+    steps += of_file(3, appends(17, ONE, 110), appends(18, TWO, 110))
+    calls, operations = zip(*steps, strict=True)
+    files = [file(number, f"log-{number}") for number in range(4)]
+    with trace_of(calls=calls, operations=operations, files=files) as trace:
+        (found,) = overwritten(trace)
+    assert (found.appends, found.writes) == (10, 5)
+    assert [(each.path, each.writes) for each in found.shown] == [
+        ("log-3", 2), ("log-0", 1), ("log-1", 1)
+    ]  # fmt: skip
+    assert len(found.frames) == EXAMPLES

@@ -20,7 +20,7 @@ from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.captured.traffic import several_clients
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.moves import WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client server callback op file status call_frame call_first_time reply_time",
-    operations="call op executed status file offset count size set_size",
-    files="file identity path role",
+READS = columns.together(
+    traffic.READS,
+    columns.of(
+        calls="call mount client callback op file status call_frame call_first_time reply_time",
+        operations="call op executed status file offset count size set_size",
+        files="file identity path role",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -65,32 +68,33 @@ class Overwritten(Record):
 
 def overwritten(trace: Trace) -> tuple[Overwritten, ...]:
     """Look at each file that several clients write."""
-    if not several_clients(trace):
+    if not traffic.several_clients(trace):
         return ()
     with closing(trace.cursor()) as cursor:
         cursor.execute(_WRITTEN)
         if not any_written(cursor):
             return ()
+        cursor.execute(_HOSTS, traffic.named(trace))
         cursor.execute(_APPENDED)
-        rows = cursor.execute(_BY_FILE, {"examples": EXAMPLES}).fetchall()
-        shown: dict[str, list[tuple[Any, ...]]] = {}
-        for server, *row in rows:
-            shown.setdefault(str(server), []).append(tuple(row))
-        known = paths.of(
-            cursor, [row[0] for files in shown.values() for row in files[:FILES_SHOWN]]
-        )
+        cursor.execute(_ENDS)
+        cursor.execute(_FILES, {"files": FILES_SHOWN})
+        rows = cursor.execute(_SHOWN, {"examples": EXAMPLES}).fetchall()
+        known = paths.of(cursor, [row[4] for row in rows])
+    servers: dict[str, list[tuple[Any, ...]]] = {}
+    for server, *row in rows:
+        servers.setdefault(str(server), []).append(tuple(row))
     found = (
         Overwritten(
             server=server,
-            appends=sum(integer(appends) for _, _, appends, _, _ in files),
-            writes=sum(integer(writes) for _, _, _, writes, _ in files),
+            appends=integer(files[0][0]),
+            writes=integer(files[0][1]),
             shown=tuple(
                 OverwrittenFile(known[file], tuple(clients), integer(writes))
-                for file, clients, _, writes, _ in files[:FILES_SHOWN]
+                for _, _, writes, file, clients, _ in files
             ),
             frames=tuple(frame for *_, frames in files for frame in frames)[:EXAMPLES],
         )
-        for server, files in shown.items()
+        for server, files in servers.items()
     )
     return tuple(sorted(found, key=lambda each: (-each.writes, each.server)))
 
@@ -117,30 +121,43 @@ _WRITTEN = f"""
 """
 """The files that several clients write and none locks."""
 
+# Of addresses as texts, a set of them for each place in a file would be more than memory holds.
+_HOSTS = f"""
+    create temp table hosts as
+    select mount, client, server, dense_rank() over (order by client) as who,
+           dense_rank() over (order by server) as place
+    from {traffic.NAMED}
+"""
+"""Numbers for the clients and servers, in their order."""
+
 _APPENDED = f"""
     create temp table appended as
     with about as (
-        select call, op, identity, "offset", "count", size, set_size
+        select call, {among("op", WRITE_OPERATIONS)} as writes, identity, "offset", "count", size,
+               set_size is not null as cuts
         from operations join written using (file)
         where executed and operations.status = 0
     ),
     asked as (
-        select about.*, client, server, call_frame, call_first_time as sent, reply_time as answered
-        from about join calls using (call) where not callback and reply_time is not null
+        select about.*, who, place, call_frame, call_first_time as sent, reply_time as answered
+        from about
+             join (select calls.call, mount, call_frame, call_first_time, reply_time from calls
+                   where not callback and reply_time is not null) using (call)
+             join hosts using (mount)
     ),
     told as (
-        select client, identity, answered as told_at, size as believed
+        select who, identity, answered as told_at, size as believed
         from asked where size is not null
     ),
-    cut as (select identity, sent as cut_at from asked where set_size is not null),
+    cut as (select identity, sent as cut_at from asked where cuts),
     writes as (
         select writing.*, told_at, believed
         from (
-            select call, client, server, identity, call_frame, sent, answered, "offset" as start,
+            select call, who, place, identity, call_frame, sent, answered, "offset" as start,
                    "offset"::hugeint + "count" as stop
-            from asked where {among("op", WRITE_OPERATIONS)}
+            from asked where writes
         ) as writing asof join told
-             on writing.client = told.client and writing.identity = told.identity
+             on writing.who = told.who and writing.identity = told.identity
                 and writing.sent >= told.told_at
         where believed > 0 and start <= believed and stop > believed
     ),
@@ -151,23 +168,71 @@ _APPENDED = f"""
     )
     -- What a client was told after the first was answered, it may have been told of a file that was
     -- cut and had grown again.
-    select *, told_at <= min(answered) over (partition by identity, believed) as alike from uncut
+    select call, who, place, identity, call_frame, sent, believed,
+           told_at <= min(answered) over (partition by identity, believed) as alike
+    from uncut
 """
 """The WRITEs that went on behind the end of the file as their client had been told it."""
 
-_BY_FILE = """
-    with ends as (
-        select server, identity, believed, count(distinct client) - 1 as more,
-               list(distinct client) as clients, list(call_frame order by sent, call) as frames
-        from appended where alike group by server, identity, believed
-        having count(distinct client) > 1
+_ENDS = """
+    create temp table ends as
+    with of_clients as (
+        select place, identity, believed, who, min(sent) as first
+        from appended where alike group by all
+    )
+    select place, identity, believed, count(*) - 1 as more, min(first) as first
+    from of_clients group by place, identity, believed having count(*) > 1
+"""
+"""The ends from which several clients appended."""
+
+_FILES = """
+    create temp table shown as
+    with appends as (
+        select identity, count(*) as appends
+        from appended semi join ends using (identity) group by identity
     ),
     of_files as (
-        select identity, count(*) as appends from appended group by identity
+        select place, identity, any_value(appends) as appends, sum(more)::bigint as writes
+        from ends join appends using (identity) group by place, identity
     )
-    select server, identity, list_sort(list_distinct(flatten(list(clients)))), any_value(appends),
-           sum(more)::bigint as writes,
-           flatten(list(frames order by frames[1]))[:$examples]
-    from ends join of_files using (identity)
-    group by server, identity order by server, writes desc, identity
+    select place, identity, writes, sum(appends) over whole as all_appends,
+           sum(writes) over whole as all_writes
+    from of_files
+    window whole as (partition by place)
+    qualify row_number() over (partition by place order by writes desc, identity) <= $files
+"""
+"""The files with most of them at each server, and what all of its files came to."""
+
+# A file may have a million ends: of their clients and frames, those that are told are enough.
+_SHOWN = """
+    with between as (
+        select place, identity, list_sort(list(client)) as clients
+        from (
+            select distinct place, identity, who
+            from appended semi join ends using (place, identity, believed)
+                          semi join shown using (place, identity)
+            where alike
+        ) join (select distinct who, client from hosts) using (who)
+        group by place, identity
+    ),
+    first_ends as (
+        select place, identity, believed, first from ends semi join shown using (place, identity)
+        qualify row_number() over (
+            partition by place, identity order by first, believed
+        ) <= $examples
+    ),
+    examples as (
+        select place, identity, list(call_frame order by first, believed, sent, call) as frames
+        from (
+            select appended.*, first
+            from appended join first_ends using (place, identity, believed) where alike
+            qualify row_number() over (
+                partition by place, identity order by first, believed, sent, call
+            ) <= $examples
+        ) group by place, identity
+    )
+    select server, all_appends::bigint, all_writes::bigint, writes, identity, clients, frames
+    from shown join between using (place, identity) join examples using (place, identity)
+               join (select distinct place, server from hosts) using (place)
+    order by server, writes desc, identity
 """

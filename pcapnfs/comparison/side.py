@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from itertools import groupby
-from operator import itemgetter
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -46,7 +45,8 @@ from pcapnfs.spilled import Kept
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -101,6 +101,9 @@ SERVERS = 5
 
 LISTED = 100
 """Directories whose paths are kept."""
+
+LOOKED_UP = 500
+"""Files whose costs are looked up at a time: their paths, up to 4 KB each, are held meanwhile."""
 
 
 MOUNTING: frozenset[str | None] = frozenset(
@@ -395,17 +398,40 @@ def _files(trace: Trace) -> Kept[FileCost]:
             where file = identity and not listed_only
                   and role not in ('pseudo', 'absent', 'untold')
         ) using (file)
+        order by file
         """
     )
     with closing(trace.cursor()) as cursor:
-        files = found["file"]
-        place = dict(zip(files.tolist(), range(len(files)), strict=True))
-        numbers = [found[name] for name in ("calls", "stable", "time")]
-        by_path = groupby(paths.ordered(cursor, files, paths.BELOW), itemgetter(0))
-        return Kept(
-            (path, *(int(each[[place[file] for _, file in of_path]].sum()) for each in numbers))
-            for path, of_path in ((path, list(of_path)) for path, of_path in by_path)
-        )
+        by_path = paths.ordered(cursor, found["file"], paths.BELOW)
+        return Kept(_together_by_path(_costs(found, by_path)))
+
+
+def _costs(
+    found: Mapping[str, NDArray[Any]], by_path: Iterator[tuple[str, int]]
+) -> Iterator[FileCost]:
+    """What each file cost, in the order of these; `found` is in that of the files."""
+    files = found["file"]
+    # Some at a time: a dict of all of them takes a hundred bytes for each.
+    while some := list(islice(by_path, LOOKED_UP)):
+        # Of the same type: numbers of another one would have all files copied.
+        wanted = np.fromiter((file for _, file in some), files.dtype, len(some))
+        places = np.searchsorted(files, wanted)
+        numbers = (found[name][places].tolist() for name in ("calls", "stable", "time"))
+        yield from zip((path for path, _ in some), *numbers, strict=True)
+
+
+def _together_by_path(costs: Iterable[FileCost]) -> Iterator[FileCost]:
+    """The sums of those that have the same path, which follow one another."""
+    last = None
+    for path, calls, stable, time in costs:
+        if last is not None and last[0] == path:
+            last = path, last[1] + calls, last[2] + stable, last[3] + time
+            continue
+        if last is not None:
+            yield last
+        last = path, calls, stable, time
+    if last is not None:
+        yield last
 
 
 def _ops(trace: Trace) -> set[str | None]:

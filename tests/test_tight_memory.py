@@ -14,6 +14,7 @@ import pytest
 import pcapnfs
 from pcapnfs import temporary
 from pcapnfs.analyses.caching.overwritten import overwritten
+from pcapnfs.analyses.namespace.not_found import MissingName, not_found
 from pcapnfs.memory import BEYOND_BYTES, LEAST_BYTES
 from pcapnfs.opening import connect
 from pcapnfs.record import replace
@@ -125,8 +126,12 @@ def stored(rows: Mapping[str, str], number: int, memory: str) -> Iterator[Trace]
         connection.execute(f"copy {table} to '{file}' (format parquet)")
         connection.execute(f"drop table {table}; create view {table} as from '{file}'")
     told = replace(meta(), calls=number)
-    with closing(Trace(connection, told, directory, limit=LEAST_BYTES)) as trace:
+    with (
+        closing(Trace(connection, told, directory, limit=LEAST_BYTES)) as trace,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         connection.execute(f"set memory_limit = '{memory}'; set threads = 1")
+        patch.setattr(trace, "make_room", lambda: None)  # It would set another limit.
         yield trace
 
 
@@ -150,3 +155,23 @@ def test_two_clients_that_append_to_a_log_all_the_time() -> None:
         (("10.0.0.2", "10.0.0.3"), rounds)
     ]
     assert found.frames == (4, 6, 12, 14, 20)
+
+
+def test_very_many_names_that_are_looked_for_in_vain() -> None:
+    """Each once, but for one that is looked for in two directories."""
+    names = 100_000
+    name = f"'name-' || (number % {names})"
+    rows = {
+        "files": "file: 0, identity: 0, server: '10.0.0.1', path: 'bin', role: 'directory'",
+        "calls": f"{ONE_OF_TWO.replace('status: 0', 'status: 2', 1)}, op: 'LOOKUP'",
+        "operations": f"""
+            call: number, position: 0, op: 'LOOKUP', executed: true, status: 2,
+            directory: 0, name: {name}
+        """,
+    }
+    with stored(rows, names + 2, "36MB") as trace:
+        first, second = not_found(trace)
+    assert (first.missing, second.missing) == (names // 2 + 1, names // 2 + 1)
+    assert first.names[:2] == (
+        MissingName("name-0", 2, 1, ("bin",)), MissingName("name-10", 1, 1, ("bin",))
+    )  # fmt: skip

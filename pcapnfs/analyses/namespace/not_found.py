@@ -315,19 +315,29 @@ _PAIRS = f"""
     order by share desc, client, server
 """
 
+# Directories are listed of names that are told alone: a list for each of a million names would be
+# more than memory holds, and the database does not put lists on the disk.
 _NAMES = """
-    with places as (
-        select client, server, name, directory, count(*) as searches, min(call) as first
-        from missed group by client, server, name, directory
+    with counted as (
+        select client, server, name, count(*) as searches
+        from missed group by client, server, name
+    ),
+    told as (
+        from counted
+        qualify row_number() over (
+            partition by client, server order by searches desc, name
+        ) <= $names
+    ),
+    places as (
+        select client, server, name, directory, min(call) as first
+        from missed semi join told using (client, server, name)
+        group by client, server, name, directory
     )
-    select client, server, list(directory order by first, directory)[:$places], name,
-           sum(searches)::bigint, count(*)
-    from places
-    group by client, server, name
-    qualify row_number() over (
-        partition by client, server order by sum(searches) desc, name
-    ) <= $names
-    order by client, server, sum(searches) desc, name
+    select client, server, list(directory order by first, directory)[:$places], name, searches,
+           count(*)
+    from places join told using (client, server, name)
+    group by client, server, name, searches
+    order by client, server, searches desc, name
 """
 
 # A search goes through each directory once: the n-th time of a name there is the n-th search.

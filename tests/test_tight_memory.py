@@ -113,13 +113,13 @@ ONE_OF_TWO = f"""
 
 
 @contextmanager
-def stored(rows: Mapping[str, str], number: int, memory: str) -> Iterator[Trace]:
-    """A trace on disk, of so many rows of each table, but for files: one; and little memory."""
+def stored(rows: Mapping[str, str], number: int, memory: str, *, files: int = 1) -> Iterator[Trace]:
+    """A trace on disk, of so many rows of each table, but for files; and little memory."""
     directory = temporary.make(prefix="pcapnfs-test-")
     connection = connect(tables(), directory.path)
     for table, columns in rows.items():
         file = directory.path / f"{table}.parquet"
-        numbers = f"range({1 if table == 'files' else number}) as counted(number)"
+        numbers = f"range({files if table == 'files' else number}) as counted(number)"
         connection.execute(
             f"insert into {table} by name (select unnest({{{columns}}}) from {numbers})"
         )
@@ -175,3 +175,26 @@ def test_very_many_names_that_are_looked_for_in_vain() -> None:
     assert first.names[:2] == (
         MissingName("name-0", 2, 1, ("bin",)), MissingName("name-10", 1, 1, ("bin",))
     )  # fmt: skip
+
+
+def test_very_many_files_that_stand_alike() -> None:
+    """Each is asked about twice, with the same time in between."""
+    files = 100_000
+    rows = {
+        "files": """
+            file: number, identity: number, server: '10.0.0.1', path: 'file-' || number,
+            role: 'file', type: 'REG', listed_only: false, removed: false
+        """,
+        "calls": ONE_OF_TWO.replace("file: 0", f"file: number % {files}").replace("number % 2", "0")
+        + ", op: 'GETATTR'",
+        "operations": f"""
+            call: number, position: 0, op: 'GETATTR', executed: true, status: 0,
+            file: number % {files}, type: 'REG', size: 1, ctime: 1, mtime: 1
+        """,
+    }
+    with stored(rows, 2 * files, "44MB", files=files) as trace:
+        found = pcapnfs.cache(trace, top=2)
+    assert [(file.path, file.revalidations) for file in found.files] == [
+        ("file-0", 2), ("file-1", 2)
+    ]  # fmt: skip
+    assert [file.interval_p50_s for file in found.files] == pytest.approx([0.1, 0.1], rel=1e-3)

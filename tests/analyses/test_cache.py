@@ -175,8 +175,9 @@ def test_what_a_compound_asks_twice_is_not_known_before_it_is_asked() -> None:
     assert [row.interval_p50_s for row in result.files] == [0.0]
 
 
-def test_files_are_given_as_each_client_saw_them(trace: Trace) -> None:
-    (row, other) = cache(trace, sort="revalidations").files
+@pytest.mark.parametrize("top", [2, 0])
+def test_files_are_given_as_each_client_saw_them(top: int, trace: Trace) -> None:
+    (row, other) = cache(trace, sort="revalidations", top=top).files
     assert (row.path, row.client, row.server, row.role) == ("a", "10.0.0.2", "10.0.0.1", "file")
     assert (row.revalidations, row.unchanged, row.changed_by_other, row.invalidations) == (
         5,

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, spilled, walks
-from pcapnfs.analyses.asking import order, parts, paths, population
+from pcapnfs.analyses.asking import given, order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.sorts import CachedSort
@@ -456,6 +456,8 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: CachedSort) -> Seq
             )
         )
     """
+    # Where very many stand alike, intervals of all of them would be more than memory holds.
+    ages = _AGES.format(which="most")
     shown = paths.best(
         cursor,
         f"""
@@ -464,31 +466,54 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: CachedSort) -> Seq
             from by_file where {_LISTED} {enough if first else ""}
             {f"qualify standing <= {top}" if top else ""}
         ),
-        ages as (
-            select mount, file, quantile_cont({age_s(_AGE)}, 0.5) as median
-            from learned semi join most using (mount, file)
-            where known_time is not null and {_ASKED}
-            group by mount, file
-        ),
         recalls as (
             select mount, operations.file, count(*) as recalls
             from operations join calls using (call)
             where callback and operations.op = 'CB_RECALL' and operations.file is not null
             group by all
         )
-        select standing, file, client, server, role, revalidations, unchanged, changed_by_self,
-               changed_by_other, invalidations, median, time, bytes_reread, bytes_saved,
-               coalesce(recalls, 0) as recalls
+        select standing, mount, file, client, server, role, revalidations, unchanged,
+               changed_by_self, changed_by_other, invalidations, time, bytes_reread, bytes_saved,
+               coalesce(recalls, 0) as recalls {"" if top else ", median"}
         from most join mounts using (mount) join (select file, role from files) using (file)
-             left join ages using (mount, file) left join recalls using (mount, file)
+             left join recalls using (mount, file)
+             {"" if top else f"left join ({ages}) using (mount, file)"}
         """,
         top,
         then=("client", "file"),
     )
-    return spilled.listed((_file_cache(row, path) for row, path in shown), FileCache)
+    if not top:
+        return spilled.listed(
+            (_file_cache(row, path, row["median"]) for row, path in shown), FileCache
+        )
+    told = list(shown)
+    asked = {
+        "mounts": given.text(row["mount"] for row, _ in told),
+        "files": given.text(row["file"] for row, _ in told),
+    }
+    medians = {
+        (mount, file): median
+        for mount, file, median in cursor.execute(_AGES.format(which=_TOLD), asked).fetchall()
+    }
+    return spilled.listed(
+        (_file_cache(row, path, medians.get((row["mount"], row["file"]))) for row, path in told),
+        FileCache,
+    )
 
 
-def _file_cache(row: Row, path: str) -> FileCache:
+_AGES = f"""
+    select mount, file, quantile_cont({age_s(_AGE)}, 0.5) as median
+    from learned semi join {{which}} using (mount, file)
+    where known_time is not null and {_ASKED}
+    group by mount, file
+"""
+
+_TOLD = f"""(
+    select {given.rows("mounts", "uinteger")} as mount, {given.rows("files", "uinteger")} as file
+)"""
+
+
+def _file_cache(row: Row, path: str, median: float | None) -> FileCache:
     """Read a row of the query in `_files`."""
     return FileCache(
         file=integer(row["file"]),
@@ -501,7 +526,7 @@ def _file_cache(row: Row, path: str) -> FileCache:
         changed_by_self=integer(row["changed_by_self"]),
         changed_by_other=integer(row["changed_by_other"]),
         invalidations=integer(row["invalidations"]),
-        interval_p50_s=row["median"],
+        interval_p50_s=median,
         time_s=seconds(row["time"]) or 0.0,
         bytes_reread=integer(row["bytes_reread"]),
         bytes_saved=integer(row["bytes_saved"]),

@@ -14,6 +14,7 @@ from pcapnfs.analyses.mounts.first_use import ALWAYS, MOST, MountIdle, Use, uses
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.time_budget import time_budget
 from pcapnfs.analyses.times.timeline import timeline
+from pcapnfs.analyses.wire.handshakes import handshakes
 from pcapnfs.analyses.wire.unreached import unreached_s
 from pcapnfs.comparison.comparing import compare
 from pcapnfs.record import replace
@@ -224,6 +225,79 @@ def test_a_connection_that_was_late_elsewhere_takes_nothing_from_it() -> None:
         use, own = found.of_all(), found.of_client(0, np.arange(len(asked)))
     assert use == own
     assert use.idle == MountIdle(before_s=2.0)
+
+
+def opened(connection: int, begin_s: float, end_s: float) -> Row:
+    """A connection with its handshake in this time."""
+    begin, end = (START_NS + round(at_s * 1000) * MILLISECOND for at_s in (begin_s, end_s))
+    return {
+        "connection": connection,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "syn_time": begin,
+        "syn_ack_time": end - MILLISECOND,
+        "ack_rtt": MILLISECOND,
+    }
+
+
+def mounted_over(*begins_s: float) -> tuple[list[Asked], list[Row]]:
+    """A mount, over whose further connections a question for the root goes as soon as each is open.
+
+    Each handshake takes 40 ms.
+    """
+    connections = [
+        opened(number, at_s, at_s + 0.04) for number, at_s in enumerate(begins_s, start=2)
+    ]
+    asked: list[Asked] = [
+        (at_s + 0.04, "GETATTR", {"file": DIRECTORY, "connection": number})
+        for number, at_s in enumerate(begins_s, start=2)
+    ]
+    return [*MOUNTED, *asked], connections
+
+
+@pytest.mark.parametrize(
+    "begins_s",
+    [
+        (0.03, 0.08, 0.13),
+        # The client asks for the port before, over a connection that the capture lacks.
+        (0.11, 0.24, 0.37),
+    ],
+)
+def test_a_mount_with_several_connections_is_done_when_all_of_them_are_open(
+    begins_s: tuple[float, ...],
+) -> None:
+    asked, connections = mounted_over(*begins_s)
+    done_s = begins_s[-1] + 0.05
+    with trace_of(
+        calls=rows([*asked, (done_s + 2, "ACCESS", {}), (done_s + 5, "READ", {})]),
+        connections=connections,
+    ) as trace:
+        use = use_of(trace)
+        assert use == use_of(trace, 0)
+    assert use.idle == MountIdle(before_s=2.0)
+
+
+def test_a_question_over_a_connection_that_was_opened_for_it_is_a_use() -> None:
+    """The former one had been idle for so long that the server closed it."""
+    asked, connections = mounted_over(2.03)
+    with trace_of(calls=rows([*asked, (9.0, "READ", {})]), connections=connections) as trace:
+        use = use_of(trace)
+    assert use.idle == MountIdle(before_s=2.0)
+
+
+def test_handshakes_are_told_as_the_client_saw_them() -> None:
+    """Of a capture at the server the client sent everything half a round trip earlier."""
+    connection = {
+        **opened(2, 0.05, 0.09),
+        "syn_rtt": MILLISECOND,
+        "syn_ack_time": START_NS + 50 * MILLISECOND,
+        "ack_rtt": 40 * MILLISECOND,
+    }
+    with trace_of(calls=rows(MOUNTED), connections=[connection]) as trace:
+        (stretches,) = handshakes(trace, 100 * MILLISECOND).values()
+        begun_before = handshakes(trace, 49 * MILLISECOND)
+    assert [times.tolist() for times in stretches] == [[30 * MILLISECOND], [70 * MILLISECOND]]
+    assert begun_before == {}
 
 
 def test_whoever_asks_all_the_time_uses_the_mount() -> None:

@@ -14,7 +14,8 @@ takes is no matter of the run. A program that thinks does so amid its calls, and
 - *Last use* is the last call that does not unmount, renew a lease, or return what a client was
   given (DELEGRETURN).
 - What the client is known to have waited for before a call (a connection, a lost segment, a longer
-  path) is no part of the gap before it.
+  path) is no part of the gap before it: a client that mounts with several connections (`nconnect`)
+  opens one after the other, and asks for the root over each.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.locks.lock_gaps import joined
 from pcapnfs.analyses.mounts.preliminaries import CONTEXT, FINDING, LOGIN
+from pcapnfs.analyses.wire import handshakes as _handshakes
 from pcapnfs.analyses.wire import slower_gaps as _slower_gaps
 from pcapnfs.analyses.wire import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses.wire import unreached as _unreached
+from pcapnfs.analyses.wire.handshakes import handshakes
 from pcapnfs.analyses.wire.slower_gaps import Gaps
 from pcapnfs.analyses.wire.slower_gaps import gaps as longer_gaps
 from pcapnfs.analyses.wire.tcp_stalls import stalled
@@ -46,7 +49,7 @@ from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -62,6 +65,10 @@ if TYPE_CHECKING:
 LEAST_NS = 20_000_000
 """A gap that is shorter is the time that a client takes from one call to the next; to begin a
 program takes longer."""
+
+UNSEEN_TRIPS = 2
+"""Before a connection of NFSv3 clients ask for the server's port, over another: round trips of
+which a capture of the port of NFS knows nothing."""
 
 NOTICED = 0.01
 """Of a run so much must be left out of it for that to be told."""
@@ -106,6 +113,7 @@ READS = columns.together(
     population.CALLS_READS,
     population.OPERATIONS_READS,
     traffic.READS,
+    _handshakes.READS,
     _slower_gaps.READS,
     _tcp_stalls.STALLED_READS,
     _times_untold.READS,
@@ -205,6 +213,8 @@ class Uses(Record):
     was longer for a while."""
     unreached: Mapping[str, Stretches] = {}
     """By client, when it waited for connections, ns since the capture's start."""
+    opening: Mapping[str, Stretches] = {}
+    """By client, when it opened others, which came about at once."""
 
     def of_client(self, number: int, own: NDArray[np.signedinteger[Any]]) -> Use:
         """When a client used what it mounted.
@@ -221,14 +231,13 @@ class Uses(Record):
             self.kind[leads],
             self.trailing[self.trailing_of[number]],
             own,
-            self.unreached.get(self.calls.clients[number]),
+            *(of.get(self.calls.clients[number]) for of in (self.unreached, self.opening)),
         )
 
     def of_all(self) -> Use:
         """When any of the clients did, taken as one."""
-        every = tuple(self.unreached.values())
-        unreached = joined(*map(np.concatenate, zip(*every, strict=True))) if every else None
-        return self._use(self.leading, self.kind, self.trailing, None, unreached)
+        every = (_of_any(tuple(of.values())) for of in (self.unreached, self.opening))
+        return self._use(self.leading, self.kind, self.trailing, None, *every)
 
     def _use(
         self,
@@ -237,25 +246,30 @@ class Uses(Record):
         trailing: Places,
         own: NDArray[np.signedinteger[Any]] | None,
         unreached: Stretches | None,
+        opening: Stretches | None,
     ) -> Use:
         """When those did whose calls these are."""
         begin, end = self.calls.intervals.begin, self.calls.intervals.end
-        before = _before(begin[leading], end[leading], kind)
+
+        def idle_ns(place: int, gap_ns: int) -> int:
+            next_ns = int(begin[place])
+            waited_ns = self.waited_ns.get(int(self.calls.call[place]), 0)
+            opening_ns = _shared_ns(opening, next_ns - gap_ns, next_ns)
+            waited_ns += opening_ns + _shared_ns(unreached, next_ns - gap_ns, next_ns)
+            least_ns = LEAST_NS + UNSEEN_TRIPS * opening_ns
+            return gap_ns - waited_ns if gap_ns - waited_ns >= least_ns else 0
+
+        before = _before(leading, begin[leading], end[leading], kind, idle_ns)
         behind: list[tuple[int, int]] = []
         if len(trailing):
             last, reached = (_latest(times, trailing, own) for times in (begin, end))
             trailing = trailing[begin[trailing] > last]
-            behind = _behind(begin[trailing], end[trailing], reached)
-        gaps = []
-        for places, side, found in ((leading, True, before), (trailing, False, behind)):
-            for place, gap_ns in found:
-                next_one = places[place]
-                next_ns = int(begin[next_one])
-                idle_ns = gap_ns - self.waited_ns.get(int(self.calls.call[next_one]), 0)
-                if unreached is not None:
-                    idle_ns -= _shared_ns(unreached, next_ns - gap_ns, next_ns)
-                if idle_ns >= LEAST_NS:
-                    gaps.append(Gap(next_ns, idle_ns, side))
+            behind = _behind(trailing, begin[trailing], end[trailing], reached, idle_ns)
+        gaps = [
+            Gap(int(begin[place]), gap_ns, side)
+            for side, found in ((True, before), (False, behind))
+            for place, gap_ns in found
+        ]
         return Use(tuple(gaps))
 
 
@@ -287,6 +301,7 @@ def uses(trace: Trace, calls: Outstanding) -> Uses:
         trailing_of=by_group(whose[~leads], groups),
         waited_ns=_waited_ns(trace, rows["call"]),
         unreached=_unreached.stretches(trace),
+        opening=handshakes(trace, int(calls.intervals.begin[place].max())),
     )
 
 
@@ -320,22 +335,31 @@ def closed_up(
     return begin - left_out, end - left_out
 
 
-def _before(begin: Times, end: Times, kind: NDArray[np.uint8]) -> list[tuple[int, int]]:
+def _before(
+    leading: Places,
+    begin: Times,
+    end: Times,
+    kind: NDArray[np.uint8],
+    idle_ns: Callable[[int, int], int],
+) -> list[tuple[int, int]]:
     """The gaps before the first use: the place of the call behind each, and how long it is, ns.
 
     Args:
-        begin: When calls up to the first use of each client began, in this order.
+        leading: Where the calls up to the first use of each client are, in order of time.
+        begin: When they began.
         end: When they ended.
         kind: What they are for.
+        idle_ns: What there is of a gap before such a place without what its client waited for; 0 of
+            one that is too short.
     """
     found: list[tuple[int, int]] = []
     begun = mounted = False
     reached = 0
-    for place, (at, until, what) in enumerate(
-        zip(begin.tolist(), end.tolist(), kind.tolist(), strict=True)
+    for place, at, until, what in zip(
+        leading.tolist(), begin.tolist(), end.tolist(), kind.tolist(), strict=True
     ):
         gap_ns = at - reached if mounted else 0
-        if gap_ns >= LEAST_NS:
+        if gap_ns >= LEAST_NS and (gap_ns := idle_ns(place, gap_ns)):
             found.append((place, gap_ns))
         if what in (_RETURNING, _USING) or (what == _ASKING and gap_ns >= LEAST_NS):
             return found
@@ -346,26 +370,40 @@ def _before(begin: Times, end: Times, kind: NDArray[np.uint8]) -> list[tuple[int
     return []  # Nobody ever used it.
 
 
-def _behind(begin: Times, end: Times, reached: int) -> list[tuple[int, int]]:
+def _behind(
+    trailing: Places, begin: Times, end: Times, reached: int, idle_ns: Callable[[int, int], int]
+) -> list[tuple[int, int]]:
     """The gaps behind the last use, likewise.
 
     Args:
-        begin: When calls behind it began, in this order.
+        trailing: Where the calls behind it are, in order of time.
+        begin: When they began.
         end: When they ended.
         reached: When the last of all others ended.
+        idle_ns: As there.
     """
     found: list[tuple[int, int]] = []
-    for place, (at, until) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
-        if at - reached >= LEAST_NS:
-            found.append((place, at - reached))
+    for place, at, until in zip(trailing.tolist(), begin.tolist(), end.tolist(), strict=True):
+        gap_ns = at - reached
+        if gap_ns >= LEAST_NS and (gap_ns := idle_ns(place, gap_ns)):
+            found.append((place, gap_ns))
         reached = max(reached, until)
     return found
 
 
-def _shared_ns(stretches: Stretches, begin: int, end: int) -> int:
-    """How much of the time from begin to end is in some stretches, ns."""
-    shared = np.minimum(stretches[1], end) - np.maximum(stretches[0], begin)
-    return int(np.maximum(shared, 0).sum())
+def _of_any(every: Sequence[Stretches]) -> Stretches | None:
+    """What the stretches of any of some clients cover."""
+    return joined(*map(np.concatenate, zip(*every, strict=True))) if every else None
+
+
+def _shared_ns(stretches: Stretches | None, begin: int, end: int) -> int:
+    """How much of the time from begin to end is in some stretches, in order, ns."""
+    if stretches is None:
+        return 0
+    begins, ends = stretches
+    # Of thousands few are in one gap of thousands.
+    these = slice(np.searchsorted(ends, begin), np.searchsorted(begins, end))
+    return int((np.minimum(ends[these], end) - np.maximum(begins[these], begin)).sum())
 
 
 def _latest(times: Times, beside: Places, own: NDArray[np.signedinteger[Any]] | None) -> int:
